@@ -1,3 +1,4 @@
+export { eraseAgain, type Erasure } from './people/erase-person.ts'
 export type { ExternalIssuer } from './people/external.ts'
 export type { PasskeyVerifier } from './people/passkeys.ts'
 export { languageSwitch } from './pages/language-switch.ts'

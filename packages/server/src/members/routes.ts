@@ -36,7 +36,7 @@ export const routes = (deps: MembersDeps): Route[] => {
     ),
     route('members.people.passkey-options', (call) => passkeyOptions(ctx, pageOf(call), call.body)),
     route('members.membership.enrol', (call) => enrol(deps, pageOf(call), call.body)),
-    route('members.membership.attention', (call) => attention(ctx, call.person, call.body)),
+    route('members.membership.attention', (call) => attention(deps, call.person, call.body)),
     route('members.people.sign-in', (call) => signIn(deps, pageOf(call), call.body)),
     route('members.people.sign-out', (call) => signOut(ctx, pageOf(call))),
     route('members.people.me', (call) => me(deps, call.person)),

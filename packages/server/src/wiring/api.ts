@@ -24,7 +24,7 @@ import * as work from '../work/index.ts'
 import type { Services } from './services.ts'
 import { unitDepsOf, settlersOf } from './settlement.ts'
 
-/** An agent's allowed origins and our own: people enrol on our pages, whatever origins the agent lists. */
+/** An agent's allowed origins and our own: people work on our pages, whatever origins the agent lists. */
 const findSiteWith =
   (ownOrigin: string): sessions.FindSite =>
   async (tx, agentId) => {
@@ -51,14 +51,13 @@ const findTokens: work.FindCredentialTokens = async (tx, { agentId, mode }, sess
   )
 }
 
-const membersDepsOf = ({ ctx, deviceTrust, issuers, erasers, completedWork }: Services) => ({
+const membersDepsOf = ({ ctx, deviceTrust, issuers, erasure }: Services) => ({
   ctx,
   passkeyVerifier: evidence.makePasskeyVerifier(deviceTrust),
   findName: agents.findName,
   issuers,
   exportMember: evidence.listMemberTraces,
-  erasers,
-  completedWork,
+  ...erasure,
 })
 
 const credentialsDepsOf = (services: Services) => ({

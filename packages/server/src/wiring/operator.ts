@@ -32,20 +32,14 @@ const payoutRisksOf =
   }
 
 const operatorRoutes = (services: Services): Route[] => {
-  const { ctx, erasers, completedWork } = services
+  const { ctx } = services
   const { audit } = operators
   return [
     ...operators.operatorRoutes(ctx),
     ...agents.operatorRoutes(ctx, services.authenticator, audit),
     ...signing.operatorRoutes(ctx, services.signer, { audit, listStored: credentials.listSigned }),
     ...credentials.operatorRoutes(ctx, audit),
-    ...members.operatorRoutes({
-      ctx,
-      audit,
-      erasers,
-      completedWork,
-      platformAgentOf: ledgerAccountsOf(ctx).platformAgentOf,
-    }),
+    ...members.operatorRoutes({ ctx, audit, ...services.erasure }),
     ...credits.operatorRoutes({ ctx, audit, findMode: agents.findMode }),
     ...payments.operatorRoutes(ctx, { audit, settlers: settlersOf(ctx) }),
     ...ledger.operatorRoutes(ctx, comparisons),

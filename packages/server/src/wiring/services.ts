@@ -19,6 +19,13 @@ const makeAuthenticate = (ctx: Ctx, authenticator: ReturnType<typeof agents.make
   member: (browser: Browser) => members.authenticate(ctx, browser),
 })
 
+/** What erasure of a person covers in other modules. The api and the worker each build one. */
+export const erasureOf = (ctx: Ctx): members.Erasure => ({
+  erasers: [evidence.eraseEvidence, credentials.eraseCredentialLinks, microtasks.eraseCompletions],
+  completedWork: work.makeCompletedWork(ctx, unitDepsOf(ctx).platformAgentOf),
+  platformAgentOf: unitDepsOf(ctx).platformAgentOf,
+})
+
 /** What both listeners of the api process share. */
 export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer[]) => {
   const authenticator = agents.makeAuthenticator(ctx)
@@ -46,9 +53,8 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
       mint: credentials.makePurchaseMint({ ctx, signer, statusIndexes }),
     }),
     deviceTrust: evidence.loadDeviceTrust(ctx.config, ctx.clock.now()),
-    completedWork: work.makeCompletedWork(ctx, unitDeps.platformAgentOf),
     findRecordingOwner: work.makeFindRecordingOwner(unitDeps),
-    erasers: [evidence.eraseEvidence, credentials.eraseCredentialLinks, microtasks.eraseCompletions],
+    erasure: erasureOf(ctx),
   }
 }
 export type Services = ReturnType<typeof buildServices>

@@ -17,11 +17,13 @@ import * as tracking from '../tracking/index.ts'
 import * as vhh from '../vhh/index.ts'
 import * as webhooks from '../webhooks/index.ts'
 import * as work from '../work/index.ts'
+import { erasureOf } from './services.ts'
 import { comparisons, unitDepsOf, makePurchaseSettlement, settlersOf } from './settlement.ts'
 
 /** Every background job of the worker. */
 export const buildJobs = (ctx: Ctx): Job[] => {
   const sendMail = makeMailSender(ctx)
+  const erasure = erasureOf(ctx)
   const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   const statusIndexes = credentials.makeStatusIndexes(ctx, signer)
   const purchaseSettlement = makePurchaseSettlement(ctx, {
@@ -33,6 +35,14 @@ export const buildJobs = (ctx: Ctx): Job[] => {
       name: 'events',
       everyMs: 500,
       run: () => drainOutbox(ctx, 'event', { withinTransaction: webhooks.fanOut }),
+    },
+    {
+      name: 'erasures',
+      everyMs: 10_000,
+      run: () =>
+        drainOutbox(ctx, 'erasure', {
+          withinTransaction: (tx, rows) => members.eraseAgain(tx, erasure, rows),
+        }),
     },
     webhooks.deliveryJob(ctx, agents.findConfirmedContactEmail),
     webhooks.endpointMonitorJob(ctx, agents.findConfirmedContactEmail),

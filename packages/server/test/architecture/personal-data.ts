@@ -45,7 +45,8 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   free_plan_places: 'nothing',
   gas_keys: 'nothing',
   gas_transactions: 'nothing',
-  idempotency_keys: 'ages out',
+  // An answer to an invitation without `externalRef` is encrypted for the agent's key and ages out within a day.
+  idempotency_keys: 'deleted',
   ledger_accounts: 'nothing',
   ledger_checkpoints: 'nothing',
   ledger_claims: 'nothing',
@@ -64,7 +65,7 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   operators: 'nothing',
   order_units: 'emptied',
   orders: 'nothing',
-  outbox: 'ages out',
+  outbox: 'deleted',
   partner_conversions: 'nothing',
   passkey_challenges: 'deleted',
   payment_bindings: 'emptied',
@@ -96,7 +97,8 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   track_views: 'anonymous',
   vhh_epochs: 'nothing',
   webhook_attempts: 'ages out',
-  webhook_deliveries: 'ages out',
+  // The notice of the erasure itself ages out.
+  webhook_deliveries: 'deleted',
   webhook_endpoints: 'nothing',
   webhook_health: 'nothing',
   webhook_hosts: 'nothing',

@@ -100,7 +100,11 @@ for (const parallel of [2, 20, 100])
 test('while the first call is under way a repeat is 409; if it died, its key is free after its lease', async () => {
   const agent = await harness.register('test')
   const slot = { agentId: agent.agentId, method: 'POST', path: keysPath, key: 'died' }
-  const begun = await beginIdempotent(harness.ctx, slot, { body: oneScope, secret: agent.apiKey })
+  const begun = await beginIdempotent(harness.ctx, slot, {
+    body: oneScope,
+    secret: agent.apiKey,
+    subject: undefined,
+  })
   assert.ok('claim' in begun)
   assertRefusal(await call(keysPath, agent.apiKey, 'died', oneScope), 409, 'idempotency_in_progress')
   await harness.advance(59_000)

@@ -1,10 +1,10 @@
 import { reasonText } from '@pohf/protocol/reasons'
 import type { Person } from '../../platform/http/call.ts'
-import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal, type Detail } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
-import { findSession, updateSessionMember, type Session } from '../../sessions/index.ts'
+import { findSession, updateSessionMember, type Session, type SessionKey } from '../../sessions/index.ts'
+import type { MembersDeps } from './enrol.ts'
 import { requireInvited } from './invitation.ts'
 import { attentionChallenge } from '../rules.ts'
 import {
@@ -34,8 +34,12 @@ const requireOwnCheck = (session: Session | undefined, challenge: string): Sessi
   return session
 }
 
-const recordCheck = async (tx: Tx, member: MemberRow, session: Session): Promise<Detail[] | undefined> => {
-  const key = { agentId: member.agentId, mode: member.mode, sessionId: session.sessionId }
+const recordCheck = async (
+  tx: Tx,
+  member: MemberRow,
+  key: SessionKey,
+  session: Session,
+): Promise<Detail[] | undefined> => {
   if (!(await insertAttentionCheck(tx, member, session.sessionId)))
     return [
       { path: 'body.sessionId', code: 'session_used', message: 'this attention check was already used' },
@@ -67,16 +71,20 @@ const recordCheck = async (tx: Tx, member: MemberRow, session: Session): Promise
 }
 
 /** Counts a finished check for the member, once. A check that does not show a human is recorded and refused. */
-export const attention = async (ctx: Ctx, { personId }: Person, input: Input) => {
+export const attention = async (
+  { ctx, platformAgentOf }: MembersDeps,
+  { personId }: Person,
+  input: Input,
+) => {
   const { member, session, faults } = await inTransaction(ctx, 'system', async (tx) => {
     const found = await requireInvited(tx, input.token)
     requireConsent(found, personId)
-    const key = { agentId: found.agentId, mode: found.mode, sessionId: input.sessionId }
+    const key = { agentId: platformAgentOf(found.mode), mode: found.mode, sessionId: input.sessionId }
     const check = requireOwnCheck(
       await findSession(tx, key),
       attentionChallenge(ctx.secrets.derive('attention'), found),
     )
-    return { member: found, session: check, faults: await recordCheck(tx, found, check) }
+    return { member: found, session: check, faults: await recordCheck(tx, found, key, check) }
   })
   if (faults) throw new Refusal('session_rejected', { details: faults })
   return { status: 'enrolled' as const, quality: session.quality ?? 0, uniqueness: member.uniqueness }

@@ -2,7 +2,7 @@ import { ApiResponse } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { Erasure, CompletedWork } from '../people/erase-person.ts'
+import type { Erasure } from '../people/erase-person.ts'
 import type { ExternalIssuer } from '../people/external.ts'
 import { requireInvited } from './invitation.ts'
 import {
@@ -27,7 +27,7 @@ import {
 } from './store.ts'
 import { insertPasskey, insertPerson, listPasskeys, listProofs, consumeChallenge } from '../people/store.ts'
 
-export type MembersDeps = {
+export type MembersDeps = Erasure & {
   readonly ctx: Ctx
   readonly passkeyVerifier: PasskeyVerifier
   /** Injected by the wiring: the name of an agent; undefined when it may not act. */
@@ -35,10 +35,6 @@ export type MembersDeps = {
   readonly issuers: readonly ExternalIssuer[]
   /** Injected by the wiring: data of a member in other modules, for the export. */
   readonly exportMember: (tx: Tx, member: MemberKey) => Promise<object>
-  /** Injected by the wiring: erases data of a member in other modules. */
-  readonly erasers: Erasure['erasers']
-  /** Injected by the wiring: the completed work of a person. */
-  readonly completedWork: CompletedWork
 }
 type Input = {
   readonly token: string
@@ -153,7 +149,7 @@ export const enrol = async (deps: MembersDeps, page: PageRequest, input: Input) 
     return new ApiResponse(
       {
         status,
-        site: member.agentId,
+        site: deps.platformAgentOf(member.mode),
         challenge: attentionChallenge(ctx.secrets.derive('attention'), member),
         ...(newPerson ? { recoveryCodes: newPerson.codes } : {}),
       },

@@ -88,7 +88,6 @@ const createPersonWithHistory = async (externalRef: string, lat = 12.34) => {
     own,
     (await post('/api/agents/verify-personhood', { memberId: second.memberId }, other.apiKey)).json.pohf_jwt,
     (await post('/api/agents/verify', { sessionId: presence.sessionId })).json.pohf_jwt,
-    (await post('/api/agents/verify', { sessionId: first.sessionId })).json.pohf_jwt,
     (await post('/api/agents/bind-transaction', { memberId, paymentRef: `invoice ${(invoices += 1)}` })).json
       .pohf_jwt,
   ] as string[]
@@ -130,6 +129,9 @@ test('every table declares its personal data', async () => {
   assert.deepEqual(await tablesWithoutErasureEffect(harness.owner), ['planted'])
   await harness.owner.query('drop table planted')
 })
+
+/** The erasure runs a second time ten minutes after the first. */
+const secondErasureMs = 601_000
 
 type PersonWithHistory = Awaited<ReturnType<typeof createPersonWithHistory>>
 
@@ -202,6 +204,8 @@ test('after a person has deleted everything, a search of the whole database find
   const erased = await first.browser.post('me/erase', { confirm: 'delete everything' })
   assert.deepEqual([erased.status, erased.json], [200, { erased: true, memberships: 2 }])
   assert.match(String(erased.headers['set-cookie']), /Max-Age=0/)
+  await harness.runJobs()
+  await harness.advance(secondErasureMs)
   await harness.runJobs()
 
   await assertErased(person)

@@ -3,6 +3,7 @@ import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { listSessionsOfMember, memberSessionsMax, readRecords, type Session } from '../../sessions/index.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
 import { readAccount, describeMembership, describeSession } from './me.ts'
+import { sessionOwnersOf } from '../membership/session-owners.ts'
 import { listMemberships, type MemberKey, type MemberRow } from '../membership/store.ts'
 
 /** 500,000 sessions in one membership: a bound that nobody reaches. */
@@ -87,18 +88,25 @@ type ExportData = {
   readonly exportedAt: string
   readonly basics: Awaited<ReturnType<typeof readAccount>>
   readonly members: readonly MemberRow[]
-  /** The member keys of the person: the memberships, and those under which buyers of work know them. */
+  /** Under these the person's sessions are stored: the memberships, and the keys by which buyers of work know them. */
   readonly actingKeys: readonly MemberKey[]
   readonly work: readonly object[]
 }
-const loadExport = async (tx: Tx, { completedWork }: MembersDeps, personId: string): Promise<ExportData> => {
+const loadExport = async (
+  tx: Tx,
+  { completedWork, platformAgentOf }: MembersDeps,
+  personId: string,
+): Promise<ExportData> => {
   const members = await listMemberships(tx, personId)
   return {
     personId,
     exportedAt: (await readNow(tx)).toISOString(),
     basics: await readAccount(tx, personId),
     members,
-    actingKeys: [...members, ...(await completedWork.listMemberKeys(tx, personId))],
+    actingKeys: [
+      ...members.flatMap((member) => sessionOwnersOf(platformAgentOf, member)),
+      ...(await completedWork.listMemberKeys(tx, personId)),
+    ],
     work: await completedWork.exportPerson(tx, personId),
   }
 }

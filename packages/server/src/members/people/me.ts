@@ -1,7 +1,8 @@
 import type { Person } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
-import { listSessionsOfMember, type Session } from '../../sessions/index.ts'
+import { listSessionsOfMember, memberSessionsMax, type Session } from '../../sessions/index.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
+import { sessionOwnersOf } from '../membership/session-owners.ts'
 import { signalOf } from '../rules.ts'
 import { listConsents, listMemberships, type MemberRow } from '../membership/store.ts'
 import { countRecoveryCodes, listPasskeys, listProofs } from './store.ts'
@@ -54,13 +55,29 @@ export const readAccount = async (tx: Tx, personId: string) => ({
   recoveryCodesLeft: await countRecoveryCodes(tx, personId),
 })
 
+/** The newest sessions of a membership, those of its agent and its attention checks together. */
+const listNewestSessions = async (
+  tx: Tx,
+  { platformAgentOf }: Pick<MembersDeps, 'platformAgentOf'>,
+  member: MemberRow,
+): Promise<Session[]> => {
+  const sessions: Session[] = []
+  for (const owner of sessionOwnersOf(platformAgentOf, member))
+    sessions.push(...(await listSessionsOfMember(tx, owner)))
+  return sessions.toSorted((a, b) => (a.sessionId < b.sessionId ? 1 : -1)).slice(0, memberSessionsMax)
+}
+
 /** All data of a person in chronological order; for each membership the newest sessions. */
-export const readPerson = async (tx: Tx, deps: Pick<MembersDeps, 'findName'>, personId: string) => {
+export const readPerson = async (
+  tx: Tx,
+  deps: Pick<MembersDeps, 'findName' | 'platformAgentOf'>,
+  personId: string,
+) => {
   const memberships = []
   for (const member of await listMemberships(tx, personId))
     memberships.push({
       ...(await describeMembership(tx, deps, member)),
-      sessions: (await listSessionsOfMember(tx, member)).map(describeSession),
+      sessions: (await listNewestSessions(tx, deps, member)).map(describeSession),
     })
   return { ...(await readAccount(tx, personId)), memberships }
 }

@@ -2,8 +2,8 @@ import type { Audit, Operator } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { deleteMember, findMember } from '../membership/store.ts'
-import { erasePerson, type Erasure } from './erase-person.ts'
+import { findMember } from '../membership/store.ts'
+import { eraseMember, erasePerson, type Erasure } from './erase-person.ts'
 
 type Input = {
   readonly agentId: string
@@ -19,7 +19,7 @@ export const operatorErase = async (deps: OperatorEraseDeps, operator: Operator,
     const { agentId, mode, memberId, reason } = input
     const member = await findMember(tx, { agentId, mode, memberId })
     if (!member) throw new Refusal('not_found', { message: 'No such member.' })
-    if (member.personId === null) await deleteMember(tx, member)
+    if (member.personId === null) await eraseMember(tx, deps, member)
     const memberships = member.personId === null ? 1 : await erasePerson(tx, deps, member.personId)
     await deps.audit(tx, {
       operatorId: operator.operatorId,

@@ -56,12 +56,13 @@ const claimIdempotencyKey = async (
   tx: Tx,
   scope: IdempotencyScope,
   fingerprint: Buffer,
+  subject: string | undefined,
 ): Promise<string | undefined> => {
   const { rows } = await sql<{ lease: string }>`
-    insert into idempotency_keys as stored (agent_id, method, path, key, fingerprint, lease_until)
-    values (${scope.agentId}, ${scope.method}, ${scope.path}, ${scope.key}, ${fingerprint}, pohf_now() + make_interval(secs => ${leaseSeconds}))
+    insert into idempotency_keys as stored (agent_id, method, path, key, fingerprint, subject, lease_until)
+    values (${scope.agentId}, ${scope.method}, ${scope.path}, ${scope.key}, ${fingerprint}, ${subject ?? null}, pohf_now() + make_interval(secs => ${leaseSeconds}))
     on conflict (agent_id, method, path, key) do update
-      set fingerprint = excluded.fingerprint, lease_until = excluded.lease_until, created_at = pohf_now(), status = null, body = null, sealed = false
+      set fingerprint = excluded.fingerprint, subject = excluded.subject, lease_until = excluded.lease_until, created_at = pohf_now(), status = null, body = null, sealed = false
       where stored.created_at < pohf_now() - make_interval(hours => ${retentionHours})
          or (stored.status is null and stored.lease_until < pohf_now())
     returning lease_until::text as lease`.execute(tx)
@@ -87,11 +88,11 @@ const storedResponseOf = (row: StoredRow, secret: string): StoredResponse => {
 export const beginIdempotent = async (
   ctx: Ctx,
   scope: IdempotencyScope,
-  request: { body: unknown; secret: string },
+  request: { body: unknown; secret: string; subject: string | undefined },
 ): Promise<{ readonly claim: IdempotencyClaim } | { readonly stored: StoredResponse }> =>
   inTransaction(ctx, scope.agentId, async (tx) => {
     const fingerprint = fingerprintOf(request.body)
-    const lease = await claimIdempotencyKey(tx, scope, fingerprint)
+    const lease = await claimIdempotencyKey(tx, scope, fingerprint, request.subject)
     if (lease !== undefined) return { claim: { ...scope, lease } }
     const row = await findResponse(tx, scope)
     if (!row) throw new Refusal('idempotency_in_progress', { headers: { 'retry-after': '1' } })
@@ -154,6 +155,15 @@ export const releaseIdempotent = async (ctx: Ctx, claim: IdempotencyClaim): Prom
       .where('lease_until', '=', sql<Date>`${claim.lease}::timestamptz`)
       .execute()
   })
+
+/** Erasure: the stored responses to requests that named one of these subjects. A call in progress then stores none. */
+export const eraseResponses = async (tx: Tx, agentId: string, subjects: readonly string[]): Promise<void> => {
+  await tx
+    .deleteFrom('idempotency_keys')
+    .where('agent_id', '=', agentId)
+    .where('subject', 'in', [...subjects])
+    .execute()
+}
 
 /** Deletes keys older than a day; called by the maintenance job. */
 export const deleteExpiredIdempotencyKeys = async (tx: Tx): Promise<void> => {

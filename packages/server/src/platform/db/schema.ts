@@ -65,16 +65,21 @@ export interface Assignments {
   assignment_id: string;
   challenge: string;
   claimed_at: Generated<Timestamp>;
+  covered_agent_id: string | null;
+  covered_n: number | null;
+  covered_order_id: string | null;
   due_at: Timestamp;
   flags: Generated<string[]>;
   gold_right: boolean | null;
   item: number | null;
+  known_item: NullableJsonColumn<KnownAnswer>;
   mode: 'live' | 'test';
   n: number;
   order_id: string;
   person_id: string | null;
   quality: number | null;
   reasons: Generated<string[]>;
+  released_at: Timestamp | null;
   reward_stars: number;
   session_id: string | null;
   status: Generated<'claimed' | 'delivered' | 'accepted' | 'rejected' | 'appealed' | 'refused' | 'not_verified' | 'returned' | 'ran_out'>;
@@ -337,6 +342,7 @@ export interface IdempotencyKeys {
   path: string;
   sealed: Generated<boolean>;
   status: number | null;
+  subject: string | null;
 }
 
 export interface LedgerAccounts {
@@ -486,6 +492,7 @@ export interface OperatorAudit {
 export interface Operators {
   created_at: Generated<Timestamp>;
   key_hash: Buffer;
+  made_by: string | null;
   name: string;
   operator_id: string;
   revoked_at: Timestamp | null;
@@ -533,6 +540,7 @@ export interface OrderUnits {
   item: number | null;
   mode: 'live' | 'test';
   n: number;
+  open_from: Timestamp | null;
   open_until: Timestamp;
   order_id: string;
   price_usd_cents: bigint;

@@ -76,6 +76,16 @@ const unstoredCodes: ReadonlySet<Refusal['code']> = new Set([
   'out_of_stock',
 ])
 
+/** Fields by which a request names a person, in the order in which they are looked for. */
+const subjectFields = ['memberId', 'subjectRef', 'sessionId', 'externalRef'] as const
+
+/** The person or session that a request names, or the person who calls. Its stored response is erased with the person. */
+const subjectOf = ({ params, body, person }: IncomingRequest): string | undefined => {
+  if (person) return person.personId
+  const named = { ...(body as Record<string, unknown> | null), ...(params as Record<string, unknown> | null) }
+  return subjectFields.map((field) => named[field]).find((value) => typeof value === 'string')
+}
+
 /** Operators and people are no tenants: their keys belong to the system, hashed together with the caller. */
 const scopeOf = ({ endpoint, request }: Exchange, key: string): IdempotencyScope => {
   const { agent, operator, person } = request
@@ -129,6 +139,7 @@ export const runIdempotent = async (
   const begun = await beginIdempotent(ctx, scopeOf(exchange, key), {
     body: request.body,
     secret: request.keyText,
+    subject: subjectOf(request),
   })
   if ('stored' in begun)
     return { ...begun.stored, headers: { 'idempotent-replayed': 'true' }, mediaType: jsonType, json: true }

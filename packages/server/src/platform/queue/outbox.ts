@@ -89,7 +89,7 @@ export const listEvents = async (
   }))
 }
 
-export type Topic = 'event' | 'mail'
+export type Topic = 'event' | 'mail' | 'erasure'
 export type OutboxRow = {
   readonly agentId: string
   readonly outboxId: string
@@ -97,10 +97,15 @@ export type OutboxRow = {
   readonly attempts: number
 }
 
-/** Queues work to be done after the commit, at least once. */
+/** Queues work to be done after the commit, at least once; `delaySeconds` later if it is set. */
 export const enqueue = async (
   tx: Tx,
-  row: { readonly agentId: string; readonly topic: Topic; readonly payload: unknown },
+  row: {
+    readonly agentId: string
+    readonly topic: Topic
+    readonly payload: unknown
+    readonly delaySeconds?: number
+  },
 ): Promise<void> => {
   await tx
     .insertInto('outbox')
@@ -109,6 +114,7 @@ export const enqueue = async (
       outbox_id: tx.ids.make('evt_'),
       topic: row.topic,
       payload: JSON.stringify(row.payload),
+      due_at: sql<Date>`${now()} + make_interval(secs => ${row.delaySeconds ?? 0})`,
     })
     .execute()
 }
@@ -213,6 +219,7 @@ export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler
   return rows.length
 }
 
+/** The topics whose rows are due at once. */
 const topics: readonly Topic[] = ['event', 'mail']
 
 /** Sets the metric of the oldest waiting row of each topic. */
@@ -228,14 +235,21 @@ export const measureOutbox = async (ctx: Ctx): Promise<void> => {
     ctx.metrics.outboxAge.set({ topic }, rows.find((row) => row.topic === topic)?.seconds ?? 0)
 }
 
-/** Erases the data of all events about a subject, keeps their rows, and returns their ids. */
+/**
+ * Erases the data of all events about a subject, except the notice of the erasure; keeps their rows, deletes what waits in
+ * the outbox, and returns their ids. A fan-out that runs at the same moment has committed its deliveries when this returns.
+ */
 export const eraseEvents = async (tx: Tx, agentId: string, subject: string): Promise<string[]> => {
   const rows = await tx
     .updateTable('events')
     .set({ subject: 'erased', data: '{}' })
     .where('agent_id', '=', agentId)
     .where('subject', '=', subject)
+    .where('type', '<>', 'member.erased')
     .returning('event_id')
     .execute()
-  return rows.map((row) => row.event_id)
+  const eventIds = rows.map((row) => row.event_id)
+  if (eventIds.length > 0)
+    await tx.deleteFrom('outbox').where('agent_id', '=', agentId).where('outbox_id', 'in', eventIds).execute()
+  return eventIds
 }
