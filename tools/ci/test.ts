@@ -31,6 +31,7 @@ const timed = [
   'packages/tag/test/check-consent.test.ts',
   'packages/tag/test/check.test.ts',
   'packages/tag/test/states.test.ts',
+  'packages/web/test/work-images.test.ts',
   'packages/web/test/work-pointing.test.ts',
   'packages/web/test/work.test.ts',
 ]

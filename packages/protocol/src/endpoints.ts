@@ -110,6 +110,7 @@ export const additions = [
   { id: 'work.workers.tasks', publicId: 'work.worker-tasks', method: 'GET', path: '/api/work/tasks', auth: 'member', ...worker.workerTasks },
   { id: 'work.workers.claim', publicId: 'work.worker-claim', method: 'POST', path: '/api/work/claim', auth: 'member', ...worker.workerClaim },
   { id: 'work.workers.assignment', publicId: 'work.worker-assignment', method: 'GET', path: '/api/work/assignments/{assignmentId}', auth: 'member', ...worker.workerAssignment },
+  { id: 'work.workers.image', publicId: 'work.worker-image', method: 'GET', path: '/api/work/assignments/{assignmentId}/images/{field}', auth: 'member', ...worker.workerImage },
   { id: 'work.workers.deliver', publicId: 'work.worker-deliver', method: 'POST', path: '/api/work/assignments/{assignmentId}/deliver', auth: 'member', ...worker.workerDeliver },
   { id: 'work.workers.return', publicId: 'work.worker-return', method: 'POST', path: '/api/work/assignments/{assignmentId}/return', auth: 'member', ...worker.workerReturn },
   { id: 'work.workers.appeal', publicId: 'work.worker-appeal', method: 'POST', path: '/api/work/assignments/{assignmentId}/appeal', auth: 'member', ...worker.workerAppeal },

@@ -77,6 +77,7 @@ export const operations = [
   { publicId: 'work.worker-tasks', method: 'GET', path: '/api/work/tasks', keyed: false },
   { publicId: 'work.worker-claim', method: 'POST', path: '/api/work/claim', keyed: false },
   { publicId: 'work.worker-assignment', method: 'GET', path: '/api/work/assignments/{assignmentId}', keyed: false },
+  { publicId: 'work.worker-image', method: 'GET', path: '/api/work/assignments/{assignmentId}/images/{field}', keyed: false },
   { publicId: 'work.worker-deliver', method: 'POST', path: '/api/work/assignments/{assignmentId}/deliver', keyed: false },
   { publicId: 'work.worker-return', method: 'POST', path: '/api/work/assignments/{assignmentId}/return', keyed: false },
   { publicId: 'work.worker-appeal', method: 'POST', path: '/api/work/assignments/{assignmentId}/appeal', keyed: false },

@@ -56,11 +56,11 @@ export const startWorkerFixture = async (
   const served: Served[] = [
     ...webPages(url, pages),
     ...tagPages(scripts),
-    ...workPages(templateOf('work.html', pages)),
+    ...workPages(harness.ctx, templateOf('work.html', pages)),
   ]
   const pageAt = (path: string): Served | undefined =>
     served.find((page) => page.path === path) ??
-    (path.startsWith('/work/') ? served.find((page) => page.path === '/work/:assignmentId') : undefined)
+    (/^\/work\/[^/]+$/.test(path) ? served.find((page) => page.path === '/work/:assignmentId') : undefined)
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname, searchParams } = new URL(request.url ?? '', url)

@@ -312,6 +312,12 @@ export const errorCatalogue = {
     'The key is bound to the body, and to the API key where the answer shows a secret.',
     'Use a new key for a new request.',
   ),
+  image_unavailable: entry(
+    422,
+    'The image cannot be shown.',
+    'The address of the buyer did not answer with a JPEG, PNG, WebP or GIF of at most 8 MiB and 24 million pixels within 10 seconds, it redirects, or it is not a public address.',
+    'Look at details[]: address_refused, unreachable, not_found, too_large or not_an_image. Try again, or return the unit.',
+  ),
   payment_not_settled: asRetryable(
     entry(
       422,

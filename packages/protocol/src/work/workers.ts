@@ -93,6 +93,14 @@ export const workerAssignment = operation({
   params: assignmentParams,
   response: assignment,
 })
+export const workerImage = operation({
+  summary: 'Read an image of the buyer, fetched and encoded anew by the service.',
+  limit: 'tasks',
+  errors: ['not_found', 'image_unavailable'],
+  params: assignmentParams.extend({ field: text(64) }),
+  response: z.string().meta({ format: 'binary', description: 'The image as WebP.' }),
+  mediaType: 'image/webp',
+})
 export const workerDeliver = operation({
   summary: 'Deliver the answer, with the recording of the work.',
   limit: 'tasks',

@@ -10,6 +10,7 @@ import * as microtasks from '../microtasks/index.ts'
 import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
+import { makeImageLoader } from '../platform/net/images.ts'
 import { makeRateLimits } from '../platform/http/rate-limits.ts'
 import type { Page, Route } from '../platform/http/call.ts'
 import { makeDispatcher } from '../platform/http/dispatch.ts'
@@ -76,6 +77,7 @@ const workDepsOf = (services: Services) => {
     ctx,
     ...unitDepsOf(ctx),
     mintWork: credentials.makeWorkMint(credentialsDepsOf(services)),
+    loadImage: makeImageLoader(ctx),
     findNetworkTag: async (tx: Tx, agentId: string) =>
       (await agents.findRegistrationOrigin(tx, agentId))?.networkTag,
     networkTagOf: (address: string) => agents.networkTagOf(ctx, address),
@@ -132,7 +134,7 @@ const apiPages = (services: Services): Page[] => {
     ...discovery.webPages(ctx.config.BASE_URL),
     ...discovery.tagPages(),
     ...members.pages(membersDepsOf(services)),
-    ...work.pages(discovery.templateOf('work.html')),
+    ...work.pages(ctx, discovery.templateOf('work.html')),
   ]
 }
 

@@ -2,6 +2,7 @@ import type { Mode } from '@pohf/protocol'
 import type { ChangeCredentialState, WorkMint } from '../credentials/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Tx } from '../platform/db/db.ts'
+import type { ImageLoader } from '../platform/net/images.ts'
 
 /** The ledger of the platform agent, which work posts to besides the buyer's. The wiring provides both functions. */
 export type PlatformLedger = {
@@ -21,6 +22,7 @@ export type UnitDeps = PlatformLedger & {
 export type WorkerDeps = UnitDeps & {
   readonly ctx: Ctx
   readonly mintWork: WorkMint
+  readonly loadImage: ImageLoader
   /** The network that an agent was registered from, as a keyed hash. */
   readonly findNetworkTag: (tx: Tx, agentId: string) => Promise<string | undefined>
   readonly networkTagOf: (address: string) => string

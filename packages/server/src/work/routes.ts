@@ -25,6 +25,7 @@ import { workerAssignment } from './workers/assignment.ts'
 import { workerClaim } from './workers/claim.ts'
 import { workerDeliver } from './workers/deliver.ts'
 import { workerEarnings } from './workers/earnings.ts'
+import { workerImage } from './workers/image.ts'
 import { workerPayout } from './workers/payout.ts'
 import { workerReturn } from './workers/return.ts'
 import { workerTasks } from './workers/tasks.ts'
@@ -45,6 +46,7 @@ const workerRoutes = (deps: WorkerDeps): Route[] => [
   route('work.workers.assignment', (call) =>
     workerAssignment(deps.ctx, call.person, call.params.assignmentId),
   ),
+  route('work.workers.image', (call) => workerImage(deps, call.person, call.params)),
   route('work.workers.deliver', (call) => workerDeliver(deps, call.person, { ...call.params, ...call.body })),
   route('work.workers.return', (call) => workerReturn(deps.ctx, call.person, call.params.assignmentId)),
   route('work.workers.appeal', (call) =>

@@ -100,7 +100,7 @@ export const german: Messages = {
     no: 'Nein',
     atMost: '{n} von {of} Zeichen',
     linkWarn:
-      'Öffnet {host} in einem neuen Tab. Die Seite gehört dem Käufer, nicht uns: Geben Sie dort kein Passwort und nichts über sich ein.',
+      'Führt in einem neuen Tab zu {host}, nach einer Seite, die sagt, was man dort von Ihnen sieht. Die Seite gehört dem Käufer, nicht uns: Geben Sie dort kein Passwort und nichts über sich ein.',
     linkOpen: '{host} öffnen',
     imageFailed: 'Das Bild wurde nicht geladen.',
     imageAgain: 'Noch einmal laden',

@@ -98,7 +98,7 @@ export const english = {
     no: 'No',
     atMost: '{n} of {of} characters',
     linkWarn:
-      'Opens {host} in a new tab. It belongs to the buyer, not to us: enter no password and nothing about yourself.',
+      'Leads to {host}, in a new tab, after a page that says what that site sees of you. It belongs to the buyer, not to us: enter no password and nothing about yourself.',
     linkOpen: 'Open {host}',
     imageFailed: 'The picture did not load.',
     imageAgain: 'Load it again',

@@ -89,7 +89,7 @@ export class ApiResponse<T> {
     /** Sent as it is, in place of the JSON body. */
     readonly raw?: { readonly mediaType: string; readonly text: string }
     /** Sent as it is, in chunks, for bodies too large for memory: each chunk is made when the one before was sent. */
-    readonly stream?: { readonly mediaType: string; readonly pieces: AsyncIterable<string> }
+    readonly stream?: { readonly mediaType: string; readonly pieces: AsyncIterable<string | Uint8Array> }
   }
   constructor(body: T, options: ApiResponse<T>['options'] = {}) {
     this.body = body

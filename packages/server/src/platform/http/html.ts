@@ -35,11 +35,6 @@ const contentSecurityPolicyOf = (images: string): string =>
 /** Scripts, styles and requests from our own origin only, nothing inline, no framing. */
 export const pageHeaders = { 'content-security-policy': contentSecurityPolicyOf("'self' data:") }
 
-/** The same for a page with external images: from any host, because the hosts are not known beforehand, over https only. */
-export const externalImagePageHeaders = {
-  'content-security-policy': contentSecurityPolicyOf("'self' data: https:"),
-}
-
 /** A prebuilt page with placeholders for values, and headers of its own. */
 export type Template = (
   values: Readonly<Record<string, string | Html>>,

@@ -66,6 +66,10 @@ export type OutboundRequest = {
 export type OutboundResponse = {
   readonly status: number
   readonly headers: http.IncomingHttpHeaders
+  /** False where the response was cut, at the size limit, by the timeout or by the peer. */
+  readonly complete: boolean
+  readonly bytes: Buffer
+  /** The bytes as text. */
   readonly body: string
 }
 
@@ -154,13 +158,18 @@ const readResponse = (
     if (size > bytesMax) response.destroy()
     else chunks.push(chunk)
   })
-  response.on('close', () =>
+  response.on('close', () => {
+    const bytes = Buffer.concat(chunks)
     resolve({
       status: response.statusCode ?? 0,
       headers: response.headers,
-      body: Buffer.concat(chunks).toString('utf8'),
-    }),
-  )
+      complete: response.complete && size <= bytesMax,
+      bytes,
+      get body() {
+        return bytes.toString('utf8')
+      },
+    })
+  })
   response.on('error', () => undefined)
 }
 

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Assignment, InputField } from '../wire.ts'
 import { fill, type Messages } from '../messages.ts'
 
-/** The address where it is an https one: nothing else is loaded or opened. */
+/** The address where it is an https one: nothing else is opened. */
 const parseUrl = (value: string): URL | undefined => {
   const url = URL.parse(value)
   return url?.protocol === 'https:' ? url : undefined
@@ -37,7 +37,6 @@ const InputImage = ({ messages, label, src }: { messages: Messages; label: strin
         class={large ? 'picture large' : 'picture'}
         src={src}
         alt={label}
-        referrerpolicy="no-referrer"
         decoding="async"
         onError={() => setFailed(true)}
       />
@@ -48,10 +47,26 @@ const InputImage = ({ messages, label, src }: { messages: Messages; label: strin
   )
 }
 
-const InputValue = ({ messages, field, value }: { messages: Messages; field: InputField; value: string }) => {
+type InputValueProps = {
+  readonly messages: Messages
+  readonly assignmentId: string
+  readonly field: InputField
+  readonly value: string
+}
+
+const InputValue = ({ messages, assignmentId, field, value }: InputValueProps) => {
+  const [unit, name] = [encodeURIComponent(assignmentId), encodeURIComponent(field.name)]
+  // The service fetches the image: this browser sends nothing to the buyer.
+  if (field.type === 'image')
+    return (
+      <InputImage
+        messages={messages}
+        label={field.label}
+        src={`/api/work/assignments/${unit}/images/${name}`}
+      />
+    )
   const address = field.type === 'text' ? undefined : parseUrl(value)
   if (!address) return <p class="text">{value}</p>
-  if (field.type === 'image') return <InputImage messages={messages} label={field.label} src={address.href} />
   const { host } = address
   return (
     <>
@@ -60,10 +75,9 @@ const InputValue = ({ messages, field, value }: { messages: Messages; field: Inp
       <p>
         <a
           class="btn"
-          href={address.href}
+          href={`/work/${unit}/link/${name}?lang=${document.documentElement.lang}`}
           target="_blank"
-          rel="noopener noreferrer external"
-          referrerpolicy="no-referrer"
+          rel="noopener"
         >
           {fill(messages.task.linkOpen, { host })} ↗
         </a>
@@ -88,7 +102,12 @@ export const TaskInput = ({ messages, assignment }: { messages: Messages; assign
       {shown.map((field) => (
         <div key={field.name} class="given">
           <h3 class="small muted">{field.label}</h3>
-          <InputValue messages={messages} field={field} value={String(values[field.name])} />
+          <InputValue
+            messages={messages}
+            assignmentId={assignment.assignmentId}
+            field={field}
+            value={String(values[field.name])}
+          />
         </div>
       ))}
     </section>
