@@ -54,7 +54,7 @@ function askForCheck({ site, challenge }) {
 }
 
 function next(enrolled) {
-  if (enrolled.status === 'enrolled') return show('done')
+  if (!enrolled.checkRequired) return show('done')
   askForCheck(enrolled)
   if (!enrolled.recoveryCodes) return show('check')
   root.querySelector('.codes').textContent = enrolled.recoveryCodes.join('\n')

@@ -24,7 +24,15 @@ const member = z.object({
 export const create = operation({
   summary: 'Invite a person to enrol as your member.',
   showsSecret: true,
-  body: z.object({ externalRef: reference(128).optional() }),
+  errors: ['not_found'],
+  body: z.object({
+    externalRef: reference(128)
+      .optional()
+      .meta({ description: 'Your own name for the person: the same value returns the same member.' }),
+    memberId: text(64)
+      .optional()
+      .meta({ description: 'One of your members, who gets a new link, for example to renew the check.' }),
+  }),
   response: z.object({
     memberId: z.string(),
     enrolUrl: z.url().meta({ description: 'For this person only. It is valid for seven days.' }),
@@ -90,7 +98,10 @@ export const enrol = operation({
   }),
   response: z.object({
     status: z.enum(memberStatuses),
-    site: z.string(),
+    checkRequired: z
+      .boolean()
+      .meta({ description: 'Whether the attention check is missing, or older than 150 days.' }),
+    site: z.string().meta({ description: 'The site of the attention check: the platform agent.' }),
     challenge: z.string().meta({ description: 'The challenge that the attention check must carry.' }),
     recoveryCodes: recoveryCodes.optional().meta({ description: 'Shown once, with the first passkey.' }),
   }),

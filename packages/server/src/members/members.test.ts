@@ -12,6 +12,7 @@ import {
 import { createPasskey, makePasskey } from '../../test/fixtures/people/authenticator.ts'
 import { playSession } from '../../test/fixtures/people/play-session.ts'
 import { assertRefusal } from '../../test/fixtures/refusal.ts'
+import { consentVersion } from './rules.ts'
 
 const harness = await startHarness()
 const live = await registerConfirmedAgent(harness, 'live', 'one@example.com')
@@ -93,7 +94,7 @@ test('one person is one member of an agent; another person cannot take over a me
   const again = await invite(harness, live.apiKey)
   const answer = await browser.post('enrol', {
     token: again.token,
-    consentVersion: '2026-11',
+    consentVersion,
     language: 'en',
   })
   assertRefusal(answer, 409, 'member_not_enrolled')
@@ -126,7 +127,7 @@ test('signing in requires user verification, a fresh challenge and an increasing
   assert.equal((await browser.post('sign-out', {})).json.signedIn, false)
   const { token } = await invite(harness, live.apiKey)
   assertRefusal(
-    await browser.post('enrol', { token, consentVersion: '2026-11', language: 'en' }),
+    await browser.post('enrol', { token, consentVersion, language: 'en' }),
     401,
     'sign_in_required',
   )
@@ -141,7 +142,7 @@ test('enrolment refuses a passkey without user verification, of another link, or
   assert.equal(options.status, 200)
   const { challenge } = options.json.publicKey
   const credential = createPasskey(makePasskey(), { challenge, origin: browser.origin }, { fmt: 'none' })
-  const body = { token, consentVersion: '2026-11', language: 'en', credential }
+  const body = { token, consentVersion, language: 'en', credential }
   assertRefusal(await browser.post('enrol', body), 400, 'passkey_refused')
   assert.equal((await browser.post('enrol', { ...body, token: other.token })).status, 200)
   const replayed = await openBrowser(harness).post('enrol', { ...body, token: other.token })
@@ -153,7 +154,7 @@ test('a page of another origin changes nothing, whatever cookie it sends', async
   const { browser, token, sessionId } = await enrolMember(harness, live)
   const bodies = {
     'passkey-options': { purpose: 'create', token },
-    enrol: { token, consentVersion: '2026-11', language: 'en' },
+    enrol: { token, consentVersion, language: 'en' },
     attention: { token, sessionId },
     'sign-in': { recoveryCode: 'x' },
     'sign-out': {},

@@ -2,13 +2,17 @@ import { createHmac } from 'node:crypto'
 import { memberCookie, type Mode } from '@pohf/protocol'
 
 /** Version of the consent text. A change of its meaning needs a new version. Enrolled members are not asked again. */
-export const consentVersion = '2026-11'
+export const consentVersion = '2026-11-15'
 export const linkDays = 7
 export const loginHours = 12
 export const challengeMinutes = 5
 export const recoveryCodesCount = 8
 /** After this a new attention check is required: one from half a year ago says little about today. */
 export const attentionDaysMax = 180
+/** From this age on a new link asks for the check again, so that no day is without a valid one. */
+const attentionRenewDays = 150
+export const isCheckDue = (attention: { readonly at: Date } | null, now: Date): boolean =>
+  attention === null || now.getTime() - attention.at.getTime() > attentionRenewDays * 86_400_000
 
 export type PasskeyAssurance = 'software' | 'hardware' | 'hardware_strong'
 export type Uniqueness = 'none' | 'account' | 'device' | 'attested' | 'external'

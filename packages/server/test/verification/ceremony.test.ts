@@ -269,6 +269,37 @@ for (const [name, view, authenticator] of ceremonyCases)
     },
   )
 
+test('a new link asks for the questions again once the last check is too old', { skip }, async () => {
+  const { context, page } = await openPerson(
+    { width: 1_280, dark: false },
+    { transport: 'internal', direct: false },
+  )
+  const words = messagesOf('en')
+  const { memberId, enrolUrl } = await invite(harness, agent.apiKey, 'customer-renews')
+  await enrolInBrowser(page, enrolUrl, words, 'renewal')
+  const agreeAgain = async () => {
+    const again = await invite(harness, agent.apiKey, 'customer-renews')
+    assert.equal(again.memberId, memberId)
+    await page.goto(again.enrolUrl)
+    await page.locator('input[name=agree]').check()
+    await page.getByRole('button', { name: words.usePasskey }).click()
+  }
+  await agreeAgain()
+  await page.locator('#step-done:visible').waitFor()
+  await harness.owner.query(
+    "update members set attention_at = attention_at - interval '181 days' where member_id = $1",
+    [memberId],
+  )
+  await agreeAgain()
+  await page.locator('#step-check pohf-check').waitFor()
+  await page.locator('pohf-check button.btn').click()
+  await page.locator('pohf-check dialog .actions button').nth(1).click()
+  await answerByKeyboard(page)
+  await page.locator('#step-done:visible').waitFor({ timeout: 20_000 })
+  await verifyPersonhood(memberId)
+  await context.close()
+})
+
 test('the page speaks the language of the browser, and the switch decides', { skip }, async () => {
   const { context, page } = await openPerson(
     { width: 320, dark: true, locale: 'de-AT' },

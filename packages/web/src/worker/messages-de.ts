@@ -64,7 +64,7 @@ export const german: Messages = {
     buyerSays: 'Der Käufer sagt',
     before: 'Bevor Sie beginnen',
     recorded:
-      'Vom Beginn bis zur Abgabe zeichnen wir auf, wie Sie zeigen und scrollen und wann Sie Tasten drücken: nie, was Sie schreiben. Während der Arbeit kommen drei kurze Fragen, um zu zeigen, dass ein Mensch da ist. Der Käufer bekommt Ihre Antwort und einen signierten Nachweis und kann die Aufzeichnung abspielen, bis sie gelöscht wird.',
+      'Vom Beginn bis zur Abgabe zeichnen wir auf, wie Sie zeigen und scrollen und wann Sie Tasten drücken: nie, was Sie schreiben. Während der Arbeit kommen drei kurze Fragen, um zu zeigen, dass ein Mensch da ist. Der Käufer bekommt Ihre Antwort und einen signierten Nachweis und kann die Aufzeichnung abspielen, bis sie gelöscht wird. Käufer, die Aufzeichnungen vergleichen, erkennen Sie vielleicht an der Bewegung.',
     stay: 'Bleiben Sie auf dieser Seite: Zeit in anderen Tabs gilt als Abwesenheit.',
     begin: 'Beginnen und aufzeichnen',
     beginWords: 'Ohne Zeiger beginnen',

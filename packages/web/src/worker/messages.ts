@@ -61,7 +61,7 @@ export const english = {
     buyerSays: 'The buyer says',
     before: 'Before you begin',
     recorded:
-      'From the moment you begin until you hand in we record how you move, scroll and when you press keys: never what you type. Three short questions come while you work, to show that a person is there. The buyer gets your answer and a signed proof, and can replay the recording until it is deleted.',
+      'From the moment you begin until you hand in we record how you move, scroll and when you press keys: never what you type. Three short questions come while you work, to show that a person is there. The buyer gets your answer and a signed proof, and can replay the recording until it is deleted. Buyers who compare recordings may recognise how you move.',
     stay: 'Stay on this page: time in other tabs counts as time away.',
     begin: 'Begin and record',
     beginWords: 'Begin without a pointer',

@@ -2,20 +2,35 @@ import type { Mode } from '@pohf/protocol'
 import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 import { hashKey } from '../../platform/ops/keys.ts'
 import { linkDays, originOf } from '../rules.ts'
-import { insertEnrolmentLink, insertMember } from './store.ts'
+import { findMember, insertEnrolmentLink, insertMember, type MemberRow } from './store.ts'
 
-type Invitation = {
-  readonly agentId: string
-  readonly mode: Mode
-  readonly externalRef: string | undefined
+type Input = { readonly externalRef?: string | undefined; readonly memberId?: string | undefined }
+type Owner = { readonly agentId: string; readonly mode: Mode }
+
+/** Refuses a call that names a member twice. */
+const requireOneName = ({ externalRef, memberId }: Input): void => {
+  if (externalRef === undefined || memberId === undefined) return
+  throw new Refusal('validation_failed', {
+    details: [{ path: 'body.memberId', code: 'conflict', message: 'send memberId or externalRef, not both' }],
+  })
 }
 
-/** Invites a person as a member of an agent. The same reference gives the same member with a new link. */
-export const inviteMember = async (tx: Tx, ctx: Ctx, { agentId, mode, externalRef }: Invitation) => {
-  const made = { agentId, mode, memberId: ctx.ids.make('mem_') }
-  const member = await insertMember(tx, made, externalRef)
+/** The member that a call invites: a known one by its id or reference, otherwise a new one. */
+const findOrInsert = async (tx: Tx, owner: Owner, { externalRef, memberId }: Input): Promise<MemberRow> => {
+  const { agentId, mode } = owner
+  if (memberId === undefined)
+    return insertMember(tx, { agentId, mode, memberId: tx.ids.make('mem_') }, externalRef)
+  const known = await findMember(tx, { agentId, mode, memberId })
+  if (!known) throw new Refusal('not_found', { message: 'No such member.' })
+  return known
+}
+
+/** Invites a person as a member of an agent. The same reference or member id gives the same member with a new link. */
+export const inviteMember = async (tx: Tx, ctx: Ctx, owner: Owner, input: Input) => {
+  const member = await findOrInsert(tx, owner, input)
   const token = ctx.ids.token()
   const expiresAt = await insertEnrolmentLink(tx, member, { hash: hashKey(token), days: linkDays })
   return {
@@ -27,7 +42,7 @@ export const inviteMember = async (tx: Tx, ctx: Ctx, { agentId, mode, externalRe
 }
 
 /** An agent invites a person. */
-export const create = async (ctx: Ctx, agent: Agent, input: { readonly externalRef?: string | undefined }) =>
-  inTransaction(ctx, agent.agentId, (tx) =>
-    inviteMember(tx, ctx, { agentId: agent.agentId, mode: agent.mode, externalRef: input.externalRef }),
-  )
+export const create = async (ctx: Ctx, agent: Agent, input: Input) => {
+  requireOneName(input)
+  return inTransaction(ctx, agent.agentId, (tx) => inviteMember(tx, ctx, agent, input))
+}

@@ -1,6 +1,6 @@
 import { ApiResponse } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
-import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { Erasure } from '../people/erase-person.ts'
 import type { ExternalIssuer } from '../people/external.ts'
@@ -16,7 +16,14 @@ import {
 import { boundToOf } from '../people/passkey-options.ts'
 import { readChallenge, type Passkey, type PasskeyVerifier } from '../people/passkeys.ts'
 import { makeRecoveryCodes } from '../people/recovery-codes.ts'
-import { attentionChallenge, bestAssurance, consentVersion, originOf, uniquenessOf } from '../rules.ts'
+import {
+  attentionChallenge,
+  bestAssurance,
+  consentVersion,
+  isCheckDue,
+  originOf,
+  uniquenessOf,
+} from '../rules.ts'
 import {
   insertConsent,
   listMemberships,
@@ -149,6 +156,7 @@ export const enrol = async (deps: MembersDeps, page: PageRequest, input: Input) 
     return new ApiResponse(
       {
         status,
+        checkRequired: isCheckDue(member.attention, await readNow(tx)),
         site: deps.platformAgentOf(member.mode),
         challenge: attentionChallenge(ctx.secrets.derive('attention'), member),
         ...(newPerson ? { recoveryCodes: newPerson.codes } : {}),

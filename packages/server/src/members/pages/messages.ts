@@ -20,10 +20,12 @@ const en = {
   ],
   recordedTitle: 'What is recorded, and who sees it',
   recorded: [
-    'We keep the public half of your passkey, and how you moved and pressed keys during the questions: when, never what.',
-    '“{agent}” sees an id that is made for it alone, how your passkey was made, and how attentive the check was. Another application sees another id; the two cannot find out that you are the same person.',
-    'The recording is encrypted and deleted after {days} days. What is left is a number and hashes that say nothing about you.',
-    `After ${attentionDaysMax} days you are asked for the questions again.`,
+    'We keep the public half of your passkey, how it was made, and when you used it.',
+    'During the questions we record how you move, scroll and answer, and when you press keys. Of a key we record only whether it was Tab, Enter, Space, Escape or an arrow. We also note the size of the window, whether it has a touch screen, and the operating system that your browser names.',
+    'The recording is encrypted and deleted after {days} days. So are the shapes of the strokes of your pointer, by which we notice copied motion. Quality, times, counts and hashes stay until you delete everything; the recording cannot be made from them.',
+    '“{agent}” sees an id that is made for it alone, whether you agreed or withdrew, how your passkey was made, when you last answered the questions, and how attentive you were. It can ask whether you did something once before that it counts once, such as a vote. It never sees the recording.',
+    'Another application sees another id. From what we show them, two applications cannot find out that you are the same person, unless you show both the same wallet.',
+    `After ${attentionDaysMax} days the questions are due again. “{agent}” then sends you a new link.`,
   ],
   limitsTitle: 'What this does not prove',
   limits:
@@ -39,7 +41,8 @@ const en = {
   checkTitle: 'Three short questions',
   checkLead: 'Nothing is recorded before you press the button.',
   doneTitle: 'Done. You are enrolled.',
-  doneLead: '“{agent}” can now ask us whether you are a person. It learns nothing else.',
+  doneLead:
+    '“{agent}” can now ask us whether you are a person. It sees what you read before you agreed, and never the recording.',
   toWork: 'Paid work for members',
   seeData: 'See, move or delete what we hold about you',
   wait: 'One moment …',
@@ -108,14 +111,14 @@ const en = {
     addPasskey: 'Add another passkey',
     eraseTitle: 'Delete everything',
     erasedAtOnce:
-      'At once: passkeys, logins, codes, recordings and their keys, shapes of your motion, places, devices, and every id that an application has for you.',
+      'At once: passkeys, logins, codes, recordings and their keys, shapes of your motion, places, devices, and every id that an application has for you. What was being written at that moment goes ten minutes later.',
     retained:
-      'What stays: credentials that applications were given. They carry a code that leads to nobody any more, and they keep verifying until they expire; a wallet that you had bound stays named in them. That somebody agreed stays too, without a name. Notices to the applications are kept 30 days in transit and three months in the log; backups go when their own time is over.',
+      'What stays: credentials that applications were given. They carry a code that leads to nobody any more, and they keep verifying until they expire; a wallet that you had bound stays named in them, and on a chain until the record there expires. Answers to paid work stay with their buyers, and Stars that were not paid out are lost. Figures and hashes of recordings stay without a name, and so does that somebody agreed. Recordings that you broke off were never tied to you and go in their own time. Notices to the applications are kept 30 days in transit and three months in the log; backups go when their own time is over.',
     agentsNotified: 'The applications are told to delete what they hold.',
     sure: 'Yes, delete everything. It cannot be undone.',
     sureFirst: 'Please tick the box first.',
     erase: 'Delete everything about me',
-    erased: 'Deleted. We hold nothing about you any more.',
+    erased: 'Deleted. Only what this page named is left.',
   },
   needsScript: 'This page needs JavaScript: without it your browser cannot make a passkey.',
 }
@@ -137,10 +140,12 @@ const de: Messages = {
   ],
   recordedTitle: 'Was aufgezeichnet wird und wer es sieht',
   recorded: [
-    'Wir behalten die öffentliche Hälfte Ihres Passkeys und wie Sie sich während der Fragen bewegt und Tasten gedrückt haben: wann, nie was.',
-    '„{agent}“ sieht eine Kennung, die nur für diese Anwendung gemacht ist, wie Ihr Passkey entstand und wie aufmerksam die Prüfung war. Eine andere Anwendung sieht eine andere Kennung; beide können nicht herausfinden, dass Sie derselbe Mensch sind.',
-    'Die Aufzeichnung ist verschlüsselt und wird nach {days} Tagen gelöscht. Es bleiben eine Zahl und Prüfsummen, die nichts über Sie sagen.',
-    `Nach ${attentionDaysMax} Tagen stellen wir Ihnen die Fragen noch einmal.`,
+    'Wir behalten die öffentliche Hälfte Ihres Passkeys, wie er entstand und wann Sie ihn benutzt haben.',
+    'Während der Fragen zeichnen wir auf, wie Sie zeigen, scrollen und antworten und wann Sie Tasten drücken. Von einer Taste zeichnen wir nur auf, ob es Tab, Eingabe, Leertaste, Escape oder ein Pfeil war. Wir merken uns auch die Größe des Fensters, ob es einen Touchscreen gibt und das Betriebssystem, das Ihr Browser nennt.',
+    'Die Aufzeichnung ist verschlüsselt und wird nach {days} Tagen gelöscht. Ebenso die Formen der Striche Ihres Zeigers, an denen wir kopierte Bewegung erkennen. Güte, Zeiten, Zählungen und Prüfsummen bleiben, bis Sie alles löschen; die Aufzeichnung lässt sich daraus nicht herstellen.',
+    '„{agent}“ sieht eine Kennung, die nur für diese Anwendung gemacht ist, ob Sie zugestimmt oder zurückgenommen haben, wie Ihr Passkey entstand, wann Sie die Fragen zuletzt beantwortet haben und wie aufmerksam Sie waren. Die Anwendung kann fragen, ob Sie etwas schon getan haben, das sie einmal zählt, etwa eine Abstimmung. Die Aufzeichnung sieht sie nie.',
+    'Eine andere Anwendung sieht eine andere Kennung. Aus dem, was wir ihnen zeigen, können zwei Anwendungen nicht herausfinden, dass Sie derselbe Mensch sind, es sei denn, Sie zeigen beiden dasselbe Wallet.',
+    `Nach ${attentionDaysMax} Tagen sind die Fragen wieder fällig. „{agent}“ schickt Ihnen dann einen neuen Link.`,
   ],
   limitsTitle: 'Was das nicht beweist',
   limits:
@@ -156,7 +161,8 @@ const de: Messages = {
   checkTitle: 'Drei kurze Fragen',
   checkLead: 'Nichts wird aufgezeichnet, bevor Sie den Knopf drücken.',
   doneTitle: 'Fertig. Sie sind eingetragen.',
-  doneLead: '„{agent}“ kann uns jetzt fragen, ob Sie ein Mensch sind. Mehr erfährt die Anwendung nicht.',
+  doneLead:
+    '„{agent}“ kann uns jetzt fragen, ob Sie ein Mensch sind. Die Anwendung sieht, was Sie vor der Zustimmung gelesen haben, und nie die Aufzeichnung.',
   toWork: 'Bezahlte Arbeit für Mitglieder',
   seeData: 'Ansehen, mitnehmen oder löschen, was wir über Sie haben',
   wait: 'Einen Moment …',
@@ -229,14 +235,14 @@ const de: Messages = {
     addPasskey: 'Weiteren Passkey anlegen',
     eraseTitle: 'Alles löschen',
     erasedAtOnce:
-      'Sofort: Passkeys, Anmeldungen, Codes, Aufzeichnungen und ihre Schlüssel, Formen Ihrer Bewegung, Orte, Geräte und jede Kennung, die eine Anwendung für Sie hat.',
+      'Sofort: Passkeys, Anmeldungen, Codes, Aufzeichnungen und ihre Schlüssel, Formen Ihrer Bewegung, Orte, Geräte und jede Kennung, die eine Anwendung für Sie hat. Was in diesem Augenblick geschrieben wurde, geht zehn Minuten später.',
     retained:
-      'Was bleibt: Nachweise, die Anwendungen bekommen haben. Sie tragen einen Code, der zu niemandem mehr führt, und gelten bis zu ihrem Ablauf; ein Wallet, das Sie verbunden hatten, steht weiter darin. Dass jemand zugestimmt hat, bleibt auch, ohne Namen. Mitteilungen an die Anwendungen bleiben 30 Tage im Versand und drei Monate im Protokoll; Sicherungen gehen, wenn ihre eigene Zeit um ist.',
+      'Was bleibt: Nachweise, die Anwendungen bekommen haben. Sie tragen einen Code, der zu niemandem mehr führt, und gelten bis zu ihrem Ablauf; ein Wallet, das Sie verbunden hatten, steht weiter darin, und auf einer Chain, bis der Eintrag dort abläuft. Antworten auf bezahlte Arbeit bleiben bei ihren Käufern, und Stars, die nicht ausgezahlt wurden, verfallen. Zahlen und Prüfsummen von Aufzeichnungen bleiben ohne Namen, ebenso, dass jemand zugestimmt hat. Aufzeichnungen, die Sie abgebrochen haben, waren nie mit Ihnen verbunden und gehen, wenn ihre eigene Zeit um ist. Mitteilungen an die Anwendungen bleiben 30 Tage im Versand und drei Monate im Protokoll; Sicherungen gehen, wenn ihre eigene Zeit um ist.',
     agentsNotified: 'Die Anwendungen werden aufgefordert zu löschen, was sie haben.',
     sure: 'Ja, alles löschen. Es lässt sich nicht rückgängig machen.',
     sureFirst: 'Bitte setzen Sie zuerst das Häkchen.',
     erase: 'Alles über mich löschen',
-    erased: 'Gelöscht. Wir haben nichts mehr über Sie.',
+    erased: 'Gelöscht. Nur was diese Seite genannt hat, ist noch da.',
   },
   needsScript: 'Diese Seite braucht JavaScript: Ohne das kann Ihr Browser keinen Passkey anlegen.',
 }

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { verifyCredential, type Fetch } from '@pohf/verify'
 import * as operators from '../../operators/index.ts'
+import { consentVersion } from '../rules.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import {
   enrolMember,
@@ -283,7 +284,7 @@ test('consent is withdrawn from one agent alone, is never rewritten, and can be 
   )
   const { token } = await invite(harness, live.apiKey, 'customer-withdraws')
   await first.browser.signIn(first.passkey)
-  const again = await first.browser.post('enrol', { token, consentVersion: '2026-11', language: 'en' })
+  const again = await first.browser.post('enrol', { token, consentVersion, language: 'en' })
   assert.equal(again.json.status, 'enrolled')
   const { json } = await first.browser.get('me')
   const mine = json.memberships.find((one: { memberId: string }) => one.memberId === first.memberId)
