@@ -25,7 +25,7 @@ const missing = missingPostgres(source)
 if (missing !== undefined) throw new Error(missing)
 
 /** How this machine reaches the npm registry. A machine without a proxy has none of them. */
-const network: Readonly<Record<string, string>> = Object.fromEntries(
+const network = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => /^(?:NODE_EXTRA_CA_CERTS|(?:https?|no)_proxy)$/i.test(name)),
 )
 

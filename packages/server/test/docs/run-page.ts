@@ -24,7 +24,7 @@ export type RunOptions = {
   readonly dataDir?: string
   readonly timeoutMs?: number
   /** Variables of the reader's shell. */
-  readonly environment?: Readonly<Record<string, string>>
+  readonly environment?: Readonly<Record<string, string | undefined>>
   /** A clone to run in, instead of a folder that looks like one. There, blocks marked `no-run` run too, and npx is npm's. */
   readonly clone?: string
 }
