@@ -30,7 +30,7 @@ test('registration gives a key of the mode asked for, live where nothing was sai
     [{ mode: 'test' }, 'test'],
   ] as const) {
     const { json: made } = await harness.call('POST', '/api/agents/register', { body: { ...base, ...given } })
-    assert.deepEqual(Object.keys(made), ['apiKey', 'agentId', 'mode'])
+    assert.deepEqual(Object.keys(made), ['apiKey', 'agentId', 'mode', 'next'])
     assert.equal(made.mode, mode)
     assert.ok(isWellFormedKey([`svc_${mode}_`], made.apiKey), made.apiKey)
     assert.ok(isId('agt_', made.agentId), made.agentId)

@@ -170,7 +170,7 @@ export const operationsReachingValue = (
 ): readonly string[] => {
   const byPath = new Map(files.map((file) => [file.path, file]))
   const moving = new Set(files.filter(movesValue).map(({ path }) => path))
-  const reaches = (start: string): boolean => {
+  const leadsToValue = (start: string): boolean => {
     const seen = new Set<string>()
     const waiting = [start]
     for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
@@ -182,5 +182,5 @@ export const operationsReachingValue = (
     }
     return false
   }
-  return ids.filter((id) => reaches(`${id.replaceAll('.', '/')}.ts`))
+  return ids.filter((id) => leadsToValue(`${id.replaceAll('.', '/')}.ts`))
 }

@@ -8,7 +8,7 @@ import type { StarsAccount, Earnings, Payout, AssignmentSummary } from './wire.t
 import { fill, type Messages } from './messages.ts'
 
 /** An amount has one key for all attempts: a request whose answer was lost is not made twice. */
-const amountOf = (text: string) => ({ text, key: crypto.randomUUID() })
+const newAmount = (text: string) => ({ text, key: crypto.randomUUID() })
 
 const requestPayout = (mode: StarsAccount['mode'], stars: number, key: string) =>
   call<Payout>('POST', 'payout', { mode, stars }, { 'idempotency-key': key })
@@ -22,7 +22,7 @@ const PayoutForm = ({
   account: StarsAccount
   onDone: (payout: Payout) => void
 }) => {
-  const [{ text, key }, setAmount] = useState(() => amountOf(String(account.vestedStars)))
+  const [{ text, key }, setAmount] = useState(() => newAmount(String(account.vestedStars)))
   const [busy, setBusy] = useState(false)
   const [failed, setFailed] = useState<ApiError>()
   const [wrong, setWrong] = useState(false)
@@ -56,7 +56,7 @@ const PayoutForm = ({
         aria-invalid={wrong}
         aria-describedby={wrong ? `wrong-${account.mode}` : undefined}
         onInput={(event) => {
-          setAmount(amountOf(event.currentTarget.value))
+          setAmount(newAmount(event.currentTarget.value))
           setWrong(false)
         }}
       />

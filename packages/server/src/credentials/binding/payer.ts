@@ -44,11 +44,14 @@ export const provePayer = async (
   const challenge = await inTransaction(ctx, agentId, (tx) =>
     findWalletChallenge(tx, agentId, proof, memberId ?? ''),
   )
-  const proven = (await proveByKey(challenge, proof)) ?? (await proveByContract(ctx, challenge, proof))
+  const provenWallet = (await proveByKey(challenge, proof)) ?? (await proveByContract(ctx, challenge, proof))
   // A contract at this address on another chain may belong to somebody else.
-  if (proven.type === 'contract' && (target.kind !== 'transfer' || target.chainId !== proven.chainId))
+  if (
+    provenWallet.type === 'contract' &&
+    (target.kind !== 'transfer' || target.chainId !== provenWallet.chainId)
+  )
     throw new Refusal('wallet_signature_invalid', {
       message: 'The contract that signed is on another chain than the payment.',
     })
-  return proven.wallet
+  return provenWallet.wallet
 }

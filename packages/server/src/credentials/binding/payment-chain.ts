@@ -91,7 +91,7 @@ type Transfer = {
 }
 
 /** The address in a topic, which is padded to 32 bytes. */
-const addressOf = (topic: string): string => `0x${topic.slice(-40).toLowerCase()}`
+const topicAddress = (topic: string): string => `0x${topic.slice(-40).toLowerCase()}`
 
 /** Transfers of accepted tokens, in log order. */
 const transfersOf = (receipt: Receipt, tokens: readonly Token[]): Transfer[] =>
@@ -106,7 +106,7 @@ const transfersOf = (receipt: Receipt, tokens: readonly Token[]): Transfer[] =>
       BigInt(log.data) === 0n
     )
       return []
-    const [payer, payee] = [addressOf(from), addressOf(to)]
+    const [payer, payee] = [topicAddress(from), topicAddress(to)]
     return [{ log: Number(log.logIndex), payer, payee, amount: BigInt(log.data), token }]
   })
 
