@@ -115,6 +115,22 @@ export const pointsConversion: Section = {
       field: 'points',
       body: { userRef: 'somebody', points: '10' },
     }),
+    refusesInput('convert.at-least-one-star', 'points that make less than one Star are refused', convert, {
+      field: 'points',
+      body: { userRef: 'somebody', points: 0.5 },
+    }),
+    {
+      id: 'convert.live-needs-confirmation',
+      title: 'a live agent that only registered converts no points',
+      needs: [convert],
+      isProjectDecision: true,
+      run: async (world) => {
+        const { apiKey } = await liveAgent(world)
+        const body = { userRef: uniqueText('user'), points: 1_000_000 }
+        const answer = await world.http.post('/api/partner/points/convert', body, { key: apiKey })
+        expectRefusal(answer, 403, 'email_not_confirmed')
+      },
+    },
     refusesInput('convert.points-not-negative', 'negative points are refused', convert, {
       field: 'points',
       body: { userRef: 'somebody', points: -1 },

@@ -187,9 +187,9 @@ const loadBinding = (deps: BindDeps, agent: Agent, input: Input) =>
     const stored = await findMintedCredential(tx, key)
     if (stored && (!stored.expired || stored.state === 'revoked'))
       return { repeat: replayUnrevoked<BindingAnswer>(stored) }
-    await requireAllowance(tx, deps, agent)
-    // Check the human first: a request without one must not cost a call to a chain or provider.
+    // Check both before the payment: a request without them must not cost a call to a chain or provider.
     const human = requireOneAnchor(await listHumanAnchors(tx, agent, input, work))
+    await requireAllowance(tx, deps, agent)
     const own = await findOwnSettlement(tx, deps, agent, payment)
     return { key, human, payment, own, at: await readNow(tx), replaces: stored?.credentialId }
   })
