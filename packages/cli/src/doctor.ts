@@ -7,6 +7,7 @@ import {
   readMigrations,
   type Config,
 } from '@pohf/server/doctor'
+import { checkRecipient } from './doctor-chain.ts'
 
 type Finding = { readonly check: string; readonly ok: boolean; readonly note: string }
 const good = (check: string, note: string): Finding => ({ check, ok: true, note })
@@ -50,6 +51,8 @@ const checkDatabase = async (config: Config): Promise<Finding[]> => {
         ? good('schema', `${applied} migrations applied`)
         : bad('schema', `${applied} of ${expected} migrations applied. Run pohf migrate`),
     )
+    const recipient = await checkRecipient(config, client)
+    if (recipient) findings.push({ check: 'recipient', ...recipient })
     return findings
   } finally {
     await client.end()
@@ -69,7 +72,7 @@ const checkServer = async (config: Config): Promise<Finding> => {
   )
 }
 
-/** Checks settings, database, schema, mail and server, and prints for each how to fix it. */
+/** Checks settings, database, schema, recipient of payments, mail and server, and prints for each how to fix it. */
 export const doctor = async (options: { json?: boolean }): Promise<void> => {
   const findings: Finding[] = []
   try {
