@@ -1,6 +1,7 @@
 import { startChain, TestDollar } from '@pohf/chain'
 import { encodeFunctionData, parseSignature, type Hex } from 'viem'
 import { setTimeout } from 'node:timers/promises'
+import { compileWallets } from '../../packages/server/test/fixtures/payments/contract-wallets.ts'
 import { encode, makePayer, type PaymentOption } from '../../packages/server/test/fixtures/payments/payer.ts'
 
 type Chain = NonNullable<Awaited<ReturnType<typeof startChain>>>
@@ -15,8 +16,21 @@ export type SignedPayment = {
   readonly entry: PaymentOption
 }
 
+/**
+ * What contract wallets do. They say yes to every signature; then one pays, one burns all gas wherever a transaction has a
+ * sender, and two change while our transaction is on its way: to burn all gas, or to revert.
+ */
+export const contractScenarios = [
+  'contract wallet pays',
+  'contract wallet burns gas',
+  'contract wallet changes to burning gas',
+  'contract wallet changes to reverting',
+] as const
+export type ContractScenario = (typeof contractScenarios)[number]
+
 const send = (chain: Chain, data: Hex) =>
-  chain.rpc('eth_sendTransaction', [{ from: chain.owner.address, to: chain.token, gas: '0x40000', data }])
+  // Not the owner: it deploys wallets at the same time.
+  chain.rpc('eth_sendTransaction', [{ from: chain.payTo.address, to: chain.token, gas: '0x40000', data }])
 
 /** Submits an authorization as a third party can that has seen it. */
 export const submitAsThirdParty = (chain: Chain, { authorization: one, signature }: SignedPayment) => {
@@ -87,7 +101,24 @@ const fetchChallenge = async (url: string): Promise<PaymentOption> => {
 export const makeWallets = async (chain: Chain, count: number) => {
   const payers = Array.from({ length: count }, () => makePayer())
   for (const { account } of payers) await chain.mint(account.address, 1_000_000_000n)
+  const { burnsInBlocks, switchable } = compileWallets()
   return {
+    /** A payment of a new contract wallet with money. The wallet accepts every signature. */
+    signAsContract: async (url: string, scenario: ContractScenario): Promise<SignedPayment> => {
+      const code = scenario === 'contract wallet burns gas' ? burnsInBlocks : switchable
+      const { address } = await chain.deploy(code.bytecode)
+      await chain.mint(address, 1_000_000n)
+      const entry = await fetchChallenge(url)
+      const payer = makePayer()
+      const authorization = payer.authorize(entry, Math.floor(Date.now() / 1_000), {
+        from: address,
+        validBefore: String(Math.floor(Date.now() / 1_000) + 300),
+      })
+      const signature: Hex = `0x${'22'.repeat(70)}`
+      const payload = { signature, authorization }
+      const header = encode({ x402Version: 2, payload, accepted: entry, extensions: {} })
+      return { nonce: authorization.nonce, header, payer, authorization, signature, entry }
+    },
     sign: async (url: string, index: number): Promise<SignedPayment> => {
       const payer = payers[index % payers.length]
       if (!payer) throw new Error(`no wallet for purchase ${index}: ${payers.length} wallets exist`)

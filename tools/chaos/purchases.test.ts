@@ -21,3 +21,22 @@ test('a server that calls doubt a failure is found out: payers are charged and t
   })
   assert.ok(findings.missingCredential > 0 && !hasNoFaults(findings), JSON.stringify(findings))
 })
+
+test('a server that forgets what contract wallets cost is found out: they cost more than the budget', async () => {
+  const findings = await runPurchaseKills({
+    purchases: 10,
+    clients: 4,
+    seed: 7,
+    scenarios: ['contract wallet changes to burning gas'],
+    plantedFaultSql: `
+      create function planted() returns trigger language plpgsql as $$
+      begin
+        if new.gas_limit is not null then new.gas_limit := 1; end if;
+        if new.gas_lost is not null then new.gas_lost := 0; end if;
+        return new;
+      end $$;
+      create trigger a_planted before insert or update on x402_payments for each row execute function planted()`,
+  })
+  assert.ok(findings.gasLostToContractWallets > findings.gasBudget, JSON.stringify(findings))
+  assert.ok(!hasNoFaults(findings))
+})

@@ -10,12 +10,18 @@ import {
   type CallOutcome,
 } from '../../packages/server/test/fixtures/payments/chain-proxy.ts'
 import { waitUntilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
+import { switchWallet } from '../../packages/server/test/fixtures/payments/contract-wallets.ts'
 import {
-  cancelAuthorization,
-  makeWallets,
-  submitAsThirdParty,
-  type SignedPayment,
-} from './purchase-wallets.ts'
+  countGas,
+  countPaymentsAndDeliveries,
+  isContractScenario,
+  scenarios,
+  type Chain,
+  type Outcome,
+  type PurchasePlan,
+  type Scenario,
+} from './purchase-count.ts'
+import { cancelAuthorization, makeWallets, submitAsThirdParty } from './purchase-wallets.ts'
 import { prepareServer, randomFrom, startRole } from './server-processes.ts'
 
 export type PurchaseKillOptions = {
@@ -49,44 +55,29 @@ export type PurchaseFindings = {
   readonly gaveUp: number
   /** Payments that ended as void, as they should. */
   readonly void: number
+  /** Gas of all our transactions, of those that moved nothing, and of those that contract wallets made fail. */
+  readonly gasUsed: number
+  readonly gasLost: number
+  readonly gasLostToContractWallets: number
+  /** What contract wallets may cost in 24 hours. */
+  readonly gasBudget: number
+  /** Payments of contract wallets that were refused because the budget was used up. */
+  readonly refusedForBudget: number
   readonly byScenario: Readonly<Record<string, number>>
   readonly faults: readonly string[]
 }
 
-/**
- * What happens to a purchase. The api is killed at six moments: before the chain is asked, after it, with everything written
- * and nothing sent, sent and no answer, with the answer in hand, and while it delivers.
- */
-const scenarios = [
-  'plain',
-  'killed before the check',
-  'killed after the check',
-  'killed before sending',
-  'killed after sending',
-  'killed with the receipt',
-  'killed while delivering',
-  'receipt lost',
-  'never sent',
-  'node away',
-  'sent by a stranger',
-  'cancelled',
-] as const
-type Scenario = (typeof scenarios)[number]
 /** A start of the api takes seconds, so kills are rarer than the rest: about one of six purchases. */
 const weightedScenarios: readonly Scenario[] = [
   ...Array.from({ length: 12 }, (): Scenario => 'plain'),
   ...scenarios.filter((name) => name.startsWith('killed')),
+  ...scenarios.filter(isContractScenario),
   ...Array.from({ length: 4 }, () =>
-    scenarios.filter((name) => !name.startsWith('killed') && name !== 'plain'),
+    scenarios.filter((name) => !name.startsWith('killed') && name !== 'plain' && !isContractScenario(name)),
   ).flat(),
 ]
-
-type Chain = NonNullable<Awaited<ReturnType<typeof startChain>>>
-type PurchasePlan = {
-  readonly scenario: Scenario
-  readonly payment: SignedPayment
-  interruptionsLeft: number
-}
+/** Enough for about six failed payments. A long run uses it up, and ordinary wallets must go on. */
+const gasBudget = 500_000
 
 /** A call over a connection that was closed is made once more at once, so what shall be in doubt is struck twice. */
 const interruptionsFor = (scenario: Scenario): number =>
@@ -113,6 +104,9 @@ const makeFaultRule = (
     if (plan.scenario === 'never sent') return 'drop'
     if (plan.scenario === 'sent by a stranger') await submitAsThirdParty(chain, plan.payment)
     if (plan.scenario === 'cancelled') await cancelAuthorization(chain, plan.payment)
+    const wallet = plan.payment.authorization.from
+    if (plan.scenario === 'contract wallet changes to burning gas') await switchWallet(chain, wallet, 'burns')
+    if (plan.scenario === 'contract wallet changes to reverting') await switchWallet(chain, wallet, 'reverts')
     return 'pass'
   }
   const early: readonly Scenario[] = ['killed before the check', 'killed after the check', 'node away']
@@ -126,20 +120,19 @@ const makeFaultRule = (
   }
 }
 
-type Outcome = {
-  readonly plan: PurchasePlan
-  readonly status: number
-  readonly text: string
-  readonly tries: number
-}
 /** A client may wait as long as a lease and a few looks take, on a busy machine. */
 const clientTimeoutMs = 120_000
 
+const isPaused = (text: string): boolean => text.includes('"contract_wallets_paused"')
 /** Whether an answer says how a purchase ended. */
-const isFinalStatus = (status: number): boolean => ![0, 202, 429, 500, 503].includes(status)
+const isFinal = ({ status, text }: Pick<Outcome, 'status' | 'text'>): boolean =>
+  ![0, 202, 429, 500, 503].includes(status) || isPaused(text)
+/** A failed payment of a contract wallet is pending until its authorization ends: the client comes back then. */
+const isAnswered = (answer: Pick<Outcome, 'status' | 'text'>): boolean =>
+  answer.status === 202 || isFinal(answer)
 
 /** Asks until there is an end: delivered, or refused for good. Anything else is asked again, with the same payment. */
-const payUntilFinal = async (url: string, plan: PurchasePlan): Promise<Outcome> => {
+const payUntilFinal = async (url: string, plan: PurchasePlan, isEnd = isFinal): Promise<Outcome> => {
   const deadline = performance.now() + clientTimeoutMs
   for (let tries = 1; ; tries++) {
     const answer = await fetch(url, {
@@ -148,68 +141,12 @@ const payUntilFinal = async (url: string, plan: PurchasePlan): Promise<Outcome> 
     })
       .then(async (response) => ({ status: response.status, text: await response.text() }))
       .catch(() => undefined)
-    if (answer && isFinalStatus(answer.status)) return { plan, ...answer, tries }
+    if (answer && isEnd(answer)) return { plan, ...answer, tries }
     if (performance.now() > deadline)
       return { plan, status: answer?.status ?? 0, text: answer?.text ?? '', tries }
     await setTimeout(200)
   }
 }
-
-/** Counts both sides: what the chain says was paid, and what buyers and the database hold. */
-const countPaymentsAndDeliveries = async (database: Client, chain: Chain, outcomes: readonly Outcome[]) => {
-  const { rows } = await database.query<{
-    purchase_id: string
-    state: string
-    response: string | null
-    nonce: string
-    events: number
-  }>(
-    `select p.purchase_id, p.state, p.response, x.nonce,
-       (select count(*)::int from events e where e.type = 'purchase.settled' and e.data->>'purchaseId' = p.purchase_id) as events
-     from purchases p join x402_payments x on x.reference = p.purchase_id`,
-  )
-  const stored = new Map(rows.map((row) => [row.nonce, row]))
-  const logs = (await chain.rpc('eth_getLogs', [
-    { address: chain.token, fromBlock: '0x0', toBlock: 'latest', topics: [authorizationUsedTopic] },
-  ])) as { topics: string[] }[]
-  const used = new Map<string, number>()
-  for (const { topics } of logs) used.set(topics[2] ?? '', (used.get(topics[2] ?? '') ?? 0) + 1)
-  const faults: string[] = []
-  const found = { lost: 0, doubleCharged: 0, missingCredential: 0, credentialWithoutPayment: 0 }
-  const note = (kind: keyof typeof found, { plan, status, text }: Outcome) => {
-    found[kind]++
-    faults.push(`${kind}: ${plan.scenario}, ${plan.payment.nonce}, answered ${status} ${text.slice(0, 120)}`)
-  }
-  for (const outcome of outcomes) {
-    const { nonce } = outcome.plan.payment
-    const charged = used.get(nonce) ?? 0
-    const row = stored.get(nonce)
-    if (charged > 1) note('doubleCharged', outcome)
-    if (charged > 0 && outcome.status !== 200) note('missingCredential', outcome)
-    if (charged === 0 && (outcome.status === 200 || row?.state === 'delivered'))
-      note('credentialWithoutPayment', outcome)
-    if (outcome.status === 200 && row?.response !== outcome.text) note('lost', outcome)
-  }
-  const { rows: twice } = await database.query(
-    "select reference from credential_claims where act = 'purchase' group by reference having count(*) > 1",
-  )
-  const { rows: minted } = await database.query<{ n: number }>(
-    "select count(*)::int as n from credentials where kind = 'purchase'",
-  )
-  const delivered = rows.filter(({ state }) => state === 'delivered')
-  if (minted[0]?.n !== delivered.length)
-    faults.push(`${minted[0]?.n} credentials were minted for ${delivered.length} deliveries`)
-  return {
-    ...found,
-    doubleCharged: found.doubleCharged + twice.length,
-    undelivered: delivered.filter(({ events }) => events === 0).length,
-    duplicates: delivered.filter(({ events }) => events > 1).length,
-    void: rows.filter(({ state }) => state === 'void').length,
-    faults,
-  }
-}
-/** AuthorizationUsed(address,bytes32). */
-const authorizationUsedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
 
 const openProcesses = async (chain: Chain, rpcUrl: string, plantedFaultSql: string | undefined) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-purchases-'))
@@ -221,6 +158,7 @@ const openProcesses = async (chain: Chain, rpcUrl: string, plantedFaultSql: stri
     X402_CHAIN_RPC: rpcUrl,
     X402_PAY_TO: chain.payTo.address,
     X402_GAS_KEYS_FILE: keys,
+    X402_CONTRACT_GAS_PER_DAY: String(gasBudget),
   })
   const database = new Client({ connectionString: databaseUrl })
   await database.connect()
@@ -278,10 +216,12 @@ const buyAll = async ({ url, wallets, plans, options }: Buying): Promise<Outcome
       const from =
         options.scenarios ?? (index < scenarios.length ? [scenarios[index] ?? 'plain'] : weightedScenarios)
       const scenario = from[Math.floor(random() * from.length)] ?? 'plain'
-      const payment = await wallets.sign(url, index)
+      const payment = isContractScenario(scenario)
+        ? await wallets.signAsContract(url, scenario)
+        : await wallets.sign(url, index)
       const plan: PurchasePlan = { scenario, payment, interruptionsLeft: interruptionsFor(scenario) }
       plans.set(payment.nonce.slice(2), plan)
-      outcomes.push(await payUntilFinal(url, plan))
+      outcomes.push(await payUntilFinal(url, plan, isContractScenario(scenario) ? isAnswered : isFinal))
       plans.delete(payment.nonce.slice(2))
     }
   }
@@ -293,12 +233,21 @@ const buyAll = async ({ url, wallets, plans, options }: Buying): Promise<Outcome
 const retryTimedOut = async (url: string, outcomes: Outcome[]): Promise<number> => {
   let gaveUp = 0
   for (const [index, outcome] of outcomes.entries())
-    if (!isFinalStatus(outcome.status)) {
+    if (!isFinal(outcome) && !isContractScenario(outcome.plan.scenario)) {
       const retried = await payUntilFinal(url, outcome.plan)
       outcomes[index] = { ...retried, tries: outcome.tries + retried.tries }
       gaveUp++
     }
   return gaveUp
+}
+
+/** Asks for what became of the payments of contract wallets, once their authorizations have ended. */
+const finishContractPurchases = async (url: string, outcomes: Outcome[]): Promise<void> => {
+  for (const [index, outcome] of outcomes.entries())
+    if (!isFinal(outcome) && isContractScenario(outcome.plan.scenario)) {
+      const ended = await payUntilFinal(url, outcome.plan)
+      outcomes[index] = { ...ended, tries: outcome.tries }
+    }
 }
 
 /** Buys with a token that accepts every authorization and moves nothing, until the authorizations expire. */
@@ -347,24 +296,36 @@ export const runPurchaseKills = async (options: PurchaseKillOptions): Promise<Pu
     const gaveUp = await retryTimedOut(server.buyUrl, outcomes)
     const silentCount = options.scenarios ? 0 : Math.max(2, Math.floor(purchases / 50))
     const silent = await buyWithSilentToken(chain, buying, silentCount)
+    await finishContractPurchases(server.buyUrl, outcomes)
     await mining.stop()
     const all = [...outcomes, ...silent.outcomes]
     const counted = await countPaymentsAndDeliveries(server.database, chain, all)
-    const neverEnded = all
-      .filter(({ status }) => ![200, 402].includes(status))
-      .map(({ plan, status }) => `${plan.scenario} never ended: ${status}`)
+    const gas = await countGas(server.database, chain)
+    const refused = all.filter(({ text }) => isPaused(text))
+    const unended = all.filter(
+      (outcome) => ![200, 402].includes(outcome.status) && !refused.includes(outcome),
+    )
+    const otherFaults = [
+      ...unended.map(({ plan, status }) => `${plan.scenario} never ended: ${status}`),
+      ...(gas.gasLostToContractWallets > gasBudget
+        ? [`contract wallets cost ${gas.gasLostToContractWallets} gas, more than ${gasBudget}`]
+        : []),
+    ]
     return {
       seed,
       seconds: Math.round((performance.now() - startedAt) / 1_000),
       kills,
       acknowledged: all.filter(({ status }) => status === 200).length,
       ...counted,
+      ...gas,
+      gasBudget,
+      refusedForBudget: refused.length,
       gaveUp,
       unknownOutcomes: all.reduce((sum, { tries }) => sum + tries - 1, 0),
       byScenario: Object.fromEntries(
         scenarios.map((name) => [name, outcomes.filter(({ plan }) => plan.scenario === name).length]),
       ),
-      faults: [...counted.faults, ...silent.faults, ...neverEnded],
+      faults: [...counted.faults, ...silent.faults, ...otherFaults],
     }
   } finally {
     await server.stop()

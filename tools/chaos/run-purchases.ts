@@ -44,7 +44,7 @@ ${figuresOf(byScenario)}
 
 There were ${faults.length} faults.
 ${faults.map((fault) => `\n- ${fault}`).join('')}
-\`acknowledged\` purchases were answered 200; \`void\` payments moved no money, as they should: cancelled, or a token that reports success and pays nothing. \`missingCredential\` was charged without a credential, \`credentialWithoutPayment\` is the reverse. \`unknownOutcomes\` are calls without an answer, or with 202 or 503, repeated until there was one.
+\`acknowledged\` purchases were answered 200; \`void\` payments moved no money, as they should: cancelled, or a token that reports success and pays nothing. \`missingCredential\` was charged without a credential, \`credentialWithoutPayment\` is the reverse. \`unknownOutcomes\` are calls without an answer, or with 202 or 503, repeated until there was one. \`gasUsed\` is the gas of all our transactions, \`gasLost\` of those that moved nothing. Of these, contract wallets that fail on purpose cost \`gasLostToContractWallets\`, which must not exceed \`gasBudget\`; \`refusedForBudget\` payments of contract wallets were refused because it was used up.
 `,
   )
 if (!hasNoFaults(findings)) process.exitCode = 1

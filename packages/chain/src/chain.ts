@@ -129,7 +129,13 @@ const sendFrom = async (rpc: Rpc, from: Address, transaction: Transaction): Prom
 const operationsOf = (rpc: Rpc) => {
   const owner = accountOf(0)
   const buyer = accountOf(1)
-  const send = (transaction: Transaction) => sendFrom(rpc, owner.address, transaction)
+  // One after the other: anvil gives two transactions of one account that arrive together the same nonce.
+  let last: Promise<unknown> = Promise.resolve()
+  const send = (transaction: Transaction): Promise<MinedTransaction> => {
+    const sent = last.then(() => sendFrom(rpc, owner.address, transaction))
+    last = sent.catch(() => undefined)
+    return sent
+  }
   return {
     token: usdcAddress,
     /** Deploys the contracts and owns them. */
