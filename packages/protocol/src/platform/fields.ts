@@ -7,11 +7,11 @@ const storable = (value: string) => !value.includes('\u0000') && value.isWellFor
 export const text = (max: number, min = 1) =>
   z.string().min(min).max(max).refine(storable, 'holds NUL or a lone surrogate')
 
-/** Whether a text shows nothing: it has only spaces and characters without a shape. */
-const isBlank = (value: string) => !/[^\p{C}\p{Z}]/u.test(value)
+/** Whether a text has a character that shows something. The minimum length refuses an empty text by itself. */
+const isVisible = (value: string) => value === '' || /[^\p{C}\p{Z}]/u.test(value)
 
 /** A name for people: text that is not blank. */
-export const displayName = (max: number) => text(max).refine((value) => !isBlank(value), 'must not be blank')
+export const displayName = (max: number) => text(max).refine(isVisible, 'must not be blank')
 
 const mailName = /^(?!\.)(?!.*\.\.)[\p{L}\p{M}\p{N}_'+.-]*[\p{L}\p{M}\p{N}_+-]$/u
 const mailHost = /^[\p{L}\p{M}\p{N}.-]{1,253}$/u
@@ -42,7 +42,7 @@ export const reference = (max = 256) =>
     .max(max)
     .regex(/^\P{Cc}+$/u, 'must be printable')
     .refine(storable, 'holds a lone surrogate')
-    .refine((value) => !isBlank(value), 'must not be blank')
+    .refine(isVisible, 'must not be blank')
 
 /** A whole number in a query string, in decimal digits. */
 export const queryInteger = (min: number, max: number) =>

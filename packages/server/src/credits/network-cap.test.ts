@@ -47,9 +47,9 @@ void test('a /48 and a /24 have ten places, from however many addresses and doma
     (i: number) => `2001:470:abcd:${(i + 1).toString(16)}::1`,
     (i: number) => `198.51.100.${i + 1}`,
   ]
-  for (const [n, addressOf] of networks.entries()) {
+  for (const [n, makeAddress] of networks.entries()) {
     const remaining = await Promise.all(
-      Array.from({ length: 14 }, (_, i) => freeOf(addressOf(i), `wide-${n}-${i}.example`)),
+      Array.from({ length: 14 }, (_, i) => freeOf(makeAddress(i), `wide-${n}-${i}.example`)),
     )
     assert.equal(countPlans(remaining), 10)
   }

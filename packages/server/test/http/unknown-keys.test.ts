@@ -65,14 +65,14 @@ test('a revoked key is a key that does not exist, and malformed keys cost nothin
 })
 
 /** How many of 2,000 keys that do not exist are looked up, each from the address of its number. */
-const countLookups = async (addressOf: (n: number) => string): Promise<number> => {
+const countLookups = async (makeAddress: (n: number) => string): Promise<number> => {
   let lookups = 0
-  const lookUp = makeKeyLookups({ addressLimits: true }, makeRateLimiter({ now: () => new Date() }))
+  const guarded = makeKeyLookups({ addressLimits: true }, makeRateLimiter({ now: () => new Date() }))
   const deny = async () => {
     lookups += 1
     throw new Refusal('invalid_api_key')
   }
-  const calls = Array.from({ length: 2_000 }, (_, n) => lookUp(addressOf(n), randomKey(), deny))
+  const calls = Array.from({ length: 2_000 }, (_, n) => guarded(makeAddress(n), randomKey(), deny))
   for (const call of await Promise.allSettled(calls))
     assert.ok(call.status === 'rejected' && call.reason instanceof Refusal)
   return lookups

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Ctx } from '../ops/context.ts'
 import { inTransaction, type Tx } from './db.ts'
 import { deleteExpiredIdempotencyKeys } from './idempotency.ts'
-import { deleteOldMailCounts } from './mail-counts.ts'
+import { deleteOldMailCounts } from './mails.ts'
 import type { Job } from '../queue/worker.ts'
 
 /** Hourly maintenance: next partitions, retention, expired idempotency keys, old mail counts, and the modules' own cleanups. Safe on every node. */

@@ -28,7 +28,7 @@ export const makeKeyLookups = (config: Pick<Config, 'addressLimits'>, limiter: R
     for (const [taken, limit] of limits.entries()) {
       const result = limiter.take(limit, limit.networkOf(address))
       if (result.allowed) continue
-      for (const earlier of limits.slice(0, taken)) limiter.giveBack(earlier, earlier.networkOf(address))
+      for (const earlier of limits.slice(0, taken)) limiter.release(earlier, earlier.networkOf(address))
       return new Refusal('rate_limited', {
         message: 'This address sent too many API keys that do not exist.',
         headers: result.headers,
@@ -43,7 +43,7 @@ export const makeKeyLookups = (config: Pick<Config, 'addressLimits'>, limiter: R
     delayed -= 1
   }
   const release = (address: string): void => {
-    for (const limit of limits) limiter.giveBack(limit, limit.networkOf(address))
+    for (const limit of limits) limiter.release(limit, limit.networkOf(address))
   }
   const remember = (hash: string): void => {
     known.delete(hash)

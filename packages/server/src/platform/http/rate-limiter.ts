@@ -76,7 +76,7 @@ export const makeRateLimiter = (clock: Clock) => {
       }
     },
     /** Returns what `take` took, where the call did not use it. */
-    giveBack: (limit: RateLimit, key: string): void => {
+    release: (limit: RateLimit, key: string): void => {
       const window = windows.get(`${limit.name}:${key}`)
       if (window && window.used > 0) window.used -= 1
     },

@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import { createTransport } from 'nodemailer'
 import type { Ctx } from '../ops/context.ts'
 import type { Tx } from '../db/db.ts'
-import { countMail } from '../db/mail-counts.ts'
+import { countMail } from '../db/mails.ts'
 import { enqueue, type OutboxRow } from '../queue/outbox.ts'
 import { mailboxOf } from './mail-address.ts'
 

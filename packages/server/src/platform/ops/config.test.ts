@@ -151,7 +151,7 @@ test('the base address comes from HOST and PORT, and address limits are off only
 })
 
 test('a listener that others can reach needs its public address, or nothing starts', () => {
-  const reachable = [
+  const publicHosts = [
     '0.0.0.0',
     '::',
     '10.0.0.5',
@@ -161,7 +161,7 @@ test('a listener that others can reach needs its public address, or nothing star
     '2001:db8::1',
   ]
   for (const name of ['HOST', 'OPERATOR_HOST'])
-    for (const host of reachable) {
+    for (const host of publicHosts) {
       const [fault = '', ...more] = faultsOf({ DATABASE_URL, [name]: host })
       assert.match(fault, new RegExp(`^BASE_URL is required where ${name} is not a loopback address: set it`))
       assert.deepEqual(more, [])
