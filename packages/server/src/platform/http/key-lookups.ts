@@ -14,17 +14,10 @@ const knownMax = 10_000
 const refusalDelayMs = 500
 const delayedMax = 1_000
 
-/**
- * Limits by address how many keys that do not exist are looked up, before the database is asked. A key that was valid
- * in this process before is looked up whatever the address did, so a stranger behind the same address cannot lock it out.
- */
-export const makeKeyLookups = (config: Pick<Config, 'addressLimits'>, limiter: RateLimiter) => {
-  const known = new Set<string>()
-  const pending = new Map<string, Promise<unknown>>()
-  let delayed = 0
-
-  /** Takes one look-up of each limit before it runs: concurrent calls cannot pass the limit together. */
-  const reserve = (address: string): Refusal | undefined => {
+/** Takes and returns look-ups of both limits. */
+const makeLookupLimits = (limiter: RateLimiter) => ({
+  /** Takes one look-up of each limit, or returns the refusal. */
+  reserve: (address: string): Refusal | undefined => {
     for (const [taken, limit] of limits.entries()) {
       const result = limiter.take(limit, limit.networkOf(address))
       if (result.allowed) continue
@@ -35,23 +28,41 @@ export const makeKeyLookups = (config: Pick<Config, 'addressLimits'>, limiter: R
       })
     }
     return undefined
-  }
-  const delayRefusal = async (): Promise<void> => {
+  },
+  release: (address: string): void => {
+    for (const limit of limits) limiter.release(limit, limit.networkOf(address))
+  },
+})
+
+const makeRefusalDelay = () => {
+  let delayed = 0
+  return async (): Promise<void> => {
     if (delayed >= delayedMax) return
     delayed += 1
     await setTimeout(refusalDelayMs, undefined, { ref: false })
     delayed -= 1
   }
-  const release = (address: string): void => {
-    for (const limit of limits) limiter.release(limit, limit.networkOf(address))
-  }
+}
+
+const isUnknownKey = (error: unknown): boolean => error instanceof Refusal && error.code === 'invalid_api_key'
+
+/**
+ * Limits by address how many keys that do not exist are looked up, before the database is asked. A key that was valid
+ * in this process before is looked up whatever the address did, so a stranger behind the same address cannot lock it out.
+ */
+export const makeKeyLookups = (config: Pick<Config, 'addressLimits'>, limiter: RateLimiter) => {
+  const { reserve, release } = makeLookupLimits(limiter)
+  const delayRefusal = makeRefusalDelay()
+  const known = new Set<string>()
+  const pending = new Map<string, Promise<unknown>>()
+
   const remember = (hash: string): void => {
-    known.delete(hash)
     known.add(hash)
     const [oldest] = known
     if (known.size > knownMax && oldest !== undefined) known.delete(oldest)
   }
 
+  /** Takes a look-up before it runs and returns it where the key is valid: calls at once cannot pass the limit together. */
   const lookUpUnknown = async <T>(address: string, hash: string, lookup: () => Promise<T>): Promise<T> => {
     const refusal = reserve(address)
     if (refusal) {
@@ -69,7 +80,7 @@ export const makeKeyLookups = (config: Pick<Config, 'addressLimits'>, limiter: R
       release(address)
       return caller
     } catch (error) {
-      if (!(error instanceof Refusal && error.code === 'invalid_api_key')) release(address)
+      if (!isUnknownKey(error)) release(address)
       throw error
     } finally {
       pending.delete(hash)
@@ -85,7 +96,7 @@ export const makeKeyLookups = (config: Pick<Config, 'addressLimits'>, limiter: R
     try {
       return await lookup()
     } catch (error) {
-      if (error instanceof Refusal && error.code === 'invalid_api_key') known.delete(hash)
+      if (isUnknownKey(error)) known.delete(hash)
       throw error
     }
   }
