@@ -271,6 +271,9 @@ const measureLatency = async (holes: number, seconds: number) => {
     webhooks.deliveryJob(fixture.ctx, noContact),
     webhooks.endpointMonitorJob(fixture.ctx, noContact),
   ])
+  for (const agent of agents) await fixture.publishEvent(agent, 'first event')
+  for (let arrived = 0; arrived < agents.length * 10; await setTimeout(100))
+    arrived += (await receiver.take()).length
   const committedAt = new Map<string, number>()
   const end = performance.now() + seconds * 1_000
   for (let n = 0; performance.now() < end; n++) {

@@ -46,8 +46,9 @@ const claimedPerEndpointMax = 16
 /** One at a time shows whether a failing endpoint is back, and it takes 128 such endpoints to fill a worker. */
 const perFailingEndpoint = 1
 /** Claimed deliveries that wait for a host whose receivers have not answered 2xx yet. */
-const perUnprovenHost = 8
-const crowdedWaitMs = 5_000
+const perUnprovenHost = 16
+/** How long an endpoint waits for which there is no place among them. */
+const crowdedWaitMs = 2_000
 /** Held by one worker, waiting or being sent. */
 const heldMax = 384
 /** Must be longer than the timeout plus settling, or a slow delivery is sent twice. */
@@ -57,16 +58,37 @@ const claimWaitMsMax = 25_000
 const timeoutMsDefault = 15_000
 const responseBytesMax = 65_536
 
-const noneInFlight: ReadonlyMap<string, number> = new Map()
+/** Slow endpoints get half of the slots together: receivers that take their time must not delay all others. */
+const slowActiveMax = activeMax / 2
+const slowAfterMs = 3_000
+const slowForMs = 600_000
 
-export const claimBatch = (ctx: Ctx, limit: number, inFlight = noneInFlight): Promise<ClaimedDelivery[]> =>
+const slotLimits = {
+  activeMax,
+  perEndpoint,
+  slowActiveMax,
+  slowAfterMs,
+  slowForMs,
+  perUnprovenHost,
+  waitMsMax: claimWaitMsMax,
+}
+
+type Held = { readonly held: ReadonlyMap<string, number>; readonly slow: ReadonlySet<string> }
+const nothingHeld: Held = { held: new Map(), slow: new Set() }
+
+export const claimBatch = (
+  ctx: Ctx,
+  limit: number,
+  { held, slow } = nothingHeld,
+): Promise<ClaimedDelivery[]> =>
   inTransaction(ctx, 'system', (tx) =>
     claimDeliveries(tx, {
       limit,
       leaseSeconds,
       perEndpoint: claimedPerEndpointMax,
       perFailingEndpoint,
-      inFlight,
+      inFlight: held,
+      slow,
     }),
   )
 
@@ -299,10 +321,7 @@ export const deliveryJob = (
     }
   }
   const slots = makeDeliverySlots({
-    activeMax,
-    perEndpoint,
-    perUnprovenHost,
-    waitMsMax: claimWaitMsMax,
+    ...slotLimits,
     now: () => performance.now(),
     send: sendOne,
     onStale: (claims) => inFlight.track(returnClaims(ctx, claims)),
@@ -313,7 +332,8 @@ export const deliveryJob = (
     run: async () => {
       const free = heldMax - slots.heldCount()
       // In large batches: each costs the same few statements.
-      const claimed = free >= heldMax / 3 ? await claimBatch(ctx, free, slots.held()) : []
+      const claimed =
+        free >= heldMax / 3 ? await claimBatch(ctx, free, { held: slots.held(), slow: slots.slow() }) : []
       const crowded = slots.add(claimed)
       if (crowded.length > 0) inFlight.track(returnClaims(ctx, crowded, crowdedWaitMs))
       if (inFlight.size() > 0) await inFlight.waitForOne()

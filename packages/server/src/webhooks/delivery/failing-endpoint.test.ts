@@ -9,6 +9,7 @@ import {
   endpointOf,
   publishEvent,
   hourMs,
+  registerIdleAgent,
   subscribe,
   makeWebhookJobRunner,
 } from '../../../test/fixtures/webhooks.ts'
@@ -184,4 +185,26 @@ test('one success resets the notices: they start again with the next failure', a
     await runWebhookJobs()
     assert.equal(mailbox.mails.length, written + spell)
   }
+})
+
+test('an owner who sends the URL that the endpoint has does not close its circuit breaker', async () => {
+  const harness = await startHarness()
+  const runWebhookJobs = makeWebhookJobRunner(harness)
+  const receiver = await startReceiver(respondWith(500))
+  const agent = await registerIdleAgent(harness)
+  const { id } = await subscribe(harness, agent, receiver.url)
+  for (let i = 0; i < 5; i++) await publishEvent(harness, agent)
+  await runWebhookJobs()
+  const before = receiver.received.length
+  assert.ok((await endpointOf(harness, id))?.failing_since)
+  for (const url of [receiver.url, `${receiver.url}#again`]) {
+    const { status } = await harness.call('PATCH', `/api/agents/webhooks/${id}`, {
+      key: agent.apiKey,
+      body: { url },
+    })
+    assert.equal(status, 200)
+    await runWebhookJobs()
+  }
+  assert.equal(receiver.received.length, before)
+  assert.ok((await endpointOf(harness, id))?.failing_since)
 })

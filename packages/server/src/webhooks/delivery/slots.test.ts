@@ -32,6 +32,9 @@ const open = (activeMax: number, perEndpoint: number) => {
   const slots = makeDeliverySlots({
     activeMax,
     perEndpoint,
+    slowActiveMax: 2,
+    slowAfterMs: 100,
+    slowForMs: 5_000,
     perUnprovenHost: 2,
     waitMsMax: 1_000,
     now: () => clock.now,
@@ -119,6 +122,23 @@ test('endpoints that have not answered yet share one slot of their host, and few
   )
   await end('dlv_a_0')
   assert.equal(sent.at(-1), 'dlv_b_0')
+})
+
+test('slow endpoints get one delivery at a time and some of the slots, so that the others are sent meanwhile', async () => {
+  const { slots, sending, sent, clock, end } = open(6, 3)
+  const slowOnes = ['s1', 's2', 's3', 's4']
+  slots.add(slowOnes.map((id) => claimed(id, 0)))
+  clock.now = 200
+  for (const id of slowOnes) await end(`dlv_${id}_0`)
+  assert.deepEqual([...slots.slow()], slowOnes)
+  slots.add(slowOnes.flatMap((id) => many(id, 3).slice(1)))
+  assert.deepEqual([...sending.keys()], ['dlv_s1_1', 'dlv_s2_1'])
+  slots.add(many('quick', 3))
+  assert.equal(sent.filter((id) => id.startsWith('dlv_quick')).length, 3)
+  // One that is quick again gets all its slots back after a time.
+  clock.now = 5_300
+  await end('dlv_s1_1')
+  assert.ok(!slots.slow().has('s3'))
 })
 
 const acknowledged = (n: number): SettledAttempt => ({

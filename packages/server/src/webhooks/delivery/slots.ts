@@ -7,6 +7,8 @@ export type DeliverySlots = {
   readonly add: (claimed: readonly ClaimedDelivery[]) => ClaimedDelivery[]
   /** Deliveries held, by endpoint: waiting here or being sent. */
   readonly held: () => ReadonlyMap<string, number>
+  /** Endpoints that answered slowly a short time ago. */
+  readonly slow: () => ReadonlySet<string>
   readonly heldCount: () => number
   /** Removes and returns the deliveries that wait for an endpoint, or for all. */
   readonly removeWaiting: (endpointId?: string) => ClaimedDelivery[]
@@ -16,6 +18,11 @@ type SlotOptions = {
   /** Concurrent deliveries, over all endpoints. */
   readonly activeMax: number
   readonly perEndpoint: number
+  /** Concurrent deliveries to slow endpoints, over all of them: the other slots stay free for the rest. */
+  readonly slowActiveMax: number
+  /** An endpoint that takes longer than this is slow for this time, and gets one delivery at a time. */
+  readonly slowAfterMs: number
+  readonly slowForMs: number
   /** Deliveries that may wait for a host whose receivers have not answered 2xx yet. */
   readonly perUnprovenHost: number
   /** How long a claimed delivery may wait here: it must be sent and settled within its lease. */
@@ -23,12 +30,26 @@ type SlotOptions = {
   readonly now: () => number
   /** Sends one delivery; resolves when its slot is free again. */
   readonly send: (claimed: ClaimedDelivery) => Promise<void>
-  /** Receives deliveries that waited too long. */
+  /** Receives deliveries that waited too long, or whose endpoint turned out to be slow. */
   readonly onStale: (claimed: readonly ClaimedDelivery[]) => void
 }
 
 /** An endpoint has its own queue; endpoints that have not answered 2xx yet share the queue of their host. */
 const queueIdOf = ({ hostLimit, endpointId }: ClaimedDelivery): string => hostLimit?.host ?? endpointId
+
+/** Adds a delivery to its queue; false where too many wait for its host. */
+const enqueue = (
+  queues: Map<string, SlotQueue>,
+  delivery: ClaimedDelivery,
+  perUnprovenHost: number,
+): boolean => {
+  const queueId = queueIdOf(delivery)
+  const queue = queues.get(queueId) ?? { waiting: [], active: new Set() }
+  if (delivery.hostLimit !== undefined && queue.waiting.length >= perUnprovenHost) return false
+  queues.set(queueId, queue)
+  queue.waiting.push(delivery)
+  return true
+}
 
 const countByEndpoint = (queues: Iterable<SlotQueue>): Map<string, number> => {
   const counts = new Map<string, number>()
@@ -36,6 +57,38 @@ const countByEndpoint = (queues: Iterable<SlotQueue>): Map<string, number> => {
     for (const { endpointId } of [...active, ...waiting])
       counts.set(endpointId, (counts.get(endpointId) ?? 0) + 1)
   return counts
+}
+
+/** Endpoints by the time until which they are slow. Entries are few: an endpoint gets in by a slow answer only. */
+const makeSlowEndpoints = ({ now, slowAfterMs, slowForMs }: SlotOptions) => {
+  const slowUntil = new Map<string, number>()
+  const isSlow = (endpointId: string): boolean => (slowUntil.get(endpointId) ?? 0) > now()
+  let active = 0
+  return {
+    isSlow,
+    activeCount: () => active,
+    /** Call the result when the delivery has ended: it returns whether that took too long. */
+    start: (endpointId: string) => {
+      const startedAt = now()
+      const counted = isSlow(endpointId) ? 1 : 0
+      active += counted
+      return (): boolean => {
+        active -= counted
+        if (now() - startedAt <= slowAfterMs) return false
+        slowUntil.delete(endpointId)
+        slowUntil.set(endpointId, now() + slowForMs)
+        return true
+      }
+    },
+    /** The oldest entries come first. */
+    current: (): ReadonlySet<string> => {
+      for (const [endpointId, until] of slowUntil) {
+        if (until > now()) break
+        slowUntil.delete(endpointId)
+      }
+      return new Set(slowUntil.keys())
+    },
+  }
 }
 
 const takeWaiting = (queue: SlotQueue, endpointId: string | undefined): ClaimedDelivery[] => {
@@ -52,21 +105,26 @@ const takeWaiting = (queue: SlotQueue, endpointId: string | undefined): ClaimedD
 export const makeDeliverySlots = (options: SlotOptions): DeliverySlots => {
   const queues = new Map<string, SlotQueue>()
   const arrivedAt = new WeakMap<ClaimedDelivery, number>()
+  const slow = makeSlowEndpoints(options)
   let active = 0
 
   const start = (queueId: string, queue: SlotQueue, claimed: ClaimedDelivery): void => {
+    const isTooLong = slow.start(claimed.endpointId)
     active += 1
     queue.active.add(claimed)
     void options.send(claimed).finally(() => {
       active -= 1
       queue.active.delete(claimed)
+      if (isTooLong()) options.onStale(takeWaiting(queue, claimed.endpointId))
       if (queue.active.size === 0 && queue.waiting.length === 0) queues.delete(queueId)
       startNext()
     })
   }
   const startNextOfQueue = (queueId: string, queue: SlotQueue): void => {
     for (let next = queue.waiting[0]; next && active < options.activeMax; next = queue.waiting[0]) {
-      if (queue.active.size >= (next.hostLimit === undefined ? options.perEndpoint : 1)) return
+      const isSlow = slow.isSlow(next.endpointId)
+      if (queue.active.size >= (isSlow || next.hostLimit !== undefined ? 1 : options.perEndpoint)) return
+      if (isSlow && slow.activeCount() >= options.slowActiveMax) return
       queue.waiting.shift()
       if (options.now() - (arrivedAt.get(next) ?? 0) > options.waitMsMax) {
         options.onStale([next, ...queue.waiting.splice(0)])
@@ -83,22 +141,13 @@ export const makeDeliverySlots = (options: SlotOptions): DeliverySlots => {
   }
   return {
     add: (claimed) => {
-      const full: ClaimedDelivery[] = []
-      for (const delivery of claimed) {
-        const queueId = queueIdOf(delivery)
-        const queue = queues.get(queueId) ?? { waiting: [], active: new Set() }
-        if (delivery.hostLimit !== undefined && queue.waiting.length >= options.perUnprovenHost) {
-          full.push(delivery)
-          continue
-        }
-        arrivedAt.set(delivery, options.now())
-        queues.set(queueId, queue)
-        queue.waiting.push(delivery)
-      }
+      for (const delivery of claimed) arrivedAt.set(delivery, options.now())
+      const full = claimed.filter((delivery) => !enqueue(queues, delivery, options.perUnprovenHost))
       startNext()
       return full
     },
     held: () => countByEndpoint(queues.values()),
+    slow: slow.current,
     heldCount: () =>
       [...queues.values()].reduce((sum, queue) => sum + queue.active.size + queue.waiting.length, 0),
     removeWaiting: (endpointId) => [...queues.values()].flatMap((queue) => takeWaiting(queue, endpointId)),

@@ -114,6 +114,8 @@ type ClaimLimits = {
   readonly perFailingEndpoint: number
   /** How many deliveries this worker holds, by endpoint. */
   readonly inFlight: ReadonlyMap<string, number>
+  /** Endpoints that this worker found slow: limited as failing ones. */
+  readonly slow: ReadonlySet<string>
 }
 
 /** Endpoints whose circuit breaker is open. */
@@ -128,11 +130,15 @@ const listCircuitOpen = async (tx: Tx): Promise<string[]> => {
 
 /** The oldest due deliveries, a few of each endpoint: a receiver that never answers must not delay the others. */
 const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
-  const full = [...limits.inFlight].filter(([, count]) => count >= limits.perEndpoint).map(([id]) => id)
+  const slow = [...limits.slow]
+  const full = [...limits.inFlight]
+    .filter(([id, count]) => count >= (limits.slow.has(id) ? limits.perFailingEndpoint : limits.perEndpoint))
+    .map(([id]) => id)
   const closed = [...full, ...(await listCircuitOpen(tx))]
   const { rows } = await sql<Pick<DeliveryRow, 'agent_id' | 'delivery_id'>>`
     select agent_id, delivery_id from (
-      select due.agent_id, due.delivery_id, endpoint.failing_since, endpoint.proven_at, coalesce(busy.count, 0)
+      select due.agent_id, due.delivery_id, endpoint.failing_since is null and endpoint.proven_at is not null
+          and endpoint.endpoint_id <> all (${slow}::text[]) as unlimited, coalesce(busy.count, 0)
         + row_number() over (partition by due.agent_id, due.endpoint_id order by due.due_at, due.event_id) as place
       from (
         select agent_id, delivery_id, endpoint_id, event_id, due_at from webhook_deliveries
@@ -141,7 +147,7 @@ const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
       join webhook_endpoints endpoint using (agent_id, endpoint_id)
       left join unnest(${[...limits.inFlight.keys()]}::text[], ${[...limits.inFlight.values()]}::int[]) busy(endpoint_id, count)
         using (endpoint_id)) ranked
-    where place <= case when failing_since is null and proven_at is not null then ${limits.perEndpoint}::int else ${limits.perFailingEndpoint}::int end
+    where place <= case when unlimited then ${limits.perEndpoint}::int else ${limits.perFailingEndpoint}::int end
     limit ${limits.limit}`.execute(tx)
   return rows
 }

@@ -72,6 +72,40 @@ test('receivers that never answer hold up nobody, and none gets more than four a
   assert.equal((await claimBatch(harness.ctx, 32)).length, 1)
 })
 
+test('slow receivers get one delivery at a time, and leave slots to another agent', async () => {
+  const harness = await startHarness()
+  const [slow, healthy] = [await startReceiver(), await startReceiver()]
+  const [attacker, agent] = [await registerIdleAgent(harness), await registerIdleAgent(harness)]
+  for (let i = 0; i < 32; i++) await subscribe(harness, attacker, `${slow.url}?x=${i}`)
+  await harness.owner.query('update webhook_endpoints set proven_at = pohf_now()')
+  const { id } = await subscribe(harness, agent, healthy.url)
+  await proveEndpoints(harness, agent, [id])
+  healthy.received.length = 0
+  const held: ServerResponse[] = []
+  slow.respond = (response) => held.push(response)
+  for (let i = 0; i < 40; i++) await publishEvent(harness, attacker)
+  await drainEvents(harness)
+  // The first answers come late, but within the timeout. From then on the worker knows the slow receivers.
+  const job = deliveryJob(harness.ctx, noContact)
+  const runUntil = async (done: () => boolean) => {
+    const startedAt = performance.now()
+    while (!done() && performance.now() - startedAt < 20_000) await job.run()
+  }
+  await runUntil(() => held.length >= 128)
+  const firstAt = performance.now()
+  await runUntil(() => performance.now() - firstAt > 4_000)
+  for (const response of held.splice(0)) response.writeHead(204).end()
+  await runUntil(() => held.length >= 32)
+  for (let i = 0; i < 30; i++) await publishEvent(harness, agent)
+  await drainEvents(harness)
+  await runUntil(() => healthy.received.length >= 30)
+  assert.equal(healthy.received.length, 30)
+  assert.equal(held.length, 32, 'each slow receiver gets one at a time')
+  slow.respond = respondWith(204)
+  for (const response of held) response.writeHead(204).end()
+  await job.finish?.()
+})
+
 test('two workers side by side deliver every event once', async () => {
   const harness = await startHarness()
   const receivers = await Promise.all(Array.from({ length: 3 }, () => startReceiver()))

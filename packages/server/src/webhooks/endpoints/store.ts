@@ -97,7 +97,7 @@ export const findEndpoint = async (tx: Tx, owner: EndpointOwner, endpointId: str
 export const findEndpointLocked = async (tx: Tx, owner: EndpointOwner, endpointId: string) =>
   tx
     .selectFrom('webhook_endpoints')
-    .select(['state', 'secret_sealed'])
+    .select(['state', 'url', 'secret_sealed'])
     .select(
       sql<Date | null>`case when previous_until > pohf_now() then previous_until end`.as('previous_until'),
     )

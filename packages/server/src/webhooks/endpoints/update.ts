@@ -34,8 +34,10 @@ export const update = async (ctx: Ctx, agent: Agent, change: Change) => {
   return inTransaction(ctx, agent.agentId, async (tx) => {
     const endpoint = await findEndpointLocked(tx, agent, change.webhookId)
     if (!endpoint) throw unknownEndpoint()
+    const url = change.url === undefined ? endpoint.url : normaliseUrl(change.url)
     await updateEndpoint(tx, key, {
-      ...(change.url === undefined ? {} : { url: normaliseUrl(change.url) }),
+      // The URL that it has already resets no failures: a call would otherwise close the circuit breaker.
+      ...(url === endpoint.url ? {} : { url }),
       ...(change.events === undefined ? {} : { events: [...new Set(change.events)] }),
     })
     await setEnabled(tx, key, endpoint.state, change.enabled)

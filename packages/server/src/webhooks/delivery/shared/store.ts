@@ -26,6 +26,9 @@ export const listQueued = async (tx: Tx, deliveries: readonly QueueKey[]): Promi
   return rows
 }
 
+/** Deliveries that one call joins to others: each takes a look-up for every endpoint of the URL. */
+const joinedMax = 2_000
+
 /**
  * Lets pending deliveries of an endpoint be sent with a pending delivery of the same event to another endpoint of the
  * same agent and URL, if there is one.
@@ -34,21 +37,40 @@ export const updateRequestsShared = async (
   tx: Tx,
   endpoint: { readonly agentId: string; readonly endpointId: string },
 ): Promise<void> => {
+  const twins = await tx
+    .selectFrom('webhook_endpoints as own')
+    .innerJoin('webhook_endpoints as twin', (join) =>
+      join
+        .onRef('twin.agent_id', '=', 'own.agent_id')
+        .onRef('twin.mode', '=', 'own.mode')
+        .onRef('twin.url', '=', 'own.url')
+        .onRef('twin.endpoint_id', '<>', 'own.endpoint_id')
+        .on('twin.state', '=', 'enabled'),
+    )
+    .select('twin.endpoint_id')
+    .where('own.agent_id', '=', endpoint.agentId)
+    .where('own.endpoint_id', '=', endpoint.endpointId)
+    .execute()
+  if (twins.length === 0) return
   await sql`
-    update webhook_deliveries mine set sent_with = other.delivery_id, due_at = other.due_at + ${sentWithDelay}
-    from webhook_endpoints own
-    join webhook_endpoints twin on twin.agent_id = own.agent_id and twin.mode = own.mode and twin.url = own.url
-      and twin.endpoint_id <> own.endpoint_id and twin.state = 'enabled'
-    join webhook_deliveries other on other.agent_id = twin.agent_id and other.mode = twin.mode
-      and other.endpoint_id = twin.endpoint_id and other.state = 'pending' and other.sent_with is null
-    where own.agent_id = ${endpoint.agentId} and own.endpoint_id = ${endpoint.endpointId}
-      and mine.agent_id = own.agent_id and mine.mode = own.mode and mine.endpoint_id = own.endpoint_id
-      and mine.event_id = other.event_id and mine.state = 'pending' and mine.sent_with is null
-      and not exists (
-        select from webhook_deliveries carried
-        where carried.agent_id = mine.agent_id and carried.sent_with = mine.delivery_id and carried.state = 'pending')`.execute(
-    tx,
-  )
+    update webhook_deliveries delivery set sent_with = joined.sent_with, due_at = joined.due_at + ${sentWithDelay}
+    from (
+      select mine.agent_id, mine.delivery_id, other.delivery_id as sent_with, other.due_at
+      from (
+        select agent_id, mode, delivery_id, event_id from webhook_deliveries waiting
+        where agent_id = ${endpoint.agentId} and endpoint_id = ${endpoint.endpointId} and state = 'pending'
+          and sent_with is null and not exists (
+            select from webhook_deliveries carried
+            where carried.agent_id = waiting.agent_id and carried.sent_with = waiting.delivery_id
+              and carried.settled_at is null)
+        limit ${joinedMax}) mine,
+      lateral (
+        select delivery_id, due_at from webhook_deliveries known
+        where known.agent_id = mine.agent_id and known.mode = mine.mode and known.event_id = mine.event_id
+          and known.endpoint_id = any(${twins.map((twin) => twin.endpoint_id)}::text[])
+          and known.settled_at is null and known.sent_with is null
+        limit 1) other) joined
+    where delivery.agent_id = joined.agent_id and delivery.delivery_id = joined.delivery_id`.execute(tx)
 }
 
 /** The previous secret of an endpoint while it still signs. */
