@@ -183,7 +183,7 @@ export const updateUnitReopened = async (tx: Tx, key: UnitKey, afterMinutes: num
   await unitUpdate(tx, key)
     .set({
       status: 'open',
-      open_from: sql<Date>`pohf_now() + make_interval(mins => ${afterMinutes})`,
+      open_from: afterMinutes === 0 ? null : sql<Date>`pohf_now() + make_interval(mins => ${afterMinutes})`,
     })
     .execute()
 }
