@@ -51,6 +51,8 @@ const step = (
   removeReason: RefusalStep['removeReason'],
 ): RefusalStep => ({ name, status, error, removeReason })
 
+const confirmHint = /Confirm the contact mail address of the agent: 1,000 free verifications/
+
 const sessionId = 'ses_in_order'
 /** A session can go back to no earlier state, so it is replaced. */
 const removeSession = async (agent: Agent) => {
@@ -107,7 +109,10 @@ test('verify answers its refusals in the order of its list: payment, then the se
     harness.call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId, challenge } })
   const steps: readonly RefusalStep[] = [
     step('allowance_refused', 409, 'account_in_debt', () => owe(agent, -30n)),
-    step('insufficient_credits', 402, 'insufficient_credits', () => grantCredits(harness, agent, 1n)),
+    {
+      ...step('insufficient_credits', 402, 'insufficient_credits', () => grantCredits(harness, agent, 1n)),
+      message: confirmHint,
+    },
     {
       ...step('session_not_found', 404, 'not_found', () => replaceByUnscored(agent, 'expired', 'right')),
       message: /No such session/,
@@ -186,9 +191,12 @@ test('verify-personhood answers its refusals in the order of its lists: wallet, 
     step('wallet_not_proven', 409, 'nonce_used', async () => (body = await proveWallet())),
     step('credential_revoked', 409, 'credential_revoked', () => deleteClaims(agent)),
     step('allowance_refused', 409, 'account_in_debt', () => owe(agent, -30n)),
-    step('insufficient_credits', 402, 'insufficient_credits', () =>
-      grantCredits(harness, agent, 1n, 'second gift'),
-    ),
+    {
+      ...step('insufficient_credits', 402, 'insufficient_credits', () =>
+        grantCredits(harness, agent, 1n, 'second gift'),
+      ),
+      message: confirmHint,
+    },
     {
       ...step('member_not_found', 404, 'not_found', () => hideMember('hidden', memberId)),
       message: /No such member/,

@@ -290,7 +290,7 @@ test('register_agent gives a key that works', async () => {
   const { json } = await post('/mcp/identity', callTool('register_agent', { ...registration, admin: true }))
   const { isError, structuredContent, content } = json.result
   assert.equal(isError, false)
-  assert.deepEqual(Object.keys(structuredContent).toSorted(), ['agentId', 'apiKey', 'mode'])
+  assert.deepEqual(Object.keys(structuredContent).toSorted(), ['agentId', 'apiKey', 'mode', 'next'])
   assert.deepEqual(JSON.parse(content[0].text), structuredContent)
   const me = await harness.call('GET', '/api/agents/me', { key: structuredContent.apiKey })
   assert.equal(me.json.agentId, structuredContent.agentId)
