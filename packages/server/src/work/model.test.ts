@@ -105,7 +105,7 @@ for (const [name, sql] of Object.entries(planted))
     const run = await makeModelContext(faulty, 'a')
     await faulty.owner.query(sql)
     await assert.rejects(async () => {
-      await runOrderModel(run, 60, stepsMax)
+      await runOrderModel(run, 200, stepsMax)
       assert.deepEqual(await moneyFaults(faulty), [])
     })
   })

@@ -3,13 +3,8 @@ import type { Tx } from '../../platform/db/db.ts'
 import type { UnitDeps } from '../deps.ts'
 import { changeOrderStatus } from '../orders/transitions.ts'
 import type { Order } from '../orders/store.ts'
-import {
-  findHolderForUpdate,
-  listEarnings,
-  updateAssignment,
-  updateEarningStatus,
-  updateEarningFlagged,
-} from '../workers/store.ts'
+import { listEarnings, updateEarningFlagged, updateEarningStatus } from '../workers/stars/store.ts'
+import { findHolderForUpdate, updateAssignment } from '../workers/store.ts'
 import { returnLines, starLines, unitReference, vestingAccountOf, workAccounts } from './rules.ts'
 import { missingAssignment, recordRejection, revokeCredentials, syncOrderStatus } from './transitions.ts'
 import {

@@ -12,12 +12,19 @@ const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const answer = { judgement: 'It is fine. I think so.', sure: 4 }
 const base = harness.ctx.config.BASE_URL
 const fetchFromHarness: Fetch = async (url) => {
-  const response = await harness.call('GET', String(url).slice(base.length))
+  const response = await harness.call('GET', url.slice(base.length))
   return new Response(response.text, {
     status: response.status,
     headers: { 'content-type': response.headers['content-type'] ?? '' },
   })
 }
+
+const reject = { reason: 'low_effort' }
+const decide = (assignmentId: string, decision: 'accepted' | 'refused') =>
+  harness.callOperator('POST', `/operator/appeals/${assignmentId}/decide`, {
+    key: operatorKey,
+    body: { decision, reason: 'Read.' },
+  })
 
 /** A test order, or a live one that a card paid, of which one person has delivered every unit. */
 const deliveredOrder = async (mode: 'live' | 'test', quantity: number) => {
@@ -74,15 +81,10 @@ const deliveredOrder = async (mode: 'live' | 'test', quantity: number) => {
       const { assignmentId } = rejected[n - 1] ?? rejected[0]
       const appealed = await worker.post(`assignments/${assignmentId}/appeal`, { text: 'Look again.' })
       assert.equal(appealed.status, 200, appealed.text)
-      return (decision: 'accepted' | 'refused') =>
-        harness.callOperator('POST', `/operator/appeals/${assignmentId}/decide`, {
-          key: operatorKey,
-          body: { decision, reason: 'Read.' },
-        })
+      return (decision: 'accepted' | 'refused') => decide(String(assignmentId), decision)
     },
   }
 }
-const reject = { reason: 'low_effort' }
 
 // First: the card provider signs by the real time, which the other tests leave behind.
 test('a chargeback revokes the credentials of units that wait, and of units that were paid from it', async () => {
@@ -96,8 +98,8 @@ test('a chargeback revokes the credentials of units that wait, and of units that
   })
   for (const n of [1, 2, 3]) assert.equal(await order.verdictOf(n), 'revoked', `unit ${n}`)
   // The operator pays the worker. The buyer has not paid, so the credential stays revoked.
-  const decide = await order.appeal(1)
-  assert.equal((await decide('accepted')).status, 200)
+  const decideAppeal = await order.appeal(1)
+  assert.equal((await decideAppeal('accepted')).status, 200)
   const paid = (await order.unitsNow()).findIndex(
     (unit: { status: string; n: number }) => unit.status === 'accepted' && unit.n > 1,
   )

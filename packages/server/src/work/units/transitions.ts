@@ -5,7 +5,8 @@ import type { UnitDeps } from '../deps.ts'
 import { returnEscrow } from '../orders/escrow.ts'
 import { changeOrderStatus } from '../orders/transitions.ts'
 import { findOrderForUpdate, type Order } from '../orders/store.ts'
-import { findHolderForUpdate, insertEarning, updateAssignment, type Assignment } from '../workers/store.ts'
+import { insertEarning } from '../workers/stars/store.ts'
+import { findHolderForUpdate, updateAssignment, type Assignment } from '../workers/store.ts'
 import {
   platformPaymentLines,
   paymentLines,

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { ledgerFaults } from '../../../test/fixtures/payments/ledger.ts'
 import { makeWorker, type TestWorker } from '../../../test/fixtures/people/worker.ts'
 import * as operators from '../../operators/index.ts'
 import { isKnownAnswerDue } from '../units/rules.ts'
+import { atEvenTime } from './even-time.ts'
 
 const harness = await startHarness()
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
@@ -121,6 +123,9 @@ const observeUnit = async (worker: TestWorker, workflowId: string, answer: objec
   }
 }
 
+const text = (seen: unknown) => JSON.stringify(seen).replaceAll(/wf_pick_\d+/g, 'wf_pick')
+const statusOf = async (worker: TestWorker, { assignmentId }: { assignmentId: string }) =>
+  (await worker.get(`assignments/${assignmentId}`)).json.status
 test('before, during and after the delivery a known-answer item shows what a bought unit shows', async () => {
   const first = await orderOf(3)
   const second = await orderOf(3)
@@ -129,13 +134,10 @@ test('before, during and after the delivery a known-answer item shows what a bou
   const shown = await observeUnit(atKnown, first.workflowId, { yes: true })
   const bought = await observeUnit(atBought, second.workflowId, { yes: true })
   assert.deepEqual([isKnownInput(shown.input), isKnownInput(bought.input)], [true, false])
-  const text = (seen: unknown) => JSON.stringify(seen).replaceAll(/wf_pick_\d+/g, 'wf_pick')
   assert.deepEqual(JSON.parse(text(shown.seen)), JSON.parse(text(bought.seen)))
   assert.match(text(shown.seen), new RegExp(buyer.agentId), 'the site is the buyer’s')
   // Nobody reviews: both are accepted after the same time, and vest after the same time.
   await advance(71 * hours)
-  const statusOf = async (worker: TestWorker, { assignmentId }: { assignmentId: string }) =>
-    (await worker.get(`assignments/${assignmentId}`)).json.status
   assert.deepEqual(
     [await statusOf(atKnown, shown), await statusOf(atBought, bought)],
     ['delivered', 'delivered'],
@@ -310,11 +312,22 @@ test('who returns a unit is shown the same again, and after five returns in a da
   await advance(wait * 1_000 + 1_000)
   assert.equal((await person.claim(workflowId)).json.input.q, inputs[0])
 })
+
+const elapsedOf = async (work: () => Promise<unknown>): Promise<number> => {
+  const startedAt = performance.now()
+  await atEvenTime(work).catch(() => undefined)
+  return performance.now() - startedAt
+}
+test('a delivery is answered at a full quarter of a second, whatever it took', async () => {
+  assert.ok((await elapsedOf(async () => undefined)) >= 249)
+  assert.ok((await elapsedOf(() => Promise.reject(new Error('refused')))) >= 249)
+  assert.ok((await elapsedOf(() => sleep(260))) >= 499)
+})
 const openOrigin = () => new URL(harness.ctx.config.BASE_URL.replace('127.0.0.1', 'localhost')).origin
 
+const isDueWith = (secret: Buffer) => (_: unknown, index: number) =>
+  isKnownAnswerDue(secret, `person ${index % 100}`, { orderId: 'ord_x', n: Math.floor(index / 100) + 1 })
 test('one unit in ten is due for a known-answer item, and a person cannot compute which', () => {
-  const isDueWith = (secret: Buffer) => (_: unknown, index: number) =>
-    isKnownAnswerDue(secret, `person ${index % 100}`, { orderId: 'ord_x', n: Math.floor(index / 100) + 1 })
   const due = Array.from({ length: 10_000 }, isDueWith(key))
   const otherwise = Array.from({ length: 10_000 }, isDueWith(Buffer.alloc(32)))
   const count = due.filter(Boolean).length
