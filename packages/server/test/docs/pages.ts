@@ -19,6 +19,7 @@ export const groups = {
     'docs/guides/tracking.md',
     'docs/guides/verify.md',
     'docs/guides/wallets.md',
+    'docs/operate/abuse-cases.md',
     'docs/operate/operations.md',
     'docs/operate/scale.md',
     'docs/operate/threat-model.md',
@@ -66,6 +67,7 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
 /** Pages without a block to run. */
 export const withoutBlocks: readonly string[] = [
   'docs/guides/workers.md',
+  'docs/operate/abuse-cases.md',
   'docs/operate/scale.md',
   'docs/operate/threat-model.md',
   'docs/reference/cli.md',
