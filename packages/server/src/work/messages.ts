@@ -10,7 +10,7 @@ type ShellMessages = {
     readonly address: string
     readonly seen: string
     readonly notSeen: string
-    readonly care: string
+    readonly advice: string
     readonly open: string
   }
 }
@@ -27,7 +27,7 @@ export const shellMessages: Readonly<Record<Language, ShellMessages>> = {
       address: 'The whole address:',
       seen: 'If you open it, that site sees your network address and your browser, as every site does that you visit.',
       notSeen: 'It does not see this page or your task, unless the address itself names them.',
-      care: 'Enter no password and nothing about yourself. You can return the task instead.',
+      advice: 'Enter no password and nothing about yourself. You can return the task instead.',
       open: 'Open it',
     },
   },
@@ -42,7 +42,7 @@ export const shellMessages: Readonly<Record<Language, ShellMessages>> = {
       address: 'Die ganze Adresse:',
       seen: 'Wenn Sie ihn öffnen, sieht jene Seite Ihre Netzadresse und Ihren Browser, wie jede Seite, die Sie besuchen.',
       notSeen: 'Sie sieht weder diese Seite noch Ihre Aufgabe, es sei denn, die Adresse selbst nennt sie.',
-      care: 'Geben Sie kein Passwort ein und nichts über sich. Sie können die Aufgabe auch zurückgeben.',
+      advice: 'Geben Sie kein Passwort ein und nichts über sich. Sie können die Aufgabe auch zurückgeben.',
       open: 'Öffnen',
     },
   },

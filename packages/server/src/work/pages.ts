@@ -15,7 +15,10 @@ type LinkRequest = {
 }
 
 /** The buyer's link in the person's own unit; undefined where there is none, or nobody is signed in. */
-const findLink = async (ctx: Ctx, { assignmentId, field, cookie }: LinkRequest): Promise<URL | undefined> => {
+const findBuyerLink = async (
+  ctx: Ctx,
+  { assignmentId, field, cookie }: LinkRequest,
+): Promise<URL | undefined> => {
   try {
     const { personId } = await authenticate(ctx, { origin: undefined, cookie, writes: false })
     const address = await inTransaction(ctx, 'system', async (tx) => {
@@ -37,7 +40,7 @@ const linkPage =
     const language = languageOf(request.query['lang'], request.header('accept-language'))
     const { link: messages } = shellMessages[language]
     const { assignmentId = '', field = '' } = request.params
-    const url = await findLink(ctx, { assignmentId, field, cookie: request.header('cookie') })
+    const url = await findBuyerLink(ctx, { assignmentId, field, cookie: request.header('cookie') })
     if (!url)
       return renderPage(
         messages.title,
@@ -52,7 +55,7 @@ const linkPage =
         <h1>${messages.title}</h1>
         <p>${messages.host} <strong>${url.host}</strong>.</p>
         <p>${messages.seen} ${messages.notSeen}</p>
-        <p>${messages.care}</p>
+        <p>${messages.advice}</p>
         <p class="muted">${messages.address} <span class="address">${url.href}</span></p>
         <p>
           <a

@@ -108,6 +108,7 @@ test("another person's session shows and changes nothing of the first", async ()
     'work.worker-tasks': { ends: 200 },
     'work.worker-claim': { body: claimWish, ends: 200 },
     'work.worker-assignment': { params, ends: 'not_found' },
+    'work.worker-image': { params: { ...params, field: 'url' }, ends: 'not_found' },
     'work.worker-deliver': { params, body: { sessionId: recorded, answer }, ends: 'not_found' },
     'work.worker-return': { params, ends: 'not_found' },
     'work.worker-appeal': { params, body: { text: 'I do not agree.' }, ends: 'not_found' },

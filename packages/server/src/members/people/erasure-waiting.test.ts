@@ -123,8 +123,7 @@ test('an event that is being fanned out while the person is erased leaves no del
   })
   await fannedOut.promise
   const erasing = erase(browser)
-  await untilLockWait()
-  mayCommit.resolve()
+  await untilLockWait().finally(mayCommit.resolve)
   await Promise.all([draining, erasing])
   await assertErased(traces)
   const { rows } = await harness.owner.query(
@@ -138,7 +137,7 @@ test('what a call that began before the erasure writes afterwards is erased ten 
   const { browser, memberId, traces } = await createWaitingMember('customer-late', 56.78)
   const { agentId } = live
   const call = { method: 'POST', path: '/api/agents/verify-personhood' }
-  const late = { ...call, agentId: agentId as `agt_${string}` }
+  const late = { ...call, agentId }
   const begin = async (key: string) => {
     const begun = await beginIdempotent(
       harness.ctx,
