@@ -3,12 +3,18 @@ import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
+import { makeScoredSession } from '../../../test/fixtures/scored-session.ts'
 
 const harness = await startHarness()
 const live = await registerConfirmedAgent(harness, 'live', 'agent@example.com')
 const sandbox = await harness.register('test')
-const ada = await enrolMember(harness, live)
-const ben = await enrolMember(harness, live)
+/** A member with a session of the agent's own: the session of the enrolment is no anchor of the agent. */
+const enrolWithSession = async () => {
+  const member = await enrolMember(harness, live)
+  return { ...member, ...(await makeScoredSession(harness, live, { memberRef: member.memberId })) }
+}
+const ada = await enrolWithSession()
+const ben = await enrolWithSession()
 const { json: minted } = await harness.call('POST', '/api/agents/verify', {
   key: live.apiKey,
   body: { sessionId: ada.sessionId },
