@@ -13,7 +13,8 @@ type Partner = { readonly apiKey: string; readonly agentId: string }
 const convert = (partner: Partner, points: number, idempotencyKey?: string) =>
   harness.call('POST', '/api/partner/points/convert', {
     key: partner.apiKey,
-    body: { userRef: 'user', points, ...(idempotencyKey === undefined ? {} : { idempotencyKey }) },
+    body: { userRef: 'user', points },
+    headers: idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey },
   })
 const grant = (agentId: string, body: object) =>
   harness.callOperator('POST', `/operator/agents/${agentId}/points-limit`, {
@@ -57,7 +58,7 @@ test('a confirmed partner converts nothing without a limit, and never more than 
   assertRefusal(await convert(partner, 5, 'later'), 409, 'conversion_limit_reached')
   await grantLimit(harness, partner.agentId, 5)
   assert.equal((await convert(partner, 5, 'later')).status, 200)
-  assert.equal((await convert(partner, 5, 'later')).json.deduplicated, true)
+  assert.equal((await convert(partner, 5, 'later')).headers['idempotent-replayed'], 'true')
   assert.equal(await starsInUse(partner), 105)
 })
 

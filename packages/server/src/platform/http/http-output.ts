@@ -74,6 +74,9 @@ const unstoredCodes: ReadonlySet<Refusal['code']> = new Set([
   'contract_wallet_busy',
   'contract_wallets_paused',
   'out_of_stock',
+  // What an operator or a mailed link changes: the same call succeeds afterwards.
+  'email_not_confirmed',
+  'conversion_limit_reached',
 ])
 
 /** Fields by which a request names a person, in the order in which they are looked for. */
