@@ -31,11 +31,15 @@ const outcomeOfStatus = (body: unknown, purchaseId: string): PurchaseOutcome => 
   return { kind: 'open', why: `the payment is ${typeof status === 'string' ? status : 'under way'}` }
 }
 
+/** Refusals before anything is charged, which end by themselves. */
+const retryableCodes: ReadonlySet<string> = new Set(['chain_unreachable', 'contract_wallet_busy'])
+
 const outcomeOfError = ({ status, body }: Answer, purchaseId: string): PurchaseOutcome => {
   const error = new PohfError(status, body)
-  if (error.code === 'chain_unreachable' || status === 429) return { kind: 'retryable', error }
-  // The service may have failed after the payment was sent.
-  if (status >= 500) return { kind: 'open', why: `the service answered ${status}` }
+  if (retryableCodes.has(error.code) || status === 429) return { kind: 'retryable', error }
+  // The service may have failed after the payment was sent. It refuses a contract wallet before that.
+  if (status >= 500 && error.code !== 'contract_wallets_paused')
+    return { kind: 'open', why: `the service answered ${status}` }
   const code = status === 404 ? 'not_found' : 'refused'
   return { kind: 'failed', error: new PurchaseError(code, error.message, { purchaseId, cause: error }) }
 }

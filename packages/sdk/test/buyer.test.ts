@@ -77,6 +77,35 @@ test('out of stock, an unreachable service, and a wallet that refuses: nothing i
   assert.equal(wallet.asked.length, 0)
 })
 
+test('contract wallets: a pause ends the purchase uncharged, and a pending payment is waited for', async () => {
+  const wallet = makeWallet()
+  const buyWith = async (answers: readonly (readonly [status: number, error: string])[]) => {
+    const left = [...answers]
+    let sent = 0
+    const through: typeof fetch = async (url, options) => {
+      if (!new Headers(options?.headers).has('x-payment')) return fetch(url, options)
+      sent += 1
+      const [status, error] = left.shift() ?? [402, 'payment_invalid']
+      return new Response(JSON.stringify({ error, message: error }), {
+        status,
+        headers: { 'content-type': 'application/json' },
+      })
+    }
+    const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: through, wait: noWait })
+    await assert.rejects(buyer.buy('wf_test_ok'), failsWith('refused'))
+    return sent
+  }
+  assert.equal(await buyWith([[503, 'contract_wallets_paused']]), 1)
+  assert.equal(await buyWith([[403, 'contract_wallet_refused']]), 1)
+  assert.equal(
+    await buyWith([
+      [409, 'contract_wallet_busy'],
+      [409, 'contract_wallet_busy'],
+    ]),
+    3,
+  )
+})
+
 /** Mostly what is good, so that some challenges get as far as the wallet. */
 const mostly = <T>(good: T, other: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 6, arbitrary: fc.constant(good) }, { weight: 1, arbitrary: other })
