@@ -132,7 +132,7 @@ const isAnswered = (answer: Pick<Outcome, 'status' | 'text'>): boolean =>
   answer.status === 202 || isFinal(answer)
 
 /** Asks until there is an end: delivered, or refused for good. Anything else is asked again, with the same payment. */
-const payUntilFinal = async (url: string, plan: PurchasePlan, isEnd = isFinal): Promise<Outcome> => {
+const payUntilFinal = async (url: string, plan: PurchasePlan, hasEnded = isFinal): Promise<Outcome> => {
   const deadline = performance.now() + clientTimeoutMs
   for (let tries = 1; ; tries++) {
     const answer = await fetch(url, {
@@ -141,7 +141,7 @@ const payUntilFinal = async (url: string, plan: PurchasePlan, isEnd = isFinal): 
     })
       .then(async (response) => ({ status: response.status, text: await response.text() }))
       .catch(() => undefined)
-    if (answer && isEnd(answer)) return { plan, ...answer, tries }
+    if (answer && hasEnded(answer)) return { plan, ...answer, tries }
     if (performance.now() > deadline)
       return { plan, status: answer?.status ?? 0, text: answer?.text ?? '', tries }
     await setTimeout(200)
@@ -270,6 +270,14 @@ const buyWithSilentToken = async (chain: Chain, { url, wallets }: Buying, count:
   }
 }
 
+/** Purchases without an end, and gas beyond the budget. */
+const listOtherFaults = (outcomes: readonly Outcome[], gasLost: number): string[] => [
+  ...outcomes
+    .filter(({ status, text }) => ![200, 402].includes(status) && !isPaused(text))
+    .map(({ plan, status }) => `${plan.scenario} never ended: ${status}`),
+  ...(gasLost > gasBudget ? [`contract wallets cost ${gasLost} gas, more than ${gasBudget}`] : []),
+]
+
 /** Buys again and again while the api is killed and the chain misbehaves, then counts what was paid and what was given. */
 export const runPurchaseKills = async (options: PurchaseKillOptions): Promise<PurchaseFindings> => {
   const { purchases, seed } = options
@@ -302,15 +310,7 @@ export const runPurchaseKills = async (options: PurchaseKillOptions): Promise<Pu
     const counted = await countPaymentsAndDeliveries(server.database, chain, all)
     const gas = await countGas(server.database, chain)
     const refused = all.filter(({ text }) => isPaused(text))
-    const unended = all.filter(
-      (outcome) => ![200, 402].includes(outcome.status) && !refused.includes(outcome),
-    )
-    const otherFaults = [
-      ...unended.map(({ plan, status }) => `${plan.scenario} never ended: ${status}`),
-      ...(gas.gasLostToContractWallets > gasBudget
-        ? [`contract wallets cost ${gas.gasLostToContractWallets} gas, more than ${gasBudget}`]
-        : []),
-    ]
+    const otherFaults = listOtherFaults(all, gas.gasLostToContractWallets)
     return {
       seed,
       seconds: Math.round((performance.now() - startedAt) / 1_000),

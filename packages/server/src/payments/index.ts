@@ -20,7 +20,7 @@ export {
   type SettlementStatus,
   type SimulationResult,
 } from './x402/settlement.ts'
-export type { Admission } from './x402/contract-payers.ts'
+export type { ContractPayerCheck } from './x402/contract-payers.ts'
 export type { PreparedSubmission } from './x402/submitter.ts'
 export type { SettlementProof } from './x402/chain.ts'
 export { networkOf, usdcMicroOf, type Network } from './x402/network.ts'

@@ -284,7 +284,7 @@ const reserve = async (
   const { prepared } = simulation
   if (!(await settlement.claim(tx, payment, { prepared, reference: purchaseId }))) return undefined
   checkRefusals(refusals.contractPayerRefusals, {
-    admission: await settlement.admit(tx, payment, prepared),
+    payerCheck: await settlement.checkPayer(tx, payment, prepared),
   })
   const reserved = { unit: await stock.reserve(tx, workflowId, mode) }
   const unit = checkAndNarrow(refusals.unitRefusals, reserved, (reservation) => reservation.unit)

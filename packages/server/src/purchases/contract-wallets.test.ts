@@ -13,6 +13,9 @@ import { makeX402Clients, startPurchaseHarness } from '../../test/fixtures/payme
 import { startHarness, type Harness, type TestResponse } from '../../test/fixtures/harness.ts'
 import { buildApp, buildContext } from '../wiring/index.ts'
 
+const errorsOf = (answers: readonly TestResponse[]) =>
+  answers.map(({ status, json }) => `${status} ${json.error ?? json.status}`)
+
 /** Room for three pending payments of the wallets below, each with a limit of about 90,000. */
 const gasPerDay = 300_000n
 const fixture = await startPurchaseHarness({ X402_CONTRACT_GAS_PER_DAY: String(gasPerDay) })
@@ -55,8 +58,6 @@ else {
     )
     return { count: failed.length, gas: failed.reduce((sum, each) => sum + BigInt(each?.gasUsed ?? 0), 0n) }
   }
-  const errorsOf = (answers: readonly TestResponse[]) =>
-    answers.map(({ status, json }) => `${status} ${json.error ?? json.status}`)
   /** Ends the pending payments and the time in which they count. */
   const passOneDay = async () => {
     node.setFaultRule(() => 'pass')

@@ -1,6 +1,6 @@
 import type { Workflow } from '@pohf/protocol'
 import type {
-  Admission,
+  ContractPayerCheck,
   Payment,
   PreparedSubmission,
   SignatureCheckResult,
@@ -130,20 +130,20 @@ const refusePaidPurchaseId = ({ known }: ClaimedPayment) =>
 /** For a payment or a purchase id that was claimed between the lookup and the reservation. */
 export const claimRefusals: Refusals<ClaimedPayment> = [['purchase_id_paid', refusePaidPurchaseId]]
 
-type AdmittedPayment = { readonly admission: Admission }
+type CheckedPayer = { readonly payerCheck: ContractPayerCheck }
 
-const refuseFailedPayer = ({ admission }: AdmittedPayment) =>
-  admission === 'payer_refused' ? new Refusal('contract_wallet_refused') : undefined
-const refusePendingPayer = ({ admission }: AdmittedPayment) =>
-  admission === 'payer_pending'
+const refuseFailedPayer = ({ payerCheck }: CheckedPayer) =>
+  payerCheck === 'payer_refused' ? new Refusal('contract_wallet_refused') : undefined
+const refusePendingPayer = ({ payerCheck }: CheckedPayer) =>
+  payerCheck === 'payer_pending'
     ? new Refusal('contract_wallet_busy', { headers: { 'retry-after': '5' } })
     : undefined
-const refuseWithoutGasBudget = ({ admission }: AdmittedPayment) =>
-  admission === 'budget_used'
+const refuseWithoutGasBudget = ({ payerCheck }: CheckedPayer) =>
+  payerCheck === 'budget_used'
     ? new Refusal('contract_wallets_paused', { headers: { 'retry-after': '3600' } })
     : undefined
 /** For a payer with code, in the transaction that reserves. */
-export const contractPayerRefusals: Refusals<AdmittedPayment> = [
+export const contractPayerRefusals: Refusals<CheckedPayer> = [
   ['contract_wallet_refused', refuseFailedPayer],
   ['contract_wallet_busy', refusePendingPayer],
   ['contract_wallets_paused', refuseWithoutGasBudget],

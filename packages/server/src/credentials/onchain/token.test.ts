@@ -5,9 +5,9 @@ import { compile, deployRegistry, openRegistry, startChain, type Chain, type Onc
 import { verifyCredential } from '@pohf/verify'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { encodeAbiParameters, type Hex } from 'viem'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
+import { makeWalletClients, newWallet, nulOf, textOf } from '../../../test/fixtures/people/wallet-clients.ts'
 import * as operators from '../../operators/index.ts'
 import { connectSigner, readJournal } from '../../signing/index.ts'
 
@@ -33,30 +33,7 @@ const live = await registerConfirmedAgent(harness, 'live', 'agent@example.com')
 const other = await registerConfirmedAgent(harness, 'live', 'agent@other.example')
 const sandbox = await harness.register('test')
 
-type Wallet = ReturnType<typeof privateKeyToAccount>
-const newWallet = (): Wallet => privateKeyToAccount(generatePrivateKey())
-const proofFor = async (key: string, memberId: string, wallet: Wallet, address = wallet.address) => {
-  const { json } = await harness.call('POST', '/api/agents/wallet/challenge', {
-    key,
-    body: { wallet: address, chainId: 84_532, memberId },
-  })
-  const walletSig = await wallet.signMessage({ message: json.message })
-  return { memberId, wallet: address, walletSig, walletNonce: json.nonce as string }
-}
-const mintWith = async (key: string, body: object) => {
-  const answer = await harness.call('POST', '/api/agents/verify-personhood', { key, body })
-  assert.equal(answer.status, 200, answer.text)
-  return answer.json as { pohf_jwt: string; credentialId: string; onchain?: Onchain; onchainRefused?: string }
-}
-const ask = async (key: string, memberId: string, wallet: Wallet) =>
-  mintWith(key, await proofFor(key, memberId, wallet))
-const mint = async (key: string, memberId: string, wallet: Wallet) => {
-  const minted = await ask(key, memberId, wallet)
-  assert.ok(minted.onchain)
-  return { ...minted, onchain: minted.onchain }
-}
-const textOf = ({ payload }: Onchain) => Buffer.from(payload, 'base64url').toString('utf8')
-const nulOf = (onchain: Onchain) => (JSON.parse(textOf(onchain)) as { nul: Hex }).nul
+const { proofFor, mintWith, ask, mint } = makeWalletClients(harness)
 type RegistryKey = { kid: string; keyId: Hex; state: string; addKey: Hex; revokeKey: Hex; notAfter: number }
 const keysForChain = async (): Promise<RegistryKey[]> =>
   (await harness.callOperator('GET', '/operator/keys/onchain', { key: operator })).json.keys
@@ -316,25 +293,6 @@ testOnFirstChain(
     assert.equal(await registry.isVerifiedHuman(wallet.address), true)
   },
 )
-
-test('without a registry on the chain of the challenge there is no token, and the reason is given', async () => {
-  const human = await enrolMember(harness, live)
-  const wallet = newWallet()
-  const challenge = await harness.call('POST', '/api/agents/wallet/challenge', {
-    key: live.apiKey,
-    body: { wallet: wallet.address, chainId: 10, memberId: human.memberId },
-  })
-  const minted = await mintWith(live.apiKey, {
-    memberId: human.memberId,
-    wallet: wallet.address,
-    walletSig: await wallet.signMessage({ message: challenge.json.message }),
-    walletNonce: challenge.json.nonce,
-  })
-  assert.equal(minted.onchain, undefined)
-  assert.equal(minted.onchainRefused, 'no_registry')
-  // It took no place of the human: the next wallet is free.
-  assert.ok((await ask(live.apiKey, human.memberId, newWallet())).onchain)
-})
 
 testOnFirstChain('a contract wallet is bound on its own chain', async (here) => {
   const { registry } = await openWithKey(here)

@@ -61,6 +61,32 @@ const findUseLog = async (rpc: Rpc, { asset, payer, nonce }: Transfer, fromBlock
   return logs.find(({ removed }) => removed !== true)
 }
 
+/** What the code of a payer does in a call. */
+const codeReadsOf = (rpc: Rpc, asset: Hex) => ({
+  /** Whether an address has code: a contract, or an account that delegates to one (EIP-7702). */
+  hasCode: async (address: Hex): Promise<boolean> => {
+    const code = z.string().regex(/^0x([0-9a-f]{2})*$/i)
+    return (await callNode(rpc, code, 'eth_getCode', [address, 'latest'])) !== '0x'
+  },
+  /** The gas that a call needs from this sender, or the contract's message where it fails. */
+  estimate: async (
+    data: Hex,
+    { from, gasMax, fees }: GasSender,
+  ): Promise<{ readonly gas: bigint } | { readonly reason: string }> => {
+    const price = fees && {
+      maxFeePerGas: toHex(fees.maxFeePerGas),
+      maxPriorityFeePerGas: toHex(fees.maxPriorityFeePerGas),
+    }
+    const call = { from, to: asset, data, gas: toHex(gasMax), ...price }
+    try {
+      return { gas: await callNode(rpc, quantity, 'eth_estimateGas', [call, 'latest']) }
+    } catch (error) {
+      if (isRevert(error)) return { reason: error.message.slice(0, 200) }
+      throw error
+    }
+  },
+})
+
 /** Reads of the chain. */
 export const makeChain = (rpc: Rpc, clock: Clock, asset: Hex) => {
   let cachedHead: { readonly head: Block; readonly at: number } | undefined
@@ -91,31 +117,7 @@ export const makeChain = (rpc: Rpc, clock: Clock, asset: Hex) => {
         throw error
       }
     },
-    /** Whether an address has code: a contract, or an account that delegates to one (EIP-7702). */
-    hasCode: async (address: Hex): Promise<boolean> => {
-      const code = z.string().regex(/^0x([0-9a-f]{2})*$/i)
-      return (await callNode(rpc, code, 'eth_getCode', [address, 'latest'])) !== '0x'
-    },
-    /** The gas that a call needs from this sender, or the contract's message where it fails. */
-    estimate: async (data: Hex, sender: GasSender): Promise<{ gas: bigint } | { reason: string }> => {
-      const { from, gasMax, fees } = sender
-      const call = {
-        from,
-        to: asset,
-        data,
-        gas: toHex(gasMax),
-        ...(fees && {
-          maxFeePerGas: toHex(fees.maxFeePerGas),
-          maxPriorityFeePerGas: toHex(fees.maxPriorityFeePerGas),
-        }),
-      }
-      try {
-        return { gas: await callNode(rpc, quantity, 'eth_estimateGas', [call, 'latest']) }
-      } catch (error) {
-        if (isRevert(error)) return { reason: error.message.slice(0, 200) }
-        throw error
-      }
-    },
+    ...codeReadsOf(rpc, asset),
     /** Whether the authorization was used or cancelled, as of this block. */
     isSpent: async (payer: Hex, nonce: Hex, at: bigint | 'latest'): Promise<boolean> => {
       const word = z.string().regex(/^0x[0-9a-f]{64}$/)

@@ -36,21 +36,21 @@ export const simulateContractCall = async (
 /** How long a payer with code is refused after a failed payment. */
 export const refusedDays = 30
 
-export type Admission = 'admitted' | 'payer_refused' | 'payer_pending' | 'budget_used'
+export type ContractPayerCheck = 'accepted' | 'payer_refused' | 'payer_pending' | 'budget_used'
 
 /**
  * Whether a claimed payment of a payer with code may be sent. Called in the transaction that claims it, and holds a lock
  * until its end: two payments never both take the last of the budget. A pending payment counts with its gas limit, a failed
  * one with the gas that it used, a settled one not at all.
  */
-export const admitContractPayer = async (
+export const checkContractPayer = async (
   tx: Tx,
   payment: PaymentKey,
   gasPerDay: bigint,
-): Promise<Admission> => {
+): Promise<ContractPayerCheck> => {
   await lockContractPayers(tx)
   const { isRefused, isPending, gasAtRisk } = await findContractPayer(tx, payment, refusedDays)
   if (isRefused) return 'payer_refused'
   if (isPending) return 'payer_pending'
-  return gasAtRisk > gasPerDay ? 'budget_used' : 'admitted'
+  return gasAtRisk > gasPerDay ? 'budget_used' : 'accepted'
 }

@@ -81,9 +81,9 @@ const ensureAccounts = async (pool: Pool): Promise<void> => {
   learned.accountsKnown = true
 }
 
+const pendingOf = ({ nextNonce, minedNonce }: GasKeyRow) => Number(nextNonce - minedNonce)
 const chooseSender = async ({ ctx, chainId, addresses }: Pool): Promise<Hex> => {
   const rows = await inTransaction(ctx, 'system', (tx) => listGasKeys(tx, chainId, addresses))
-  const pendingOf = ({ nextNonce, minedNonce }: GasKeyRow) => Number(nextNonce - minedNonce)
   const [chosen] = rows.filter(({ low }) => !low).toSorted((one, other) => pendingOf(one) - pendingOf(other))
   const address = chosen?.address ?? addresses[0]
   if (address === undefined) throw new Error(`no gas account on chain ${chainId} while choosing a sender`)

@@ -5,7 +5,7 @@ import { Refusal } from '../../platform/http/errors.ts'
 import type { SignedPayment } from './check.ts'
 import { networkOf, type Network } from './network.ts'
 import { makeChain, type SettlementProof } from './chain.ts'
-import { admitContractPayer, refusedDays, type Admission } from './contract-payers.ts'
+import { checkContractPayer, refusedDays, type ContractPayerCheck } from './contract-payers.ts'
 import { makeFacilitator } from './facilitator.ts'
 import { makeGasPool } from './gas.ts'
 import { readGasKeys } from './gas-keys.ts'
@@ -263,10 +263,14 @@ export const makeSettlement = (ctx: Ctx) => {
         gasLimit: prepared.contract?.gasLimit ?? null,
       }),
     /** Whether a claimed payment may be sent, in the transaction that claims it. A payer without code always may. */
-    admit: async (tx: Tx, payment: SignedPayment, { contract }: CheckedInputs): Promise<Admission> =>
+    checkPayer: async (
+      tx: Tx,
+      payment: SignedPayment,
+      { contract }: CheckedInputs,
+    ): Promise<ContractPayerCheck> =>
       contract
-        ? admitContractPayer(tx, keyOf(network, payment), BigInt(ctx.config.X402_CONTRACT_GAS_PER_DAY))
-        : 'admitted',
+        ? checkContractPayer(tx, keyOf(network, payment), BigInt(ctx.config.X402_CONTRACT_GAS_PER_DAY))
+        : 'accepted',
     /** Stores what will be sent, last in the transaction that claims: it locks the account that pays the gas. */
     prepare: (tx: Tx, payment: SignedPayment, reference: string, prepared: CheckedInputs) =>
       submitter.prepare(tx, { ...payment, reference }, prepared),
