@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { compile, deployRegistry, openRegistry, startChain, type Chain, type Onchain } from '@pohf/chain'
+import { compile, deployRegistry, openRegistry, startChain, type Chain } from '@pohf/chain'
 import { verifyCredential } from '@pohf/verify'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { encodeAbiParameters, type Hex } from 'viem'
@@ -296,6 +296,7 @@ testOnFirstChain(
 
 testOnFirstChain('a contract wallet is bound on its own chain', async (here) => {
   const { registry } = await openWithKey(here)
+  const { memberId } = await enrolMember(harness, live)
   const holder = newWallet()
   const code = compile(`pragma solidity ^0.8.0; contract Owned {
     address immutable owner; constructor(address of_) { owner = of_; }
@@ -304,7 +305,7 @@ testOnFirstChain('a contract wallet is bound on its own chain', async (here) => 
     } }`)['Owned']
   const parameters = encodeAbiParameters([{ type: 'address' }], [holder.address])
   const { address: wallet } = await here.deploy(code?.bytecode ?? '0x', parameters)
-  const proof = await proofFor(live.apiKey, person.memberId, holder, wallet)
+  const proof = await proofFor(live.apiKey, memberId, holder, wallet)
   const { onchain } = await mintWith(live.apiKey, proof)
   assert.ok(onchain)
   assert.match(textOf(onchain), /^.{163},"registry":"0x[0-9a-f]{40}","chain":84532,"iss":/)
@@ -317,11 +318,9 @@ testOnFirstChain(
   'a registry record expires with its credential, is renewed by the next, and is revoked with its key',
   async (here) => {
     const { registry, key } = await openWithKey(here)
+    const { memberId } = await enrolMember(harness, live)
     const wallet = newWallet()
-    assert.equal(
-      typeof (await registry.bind((await mint(live.apiKey, person.memberId, wallet)).onchain)),
-      'number',
-    )
+    assert.equal(typeof (await registry.bind((await mint(live.apiKey, memberId, wallet)).onchain)), 'number')
     const pass = async (days: number) => {
       await harness.advance(days * day * 1_000)
       await here.rpc('evm_increaseTime', [days * day])
@@ -329,15 +328,12 @@ testOnFirstChain(
     }
     await pass(70)
     assert.equal(await registry.isVerifiedHuman(wallet.address), true)
-    assert.equal(
-      typeof (await registry.bind((await mint(live.apiKey, person.memberId, wallet)).onchain)),
-      'number',
-    )
+    assert.equal(typeof (await registry.bind((await mint(live.apiKey, memberId, wallet)).onchain)), 'number')
     await pass(70)
     assert.equal(await registry.isVerifiedHuman(wallet.address), true, 'renewed')
     await pass(21)
     assert.equal(await registry.isVerifiedHuman(wallet.address), false, '91 days after the last token')
-    const last = await mint(live.apiKey, person.memberId, wallet)
+    const last = await mint(live.apiKey, memberId, wallet)
     assert.equal(typeof (await registry.bind(last.onchain)), 'number')
 
     const revoked = await harness.callOperator('POST', `/operator/keys/${key.kid}/revoke`, {
@@ -348,7 +344,7 @@ testOnFirstChain(
     await here.send({ to: registry.address, data: key.revokeKey })
     assert.equal(await registry.isVerifiedHuman(wallet.address), false)
     await harness.advance(1_000)
-    const next = await mint(live.apiKey, person.memberId, wallet)
+    const next = await mint(live.apiKey, memberId, wallet)
     assert.notEqual(next.onchain.keyId, key.keyId)
     assert.equal(await registry.bind(next.onchain), 'UnknownKey')
     const [successor] = await keysForChain()

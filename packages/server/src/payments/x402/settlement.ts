@@ -217,6 +217,16 @@ const recheck = async (
   return { ...status, final }
 }
 
+const checkPayer = async (
+  { ctx, network }: SettlementParts,
+  tx: Tx,
+  payment: SignedPayment,
+  { contract }: CheckedInputs,
+): Promise<ContractPayerCheck> =>
+  contract
+    ? checkContractPayer(tx, keyOf(network, payment), BigInt(ctx.config.X402_CONTRACT_GAS_PER_DAY))
+    : 'accepted'
+
 /** The chain of the settings and what submits to it; undefined without a chain, or without gas accounts or a facilitator. */
 const connect = (ctx: Ctx) => {
   const { X402_CHAIN_RPC: url, X402_FACILITATOR_URL: facilitatorUrl } = ctx.config
@@ -263,14 +273,8 @@ export const makeSettlement = (ctx: Ctx) => {
         gasLimit: prepared.contract?.gasLimit ?? null,
       }),
     /** Whether a claimed payment may be sent, in the transaction that claims it. A payer without code always may. */
-    checkPayer: async (
-      tx: Tx,
-      payment: SignedPayment,
-      { contract }: CheckedInputs,
-    ): Promise<ContractPayerCheck> =>
-      contract
-        ? checkContractPayer(tx, keyOf(network, payment), BigInt(ctx.config.X402_CONTRACT_GAS_PER_DAY))
-        : 'accepted',
+    checkPayer: (tx: Tx, payment: SignedPayment, prepared: CheckedInputs) =>
+      checkPayer(parts, tx, payment, prepared),
     /** Stores what will be sent, last in the transaction that claims: it locks the account that pays the gas. */
     prepare: (tx: Tx, payment: SignedPayment, reference: string, prepared: CheckedInputs) =>
       submitter.prepare(tx, { ...payment, reference }, prepared),
