@@ -43,12 +43,14 @@ type Claim = {
   readonly order: Order
   readonly unit: Unit
 }
-const formsOf = ({ inputForm, answerForm }: Pick<OrderTerms, 'inputForm' | 'answerForm'>): string =>
+const serializeForms = ({ inputForm, answerForm }: Pick<OrderTerms, 'inputForm' | 'answerForm'>): string =>
   JSON.stringify([inputForm, answerForm])
 /** The items of the workflow, where the order has its present forms: an older order would show them in other forms. */
 const listItemsFor = async (tx: Tx, { taskId, order }: Claim): Promise<readonly KnownAnswer[]> => {
   const workflow = await findWorkflow(tx, taskId)
-  return workflow && order.terms && formsOf(workflow) === formsOf(order.terms) ? workflow.gold : []
+  return workflow && order.terms && serializeForms(workflow) === serializeForms(order.terms)
+    ? workflow.gold
+    : []
 }
 /** The known-answer item to show in place of a claimed unit; undefined where the person does the unit itself. */
 export const findKnownAnswerItem = async (tx: Tx, claim: Claim): Promise<KnownAnswer | undefined> => {
