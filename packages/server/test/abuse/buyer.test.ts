@@ -96,13 +96,14 @@ test('a buyer who cancels in the moment of a delivery pays for the delivery', as
   assert.deepEqual(await ledgerFaults(harness), [])
 })
 
+const order = (body: object) => call('POST', 'order', { taskType: 'wf_judge', quantity: 1, ...body })
+
 test('an order below a cent, of no unit, of half a unit or of more than all money is refused', async () => {
-  const order = (body: object) => call('POST', 'order', { taskType: 'wf_judge', quantity: 1, ...body })
   for (const body of [
     { quantity: 0 },
     { quantity: -1 },
     { quantity: 1.5 },
-    { quantity: 1e309 },
+    { quantity: 1e15 },
     { quantity: 10_001 },
     { quantity: '1' },
     { maxPriceUsd: -0.01 },

@@ -7,36 +7,37 @@ import { enrolMember, registerConfirmedAgent } from '../fixtures/people/member.t
 import { pollUntil } from '../fixtures/polling.ts'
 
 /** An issuer for the test: its key signs that a signal belongs to a human. */
-const sealOf = (human: string, signal: string) =>
+const proofOf = (human: string, signal: string) =>
   createHmac('sha256', 'held by the issuer alone').update(`${human} ${signal}`).digest('base64url')
-const office: ExternalIssuer = {
+const testIssuer: ExternalIssuer = {
   name: 'office',
   verify: async (proof, signal) => {
     const { human, seal } = proof as { human: string; seal: string }
-    return seal === sealOf(human, signal) ? human : undefined
+    return seal === proofOf(human, signal) ? human : undefined
   },
 }
-const harness = await startHarness({}, [office])
+const harness = await startHarness({}, [testIssuer])
 const live = await registerConfirmedAgent(harness, 'live', 'dev@member.example')
 const call = (path: string, body: unknown) =>
   harness.call('POST', `/api/agents/${path}`, { key: live.apiKey, body })
 
-type Enrolled = Awaited<ReturnType<typeof enrolMember>>
-const showProof = async ({ browser }: Enrolled, human: string) => {
+type EnrolledPerson = Awaited<ReturnType<typeof enrolMember>>
+const showProof = async ({ browser }: EnrolledPerson, human: string) => {
   const signal = String((await browser.get('me')).json.signal)
   const shown = await browser.post('me/proofs', {
     issuer: 'office',
-    proof: { human, seal: sealOf(human, signal) },
+    proof: { human, seal: proofOf(human, signal) },
   })
   assert.equal(shown.status, 200, shown.text)
 }
 
+const vote = async ({ memberId }: EnrolledPerson) => {
+  const { status, json, text } = await call(`members/${memberId}/acts`, { action: 'vote-2026' })
+  assert.equal(status, 200, text)
+  return json.first as boolean
+}
+
 test('a person who deletes everything and enrols again with the same proof does not act a second time', async () => {
-  const vote = async ({ memberId }: Enrolled) => {
-    const { status, json, text } = await call(`members/${memberId}/acts`, { action: 'vote-2026' })
-    assert.equal(status, 200, text)
-    return json.first as boolean
-  }
   const before = await enrolMember(harness, live)
   await showProof(before, 'citizen-1')
   assert.equal(await vote(before), true)
