@@ -58,6 +58,8 @@ const claimWaitMsMax = 25_000
 const timeoutMsDefault = 15_000
 const responseBytesMax = 65_536
 
+/** Of one agent. The other slots stay free for all other agents. */
+const perAgent = activeMax - 32
 /** Slow endpoints get half of the slots together: receivers that take their time must not delay all others. */
 const slowActiveMax = activeMax / 2
 const slowAfterMs = 3_000
@@ -65,6 +67,7 @@ const slowForMs = 600_000
 
 const slotLimits = {
   activeMax,
+  perAgent,
   perEndpoint,
   slowActiveMax,
   slowAfterMs,
@@ -73,8 +76,8 @@ const slotLimits = {
   waitMsMax: claimWaitMsMax,
 }
 
-type Held = { readonly held: ReadonlyMap<string, number>; readonly slow: ReadonlySet<string> }
-const nothingHeld: Held = { held: new Map(), slow: new Set() }
+type HeldDeliveries = { readonly held: ReadonlyMap<string, number>; readonly slow: ReadonlySet<string> }
+const nothingHeld: HeldDeliveries = { held: new Map(), slow: new Set() }
 
 export const claimBatch = (
   ctx: Ctx,

@@ -13,9 +13,11 @@ export const retentionJob = (ctx: Ctx): Job => ({
   run: () =>
     inTransaction(ctx, 'system', async (tx) => {
       await deleteEmptyEndpoints(tx, retention.limit)
-      await deleteIdleHosts(tx, retention.limit)
+      const hosts = await deleteIdleHosts(tx, retention.limit)
       return (
-        (await deleteSettledDeliveries(tx, retention)) + (await deleteOrphanedDeliveries(tx, retention.limit))
+        hosts +
+        (await deleteSettledDeliveries(tx, retention)) +
+        (await deleteOrphanedDeliveries(tx, retention.limit))
       )
     }),
 })

@@ -32,6 +32,7 @@ const open = (activeMax: number, perEndpoint: number) => {
   const slots = makeDeliverySlots({
     activeMax,
     perEndpoint,
+    perAgent: activeMax,
     slowActiveMax: 2,
     slowAfterMs: 100,
     slowForMs: 5_000,

@@ -18,6 +18,8 @@ type SlotOptions = {
   /** Concurrent deliveries, over all endpoints. */
   readonly activeMax: number
   readonly perEndpoint: number
+  /** Concurrent deliveries of one agent: receivers of one agent that hold every connection must not stop all others. */
+  readonly perAgent: number
   /** Concurrent deliveries to slow endpoints, over all of them: the other slots stay free for the rest. */
   readonly slowActiveMax: number
   /** An endpoint that takes longer than this is slow for this time, and gets one delivery at a time. */
@@ -98,6 +100,13 @@ const takeWaiting = (queue: SlotQueue, endpointId: string | undefined): ClaimedD
   return waiting.filter((one) => one.endpointId === endpointId)
 }
 
+/** Changes a count; a count of 0 leaves the map. */
+const changeCount = (counts: Map<string, number>, key: string, change: 1 | -1): void => {
+  const count = (counts.get(key) ?? 0) + change
+  if (count > 0) counts.set(key, count)
+  else counts.delete(key)
+}
+
 /**
  * Concurrency slots: what a worker has claimed, in one queue for each endpoint. Claiming ahead keeps every slot filled
  * without a query for each delivery, and separate queues keep a slow endpoint from delaying another.
@@ -106,14 +115,20 @@ export const makeDeliverySlots = (options: SlotOptions): DeliverySlots => {
   const queues = new Map<string, SlotQueue>()
   const arrivedAt = new WeakMap<ClaimedDelivery, number>()
   const slow = makeSlowEndpoints(options)
+  const activeByAgent = new Map<string, number>()
   let active = 0
+
+  const countActive = (agentId: string, change: 1 | -1): void => {
+    active += change
+    changeCount(activeByAgent, agentId, change)
+  }
 
   const start = (queueId: string, queue: SlotQueue, claimed: ClaimedDelivery): void => {
     const isTooLong = slow.start(claimed.endpointId)
-    active += 1
+    countActive(claimed.agentId, 1)
     queue.active.add(claimed)
     void options.send(claimed).finally(() => {
-      active -= 1
+      countActive(claimed.agentId, -1)
       queue.active.delete(claimed)
       if (isTooLong()) options.onStale(takeWaiting(queue, claimed.endpointId))
       if (queue.active.size === 0 && queue.waiting.length === 0) queues.delete(queueId)
@@ -125,9 +140,11 @@ export const makeDeliverySlots = (options: SlotOptions): DeliverySlots => {
       const isSlow = slow.isSlow(next.endpointId)
       if (queue.active.size >= (isSlow || next.hostLimit !== undefined ? 1 : options.perEndpoint)) return
       if (isSlow && slow.activeCount() >= options.slowActiveMax) return
+      if ((activeByAgent.get(next.agentId) ?? 0) >= options.perAgent) return
       queue.waiting.shift()
       if (options.now() - (arrivedAt.get(next) ?? 0) > options.waitMsMax) {
         options.onStale([next, ...queue.waiting.splice(0)])
+        if (queue.active.size === 0) queues.delete(queueId)
         return
       }
       start(queueId, queue, next)

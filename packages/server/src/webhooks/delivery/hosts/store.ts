@@ -50,12 +50,13 @@ export const updateHostsReleased = async (
     .execute()
 }
 
-/** Deletes a batch of hosts whose window has ended. */
-export const deleteIdleHosts = async (tx: Tx, limit: number): Promise<void> => {
-  await sql`
+/** Deletes a batch of hosts whose window has ended, and returns how many. */
+export const deleteIdleHosts = async (tx: Tx, limit: number): Promise<number> => {
+  const { numAffectedRows } = await sql`
     delete from webhook_hosts where host in (
       select host from webhook_hosts where window_ends_at < pohf_now() and coalesce(busy_until < pohf_now(), true)
       limit ${limit} for update skip locked)`.execute(tx)
+  return Number(numAffectedRows ?? 0n)
 }
 
 type Receiver = { readonly agentId: string; readonly url: string }

@@ -53,7 +53,7 @@ export const updateRequestsShared = async (
     .execute()
   if (twins.length === 0) return
   await sql`
-    update webhook_deliveries delivery set sent_with = joined.sent_with, due_at = joined.due_at + ${sentWithDelay}
+    update webhook_deliveries delivery set sent_with = shareable.sent_with, due_at = shareable.due_at + ${sentWithDelay}
     from (
       select mine.agent_id, mine.delivery_id, other.delivery_id as sent_with, other.due_at
       from (
@@ -69,8 +69,8 @@ export const updateRequestsShared = async (
         where known.agent_id = mine.agent_id and known.mode = mine.mode and known.event_id = mine.event_id
           and known.endpoint_id = any(${twins.map((twin) => twin.endpoint_id)}::text[])
           and known.settled_at is null and known.sent_with is null
-        limit 1) other) joined
-    where delivery.agent_id = joined.agent_id and delivery.delivery_id = joined.delivery_id`.execute(tx)
+        limit 1) other) shareable
+    where delivery.agent_id = shareable.agent_id and delivery.delivery_id = shareable.delivery_id`.execute(tx)
 }
 
 /** The previous secret of an endpoint while it still signs. */
