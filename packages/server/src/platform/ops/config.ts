@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { z } from 'zod'
 import { isLoopbackHost } from '../net/loopback.ts'
-import { bracketIpv6, isHost, settings } from './settings.ts'
+import { bracketIpv6, isHost } from './setting-fields.ts'
+import { settings } from './settings.ts'
 
 type Token = {
   readonly symbol: string

@@ -1,0 +1,38 @@
+// How settings of each kind are written.
+import { z } from 'zod'
+
+export const port = (description: string) =>
+  z
+    .string()
+    .regex(/^\d{1,5}$/, 'must be a port number')
+    .transform(Number)
+    .pipe(z.int().min(0).max(65_535))
+    .optional()
+    .meta({ description })
+
+export const integer = (min: number, max: number, fallback: number, description: string) =>
+  z
+    .string()
+    .regex(/^\d{1,12}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(min).max(max))
+    .default(fallback)
+    .meta({ description })
+
+export const evmAddress = (description: string) =>
+  z
+    .string()
+    .regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address')
+    .optional()
+    .meta({ description })
+
+/** The host part of a URL: IPv6 in brackets. */
+export const bracketIpv6 = (name: string) => (name.includes(':') ? `[${name}]` : name)
+
+export const isHost = (name: string): boolean =>
+  /^[0-9A-Za-z.:_-]+$/.test(name) && URL.canParse(`http://${bracketIpv6(name)}`)
+
+export const host = (description: string) =>
+  z.string().refine(isHost, 'must be a host name or address').default('127.0.0.1').meta({ description })
+
+export const path = (description: string) => z.string().min(1).max(4_096).optional().meta({ description })
