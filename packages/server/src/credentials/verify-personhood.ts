@@ -120,9 +120,13 @@ type LoadedPersonhood = {
   readonly member: Member | undefined
 }
 
-/** A repeat gets the stored credential until two thirds of its life have passed. With a wallet it is a new act. */
+/**
+ * A repeat gets the stored credential until two thirds of its life have passed. With a wallet it is a new act. A suspended
+ * credential is not replaced.
+ */
 const isRepeated = ({ bound }: PersonhoodCall, stored: MintedCredential): boolean =>
-  stored.state !== 'revoked' && !bound && isFresh(stored.mintedAt, stored.expiresAt, stored.now)
+  stored.state === 'suspended' ||
+  (stored.state !== 'revoked' && !bound && isFresh(stored.mintedAt, stored.expiresAt, stored.now))
 
 /** Loads no more than the decision needs: a repeat reads no balance, and an agent that cannot pay no member. */
 const load = async (tx: Tx, deps: CredentialsDeps, call: PersonhoodCall): Promise<LoadedPersonhood> => {

@@ -30,7 +30,9 @@ export const operatorRoutes = (deps: OperatorRoutesDeps): Route[] => {
       limitGrant(deps, call.operator, { ...call.params, ...call.body }),
     ),
     route('partners.payout-list', (call) => payoutList(ctx, listRisks, call.query)),
-    route('partners.payout-review', (call) => payoutReview({ ctx, audit, listRisks }, call.operator, call.params.requestId)),
+    route('partners.payout-review', (call) =>
+      payoutReview({ ctx, audit, listRisks }, call.operator, call.params.requestId),
+    ),
     route('partners.payout-approve', (call) =>
       payoutApprove(ctx, audit, call.operator, call.params.requestId),
     ),

@@ -2,7 +2,7 @@ import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db/db.ts'
 import { findOrder } from './orders/store.ts'
 import { isPaid } from './rules.ts'
-import { findUnit, listUnits } from './units/store.ts'
+import { findUnit, listUnits, type Unit } from './units/store.ts'
 
 /** What a reference to work says about the person who did it and about its payment. */
 export type WorkRef = { readonly humanRef: string | null; readonly paid: boolean }
@@ -10,11 +10,15 @@ export type WorkRefKey = { readonly agentId: string; readonly mode: Mode; readon
 
 const unitPattern = /^(ord_[a-z0-9]{1,60})\/([1-9][0-9]{0,4})$/
 
+/** The person who did a unit. Work that the buyer rejected and does not pay for stands for nobody. */
+const humanRefOf = (unit: Unit | undefined): string | null =>
+  unit && ['delivered', 'accepted'].includes(unit.status) ? unit.workerRef : null
+
 const findUnitRef = async (tx: Tx, { agentId, mode, ref }: WorkRefKey): Promise<WorkRef | undefined> => {
   const [, orderId, n] = unitPattern.exec(ref) ?? []
   if (orderId === undefined || n === undefined) return undefined
   const unit = await findUnit(tx, { agentId, mode, orderId, n: Number(n) })
-  return unit && { humanRef: unit.workerRef, paid: unit.status === 'accepted' && !unit.platformPays }
+  return unit && { humanRef: humanRefOf(unit), paid: unit.status === 'accepted' && !unit.platformPays }
 }
 
 /**
@@ -26,5 +30,5 @@ export const findWorkRef = async (tx: Tx, key: WorkRefKey): Promise<WorkRef | un
   const order = await findOrder(tx, { agentId: key.agentId, mode: key.mode, orderId: key.ref })
   if (!order) return undefined
   const [only] = order.quantity === 1 ? await listUnits(tx, order, { after: 0, limit: 1 }) : []
-  return { humanRef: only?.workerRef ?? null, paid: isPaid(order.status) }
+  return { humanRef: humanRefOf(only), paid: isPaid(order.status) }
 }

@@ -47,6 +47,12 @@ type Work = Awaited<ReturnType<CredentialsDeps['findWorkRef']>>
 
 const sessionAnchor = async (tx: Tx, agent: Agent, sessionId: string): Promise<HumanAnchor> => {
   const session = requireVerified(await resolveSession(tx, agent, sessionId))
+  const act = { agentId: agent.agentId, mode: agent.mode, act: 'session', reference: sessionId } as const
+  const minted = await findMintedCredential(tx, act)
+  if (minted && minted.state !== 'issued')
+    throw new Refusal('credential_revoked', {
+      message: 'The credential of this session is suspended or revoked.',
+    })
   return {
     by: 'session',
     ref: sessionId,
@@ -185,7 +191,7 @@ const loadBinding = (deps: BindDeps, agent: Agent, input: Input) =>
     const payment = paymentOf(input, work)
     const key = { ...tenant, act: 'binding', reference: bindingReference(payment.ref, input) } as const
     const stored = await findMintedCredential(tx, key)
-    if (stored && (!stored.expired || stored.state === 'revoked'))
+    if (stored && (!stored.expired || stored.state !== 'issued'))
       return { repeat: replayUnrevoked<BindingAnswer>(stored) }
     // Check both before the payment: a request without them must not cost a call to a chain or provider.
     const human = requireOneAnchor(await listHumanAnchors(tx, agent, input, work))

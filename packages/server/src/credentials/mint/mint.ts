@@ -164,7 +164,8 @@ export const writeSigned = async <T extends object>(
   const first = await findMintedCredential(tx, row.key)
   if (!first)
     throw new Error(
-      `credential of ${actName(row.key)} not found: credentials_mint answered lost for ${row.credentialId}`,
+      // Not the act's reference: it may name a member who is erased at this moment.
+      `credential ${row.credentialId} of a ${row.key.act} not found: credentials_mint answered lost`,
     )
   return replayUnrevoked<T>(first)
 }

@@ -109,7 +109,7 @@ const refuseUnenrolledMember = ({ proof: { member, attested } }: { readonly proo
       })
 
 /** The refusals of a submission, in order. They come before the photo is claimed: a refused call uses up no photo. */
-export const presenceRefusals: Refusals<{ readonly input: Submission; readonly proof: MemberProof }> = [
+const presenceRefusals: Refusals<{ readonly input: Submission; readonly proof: MemberProof }> = [
   ['location_incomplete', refuseHalfLocation],
   ['member_not_found', refuseUnknownMember],
   ['member_not_enrolled', refuseUnenrolledMember],

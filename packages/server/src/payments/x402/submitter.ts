@@ -7,7 +7,7 @@ import type { NewPayment, GasTransaction } from './store.ts'
 import { transferData, type Receipt } from './token.ts'
 
 /** What is read from the chain before the transaction that claims a payment: no network call happens inside it. */
-export type SubmissionInputs = { readonly fromBlock: bigint; readonly fees: Fees | undefined }
+type SubmissionInputs = { readonly fromBlock: bigint; readonly fees: Fees | undefined }
 /** The inputs of a payment that was checked; `contract` is undefined for a payer without code. */
 export type CheckedInputs = SubmissionInputs & { readonly contract: ContractCall | undefined }
 /** The stored transaction to send; undefined where a facilitator signs and pays the gas. */

@@ -25,8 +25,9 @@ export const operatorAppealDecide = (
     if (!locked) throw new Refusal('not_found', { message: 'No such appeal.' })
     if (locked.unit.status !== 'appealed' || locked.holder?.assignmentId !== assignmentId)
       throw new Refusal('order_conflict', { message: `This unit is ${locked.unit.status}.` })
-    await decideUnit(tx, unitDeps, locked, { decision, reason })
+    // The person's figures before the status list, in the order in which grading locks them.
     if (locked.order.purpose === 'gold' && decision === 'accepted') await countAsCorrect(tx, locked)
+    await decideUnit(tx, unitDeps, locked, { decision, reason })
     await audit(tx, {
       operatorId: operator.operatorId,
       action: 'appeal.decide',

@@ -87,6 +87,17 @@ const deliveredOrder = async (mode: 'live' | 'test', quantity: number) => {
 }
 
 // First: the card provider signs by the real time, which the other tests leave behind.
+test('a rejected unit anchors no binding, neither by its session nor by its number', async () => {
+  const { call, orderId, unitsNow } = await deliveredOrder('live', 1)
+  const [unit] = await unitsNow()
+  const bind = (anchor: object) => call('POST', 'bind-transaction', { paymentRef: 'order-7', ...anchor })
+  assert.equal((await call('POST', `orders/${orderId}/units/1/reject`, reject)).status, 200)
+  const bySession = await bind({ sessionId: unit.sessionId })
+  assert.equal(bySession.json.error, 'credential_revoked', bySession.text)
+  const byNumber = await bind({ workRef: `${orderId}/1` })
+  assert.equal(byNumber.json.error, 'missing_human_anchor', byNumber.text)
+})
+
 test('a chargeback revokes the credentials of units that wait, and of units that were paid from it', async () => {
   const order = await deliveredOrder('live', 3)
   await order.call('POST', `orders/${order.orderId}/units/1/accept`)

@@ -79,7 +79,7 @@ export const personalFractionOf = (key: Buffer, personId: string, text: string):
 
 /**
  * Whether a person is shown a known-answer item in place of this unit. It depends on the person and the unit alone, so
- * who returns a unit and claims again is shown the same.
+ * a person who returns a unit and claims again is shown the same item.
  */
 export const isKnownAnswerDue = (key: Buffer, personId: string, unit: UnitName): boolean =>
   personalFractionOf(key, personId, unitReference(unit.orderId, unit.n)) < knownAnswerShare

@@ -8,6 +8,7 @@ export const atEvenTime = async <T>(work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
   } finally {
-    await setTimeout(stepMs - ((performance.now() - startedAt) % stepMs))
+    // Timers drop fractions of a millisecond.
+    await setTimeout(Math.ceil(stepMs - ((performance.now() - startedAt) % stepMs)))
   }
 }

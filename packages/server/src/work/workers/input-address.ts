@@ -1,10 +1,10 @@
 import type { InputForm } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
-import { listUnitInputs } from '../orders/present.ts'
 import { findOrder } from '../orders/store.ts'
+import { readShownInput } from './present.ts'
 import type { Assignment } from './store.ts'
 
-/** The address that the buyer gave in a field of a unit's input; undefined where there is none of this type. */
+/** The address in a field of what the person is shown; undefined where there is none of this type. */
 export const readInputAddress = async (
   tx: Tx,
   assignment: Assignment,
@@ -12,7 +12,7 @@ export const readInputAddress = async (
 ): Promise<string | undefined> => {
   const order = await findOrder(tx, assignment)
   if (!order?.terms?.inputForm.some((one) => one.name === field && one.type === type)) return undefined
-  const [input] = await listUnitInputs(tx, order, [assignment])
+  const input = await readShownInput(tx, assignment, order)
   const value =
     typeof input === 'object' && input !== null ? (input as Record<string, unknown>)[field] : undefined
   return typeof value === 'string' && URL.canParse(value) ? value : undefined

@@ -285,7 +285,7 @@ test('nobody is shown the same known-answer item twice', async () => {
   assert.deepEqual(inputs, [known[0]?.input, { q: 'Is 101 a number?' }])
 })
 
-test('who returns a unit is shown the same again, and after five returns in a day waits', async () => {
+test('a person who returns a unit is shown the same again, and waits after five returns in a day', async () => {
   const { workflowId, orderId } = await orderOf(4)
   const person = await workerFor(orderId, { 1: true })
   const other = await workerFor(orderId, { 1: false })
@@ -310,7 +310,30 @@ test('who returns a unit is shown the same again, and after five returns in a da
   assert.equal(elsewhere.status, 429, 'the limit is the person’s, not the address’s')
   assert.equal((await other.claim(workflowId)).status, 200)
   await advance(wait * 1_000 + 1_000)
-  assert.equal((await person.claim(workflowId)).json.input.q, inputs[0])
+  // The last claim ran out: that unit goes to somebody else.
+  assert.notEqual((await person.claim(workflowId)).json.input.q, inputs[0])
+})
+
+test('a link of a known-answer item leads where the page says, not to the address of the unit', async () => {
+  const workflowId = `wf_pick_${workflows++}`
+  const workflow = {
+    ...workflowOf([{ input: { q: 'https://known.example/a' }, answer: { yes: true } }]),
+    inputForm: [{ name: 'q', label: 'Q', type: 'link', required: true }],
+  }
+  assert.equal((await operate('POST', `workflows/${workflowId}`, workflow)).status, 200)
+  const items = [{ q: 'https://bought.example/b' }]
+  const placed = await call('POST', 'order', { taskType: workflowId, quantity: 1, items })
+  const orderId = String(placed.json.orderId)
+  assert.equal((await call('POST', 'order/fund', { orderId })).status, 200)
+  const worker = await workerFor(orderId, { 1: true })
+  const { assignmentId, input } = (await worker.claim(workflowId)).json
+  assert.equal(input.q, 'https://known.example/a')
+  const page = await harness.call('GET', `/work/${assignmentId}/link/q`, {
+    headers: { cookie: worker.cookie },
+  })
+  assert.equal(page.status, 200, page.text)
+  assert.match(page.text, /known\.example/)
+  assert.doesNotMatch(page.text, /bought\.example/)
 })
 
 const elapsedOf = async (work: () => Promise<unknown>): Promise<number> => {

@@ -51,10 +51,16 @@ export const summarizeAssignment = async (tx: Tx, assignment: Assignment) => {
   return summaryOf(assignment, order, unit)
 }
 
+/** What the person is shown: the known-answer item in place of the unit, where there is one. */
+export const readShownInput = async (tx: Tx, assignment: Assignment, order: Order): Promise<unknown> => {
+  if (assignment.knownItem) return assignment.knownItem.input
+  const [input] = await listUnitInputs(tx, order, [assignment])
+  return input
+}
+
 /** An assignment with everything that the person needs to do it. */
 export const presentAssignment = async (tx: Tx, assignment: Assignment) => {
   const { order, unit } = await readOrderAndUnit(tx, assignment)
-  const [input] = await listUnitInputs(tx, order, [assignment])
   return {
     ...summaryOf(assignment, order, unit),
     site: assignment.site,
@@ -63,7 +69,7 @@ export const presentAssignment = async (tx: Tx, assignment: Assignment) => {
     steps: [...(order.terms?.steps ?? [])],
     estMinutes: order.terms?.estMinutes ?? 0,
     inputForm: order.terms?.inputForm ?? [],
-    input: (assignment.knownItem ? assignment.knownItem.input : input) ?? null,
+    input: (await readShownInput(tx, assignment, order)) ?? null,
     answerForm: order.terms?.answerForm ?? [],
     answer: unit && isStillAssigned(assignment) ? (unit.answer ?? null) : null,
   }

@@ -341,8 +341,8 @@ export const listWorkerHistories = async (
   workers: readonly Worker[],
 ): Promise<(WorkerHistory | undefined)[]> => {
   if (workers.length === 0) return []
-  const { rows } = await sql<WorkerHistory & { place: number }>`
-    select asked.place::int as place, max(done.person_id) as "personId", count(*)::int as assignments,
+  const { rows } = await sql<WorkerHistory & { position: number }>`
+    select requested.position::int as position, max(recent.person_id) as "personId", count(*)::int as assignments,
       coalesce(sum(reward_stars) filter (where status = 'accepted'), 0)::bigint as "earnedStars",
       coalesce(sum(reward_stars) filter (where status = 'accepted' and known_item is not null), 0)::bigint
         as "knownAnswerStars",
@@ -354,12 +354,12 @@ export const listWorkerHistories = async (
       count(*) filter (where 'only_through_buyer' = any(flags))::int as "onlyThroughBuyer",
       min(claimed_at) as "firstClaimedAt"
     from unnest(${workers.map(({ worker }) => worker)}::text[], ${workers.map(({ mode }) => mode)}::text[])
-      with ordinality asked (worker, mode, place)
+      with ordinality requested (worker, mode, position)
     cross join lateral (
       select person_id, status, reward_stars, known_item, gold_right, released_at, flags, claimed_at from assignments
-      where assignments.worker = asked.worker and assignments.mode = asked.mode
-      order by assignment_id desc limit ${historyMax}) done
-    group by asked.place`.execute(tx)
-  const byPlace = new Map(rows.map(({ place, ...history }) => [place, history]))
-  return workers.map((_, index) => byPlace.get(index + 1))
+      where assignments.worker = requested.worker and assignments.mode = requested.mode
+      order by assignment_id desc limit ${historyMax}) recent
+    group by requested.position`.execute(tx)
+  const byPosition = new Map(rows.map(({ position, ...history }) => [position, history]))
+  return workers.map((_, index) => byPosition.get(index + 1))
 }
