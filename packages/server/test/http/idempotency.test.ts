@@ -55,6 +55,17 @@ test('a quoted key is the same key as a bare one', async () => {
   assert.ok(isReplay(quoted))
 })
 
+test('another spelling of the path is the same call', async () => {
+  const agent = await harness.register('test')
+  const first = await call(keysPath, agent.apiKey, 'spelling', oneScope)
+  for (const path of [`${keysPath}/`, '/api/agents/%6beys', `${keysPath}?x=1`]) {
+    const again = await call(path, agent.apiKey, 'spelling', oneScope)
+    assert.equal(again.text, first.text, path)
+    assert.ok(isReplay(again), path)
+  }
+  assert.equal(await countKeys(agent.agentId), 2)
+})
+
 test('another body under the same key is 422, and the first answer stays', async () => {
   const agent = await harness.register('test')
   const first = await call(keysPath, agent.apiKey, 'body-1', oneScope)
@@ -290,7 +301,11 @@ test('a call that outlived its lease stores nothing and undoes what it did, once
     key: 'overtaken',
   }
   const body = { userRef: 'user', stars: 5 }
-  const slow = await beginIdempotent(harness.ctx, slot, { body, secret: agent.apiKey })
+  const slow = await beginIdempotent(harness.ctx, slot, {
+    body,
+    secret: agent.apiKey,
+    subject: undefined,
+  })
   assert.ok('claim' in slow)
   await harness.advance(61_000)
   const repeat = await call(slot.path, agent.apiKey, slot.key, body)

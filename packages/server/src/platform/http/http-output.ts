@@ -72,7 +72,9 @@ const unstoredCodes: ReadonlySet<Refusal['code']> = new Set([
   'payment_malformed',
   'payment_invalid',
   'contract_wallet_busy',
+  'contract_wallet_refused',
   'contract_wallets_paused',
+  'purchase_conflict',
   'out_of_stock',
   // What an operator or a mailed link changes: the same call succeeds afterwards.
   'email_not_confirmed',
@@ -89,10 +91,17 @@ const subjectOf = ({ params, body, person }: IncomingRequest): string | undefine
   return subjectFields.map((field) => named[field]).find((value) => typeof value === 'string')
 }
 
+const paramOf = ({ params }: IncomingRequest, name: string): string =>
+  (params as Record<string, string> | null)?.[name] ?? ''
+
 /** Operators and people are no tenants: their keys belong to the system, hashed together with the caller. */
 const scopeOf = ({ endpoint, request }: Exchange, key: string): IdempotencyScope => {
   const { agent, operator, person } = request
-  const operation = { method: endpoint.method, path: pathOf(request) }
+  // The router accepts other spellings of a path: by the raw address, each would be another slot.
+  const path = endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(paramOf(request, name)),
+  )
+  const operation = { method: endpoint.method, path }
   if (agent) return { ...operation, agentId: agent.agentId, key }
   const caller = operator?.operatorId ?? person?.personId ?? ''
   const hash = createHash('sha256')
