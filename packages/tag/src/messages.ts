@@ -15,7 +15,7 @@ const en = {
   askLead:
     'About 15 seconds. Each time, press the one ring that has a gap. This shows the site that a person is here.',
   recorded:
-    'Recorded until the check ends: how you move and scroll on this page, when you press keys, and the size of the window. Never what you type, what the page says, or who you are. {host} receives it, and this site can look at it until it is deleted.',
+    'Recorded until the check ends: how you move and scroll on this page, when you press keys, and the window size. Never what you type, what the page says, or who you are. {host} receives it, and this site can see it.',
   privacy:
     'Your browser asks sites not to share data. We take that as a no, unless you agree here, for this check only.',
   start: 'Start',
@@ -74,7 +74,7 @@ const de: Messages = {
   askLead:
     'Etwa 15 Sekunden. Drücken Sie jedes Mal auf den Ring mit der Lücke. Das zeigt der Seite, dass ein Mensch hier ist.',
   recorded:
-    'Aufgezeichnet wird, bis die Prüfung endet: wie Sie sich auf der Seite bewegen und rollen, wann Sie Tasten drücken und wie groß das Fenster ist. Nie, was Sie tippen, was die Seite sagt oder wer Sie sind. {host} bekommt es, und diese Seite kann es ansehen, bis es gelöscht wird.',
+    'Aufgezeichnet wird, bis die Prüfung endet: wie Sie sich auf der Seite bewegen und rollen, wann Sie Tasten drücken und wie groß das Fenster ist. Nie, was Sie tippen, was die Seite sagt oder wer Sie sind. {host} bekommt es, und diese Seite kann es sehen.',
   privacy:
     'Ihr Browser bittet, keine Daten weiterzugeben. Das ist für uns ein Nein, außer Sie stimmen hier zu, nur für diese Prüfung.',
   start: 'Beginnen',

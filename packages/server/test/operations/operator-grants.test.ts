@@ -5,9 +5,10 @@ import { platformAgentId } from '../../src/agents/index.ts'
 import * as operators from '../../src/operators/index.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { ledgerFaults } from '../fixtures/payments/ledger.ts'
-import { enrolMember, openBrowser, proveAttention } from '../fixtures/people/member.ts'
+import { openBrowser, proveAttention } from '../fixtures/people/member.ts'
 import { makePasskey } from '../fixtures/people/authenticator.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
+import { makeScoredSession } from '../fixtures/scored-session.ts'
 
 // A deployment without a mail server and without a card provider.
 const harness = await startHarness()
@@ -33,8 +34,8 @@ test('registration and the 402 say what to do next, and an operator who confirms
   const agent = await register('live', 'first@example.com')
   assert.match(agent.next, hint)
   assert.match(agent.next, /ask its operator/)
-  const member = await enrolMember(harness, agent)
-  const refused = await verify(agent.apiKey, member.sessionId)
+  const { sessionId } = await makeScoredSession(harness, agent, {})
+  const refused = await verify(agent.apiKey, sessionId)
   assert.equal(refused.status, 402)
   assert.match(refused.json.message, hint)
   assert.equal(refused.json.buy, `${harness.ctx.config.BASE_URL}/buy`)
@@ -45,7 +46,7 @@ test('registration and the 402 say what to do next, and an operator who confirms
       agentId: agent.agentId,
       confirmed: true,
     })
-  const minted = await verify(agent.apiKey, member.sessionId)
+  const minted = await verify(agent.apiKey, sessionId)
   assert.equal(minted.status, 200, minted.text)
   assert.equal((await balanceOf(agent.apiKey)).freeRemaining, 999)
   assert.deepEqual(await auditOf(agent.agentId), ['agent.confirm'], 'the second call changed nothing')
@@ -68,14 +69,14 @@ test('the address of the platform agent and of nobody cannot be confirmed', asyn
 
 test('granted credits verify without a confirmed address, post once per reference, and are audited', async () => {
   const agent = await register('live', 'second@example.com')
-  const member = await enrolMember(harness, agent)
+  const { sessionId } = await makeScoredSession(harness, agent, {})
   const path = `agents/${agent.agentId}/credits`
   const grant = { credits: 5, reference: 'trial 1', reason: 'trial' }
   const answers = await Promise.all(Array.from({ length: 20 }, () => operate(path, grant)))
   assert.ok(answers.every(({ status, json }) => status === 200 && json.balance === 5))
   assert.equal(answers.filter(({ json }) => json.repeated === false).length, 1)
   assertRefusal(await operate(path, { ...grant, credits: 6 }), 422, 'idempotency_key_reused')
-  assert.equal((await verify(agent.apiKey, member.sessionId)).status, 200)
+  assert.equal((await verify(agent.apiKey, sessionId)).status, 200)
   const { balance, lifetimePurchased, lifetimeConsumed } = await balanceOf(agent.apiKey)
   assert.deepEqual([balance, lifetimePurchased, lifetimeConsumed], [4, 0, 1], 'a grant is no purchase')
   assert.deepEqual(await auditOf(agent.agentId), ['credits.grant'])

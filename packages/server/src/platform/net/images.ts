@@ -115,6 +115,7 @@ export const makeImageLoader = (ctx: Ctx, fetchTimeoutMs = fetchTimeoutMsDefault
   const findIsolation = async (): Promise<readonly string[]> => {
     const { code, errors } = await runLimited([...withoutNetwork, 'true'], Buffer.alloc(0))
     if (code === 0) return withoutNetwork
+    if (code === null) throw new Error(`the test for a network namespace was killed: ${errors.slice(-300)}`)
     ctx.log.warn(
       { code, errors },
       'images are decoded in a process that has a network: a network namespace is not permitted',
@@ -122,7 +123,11 @@ export const makeImageLoader = (ctx: Ctx, fetchTimeoutMs = fetchTimeoutMsDefault
     return []
   }
   const encode = async (bytes: Buffer): Promise<Buffer> => {
-    isolation ??= findIsolation()
+    // A busy machine may end the test: then the next image repeats it, and no image is decoded beside a network.
+    isolation ??= findIsolation().catch((error: unknown) => {
+      isolation = undefined
+      throw error
+    })
     const node = [process.execPath, '--max-old-space-size=64', program]
     const { code, output, errors } = await runLimited([...(await isolation), ...node], bytes)
     if (code === 0 && output.length > 0) return output
