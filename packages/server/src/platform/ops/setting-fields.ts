@@ -36,3 +36,10 @@ export const host = (description: string) =>
   z.string().refine(isHost, 'must be a host name or address').default('127.0.0.1').meta({ description })
 
 export const path = (description: string) => z.string().min(1).max(4_096).optional().meta({ description })
+
+/** The items of a list that is written with commas. */
+export const splitList = (text: string): string[] =>
+  text
+    .split(',')
+    .map((item) => item.trim())
+    .filter((item) => item !== '')

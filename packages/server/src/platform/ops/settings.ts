@@ -1,7 +1,7 @@
 import { cellTagPattern } from '@pohf/protocol'
 import { z } from 'zod'
 import { isLoopbackHost } from '../net/loopback.ts'
-import { evmAddress, host, integer, path, port } from './setting-fields.ts'
+import { evmAddress, host, integer, path, port, splitList } from './setting-fields.ts'
 
 /** Circle's own USDC on Ethereum, Optimism, Polygon, Base, Arbitrum and Avalanche. Test networks hold no money. */
 const bindingTokens = [
@@ -101,12 +101,7 @@ export const settings = z.object({
   TRUSTED_PROXIES: z
     .string()
     .default('')
-    .transform((list) =>
-      list
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== ''),
-    )
+    .transform(splitList)
     .pipe(
       z
         .array(
@@ -275,12 +270,7 @@ export const settings = z.object({
   EVM_RPC_URLS: z
     .string()
     .default('')
-    .transform((list) =>
-      list
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== ''),
-    )
+    .transform(splitList)
     .pipe(
       z
         .array(
@@ -301,12 +291,7 @@ export const settings = z.object({
   ONCHAIN_REGISTRIES: z
     .string()
     .default('')
-    .transform((list) =>
-      list
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== ''),
-    )
+    .transform(splitList)
     .pipe(
       z
         .array(
@@ -329,12 +314,7 @@ export const settings = z.object({
   BINDING_TOKENS: z
     .string()
     .default(bindingTokens)
-    .transform((list) =>
-      list
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== ''),
-    )
+    .transform(splitList)
     .pipe(
       z
         .array(
