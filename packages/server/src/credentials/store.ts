@@ -285,14 +285,14 @@ export const listIssuedCredentials = async (
 
 type ChargedKey = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
 
-/** Charged credentials of a period, of all tenants. */
+/** Charged credentials of a period, of all tenants; at most `rowsMax`. */
 export const listChargedCredentials = async (
   tx: Tx,
-  span: { readonly from: Date; readonly to: Date },
+  span: { readonly from: Date; readonly to: Date; readonly rowsMax: number },
 ): Promise<ChargedKey[]> => {
   const { rows } = await sql<ChargedKey>`
     select agent_id as "agentId", mode, credential_id as reference from credentials
-    where charged and at >= ${span.from} and at < ${span.to}`.execute(tx)
+    where charged and at >= ${span.from} and at < ${span.to} limit ${span.rowsMax}`.execute(tx)
   return rows
 }
 

@@ -101,17 +101,19 @@ const driftOf = ({ agentId, checkoutId, fault }: CardMismatch) => ({
 export const cardComparison: Comparison = {
   name,
   find: async (tx, span) => {
+    const checkouts = await listPaidBetween(tx, { ...span, purpose: 'credits' })
+    const posted = await listPosted(tx, 'purchase', span)
+    if (Math.max(checkouts.length, posted.length) >= span.rowsMax) return undefined
     const faults: CardMismatch[] = []
-    for (const paid of await listPaidBetween(tx, { ...span, purpose: 'credits' })) {
-      const fault = await findMismatch(tx, paid)
+    for (const checkout of checkouts) {
+      const fault = await findMismatch(tx, checkout)
       if (fault) faults.push(fault)
     }
-    const posted = (await listPosted(tx, 'purchase', span)).filter((key) => key.mode === mode)
     const paid = await listPaidAmong(
       tx,
       posted.map(({ reference }) => reference),
     )
-    for (const { agentId, reference } of posted)
+    for (const { agentId, reference } of posted.filter((key) => key.mode === mode))
       if (!paid.has(reference)) faults.push({ agentId, checkoutId: reference, fault: 'not_paid' })
     return faults.map(driftOf)
   },

@@ -216,6 +216,58 @@ test('a comparison that finds drift stops its agent, and clears it when the drif
   )
 })
 
+/** Records of other times than the ledger's, in rows for each second; remembers which spans were read whole. */
+const makeRecord = (name: string, rowsPerSecond: (at: number) => number) => {
+  const read: { from: number; to: number }[] = []
+  let asked = 0
+  const comparison: Comparison = {
+    name,
+    find: async (_tx, { from, to, rowsMax }) => {
+      asked += 1
+      let rows = 0
+      for (let at = from.getTime(); at < to.getTime() && rows < rowsMax; at += 1_000)
+        rows += rowsPerSecond(at)
+      if (rows >= rowsMax) return undefined
+      read.push({ from: from.getTime(), to: to.getTime() })
+      return []
+    },
+    persists: async () => false,
+  }
+  return { read, comparison, asked: () => asked }
+}
+
+test('a month without entries takes one run, and busy hours are read in narrow spans without a gap', async () => {
+  const { ctx } = harness
+  const start = ctx.clock.now().getTime()
+  const busyFrom = start + 20 * 86_400_000
+  const isBusy = (at: number) => at >= busyFrom && at < busyFrom + 600_000
+  const record = makeRecord('busy_hours', (at) => (isBusy(at) ? 400 : 0))
+  await reconcile(ctx, [record.comparison])
+  const first = record.asked()
+  await harness.advance(31 * 86_400_000)
+  for (let run = 0; run < 3; run++) await reconcile(ctx, [record.comparison])
+  const { read } = record
+  assert.ok((read.at(-1)?.to ?? 0) >= ctx.clock.now().getTime() - 10_000, 'it has caught up')
+  for (const [index, { from }] of read.entries())
+    assert.ok(from <= (read[index - 1]?.to ?? from), 'no time is left out')
+  assert.ok(
+    read.every(({ from, to }) => to - from <= 12_500 || !isBusy(from) || !isBusy(to)),
+    'where there are many rows, spans are narrow',
+  )
+  assert.ok(record.asked() - first < 200, `${record.asked() - first} spans for a month`)
+})
+
+test('entries written after the clock was set back are compared', async () => {
+  const { ctx } = harness
+  const record = makeRecord('set_back', () => 0)
+  await reconcile(ctx, [record.comparison])
+  await harness.advance(-3_600_000)
+  await reconcile(ctx, [record.comparison])
+  const now = ctx.clock.now().getTime()
+  await harness.advance(3_600_000)
+  assert.ok(record.read.some(({ from, to }) => from < now && to >= now - 5_000 && to < now + 60_000))
+})
+
 test('the worker runs it, and the command line shows it', async () => {
   await harness.runJobs()
   assert.equal((await harness.callOperator('GET', '/operator/ledger/check')).status, 401)

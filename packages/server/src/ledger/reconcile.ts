@@ -16,8 +16,8 @@ import {
   type AccountKey,
 } from './store.ts'
 
-/** A time span of a comparison: from, inclusive, to, exclusive. */
-type Span = { readonly from: Date; readonly to: Date }
+/** A time span of a comparison: from, inclusive, to, exclusive, and the most rows to read of each record in it. */
+type Span = { readonly from: Date; readonly to: Date; readonly rowsMax: number }
 
 /**
  * A comparison of the ledger with another record: credentials with their payments, card events with credits, the chain
@@ -25,17 +25,21 @@ type Span = { readonly from: Date; readonly to: Date }
  */
 export type Comparison = {
   readonly name: string
-  /** The differences within this span, in both directions. */
-  readonly find: (tx: Tx, span: Span) => Promise<readonly Drift[]>
+  /** The differences within this span, in both directions; undefined where a record has `rowsMax` rows or more in it. */
+  readonly find: (tx: Tx, span: Span) => Promise<readonly Drift[] | undefined>
   /** Whether a difference that was found before is still there. */
   readonly persists: (tx: Tx, drift: Drift) => Promise<boolean>
 }
 
 const everyMs = 60_000
 const accountsPerPage = 2_000
-const sliceMs = 10_000
-/** After a long outage several runs catch up: 90 slices are 15 minutes. */
-const slicesMax = 90
+/** The narrowest span, which is read whole. A wider one ends where it has too many rows, and is then cut. */
+const spanMsMin = 10_000
+const spanMsMax = 31 * 86_400_000
+const spanFactor = 8
+const rowsMax = 5_000
+/** Spans that one run reads. Time without rows takes few: a month takes less than ten. */
+const spansMax = 90
 /** A transaction stores the time of its start and may commit this much later. */
 const overlapMs = 60_000
 
@@ -82,11 +86,23 @@ const compare = async (ctx: Ctx, comparison: Comparison): Promise<readonly Drift
     findComparisonProgress(tx, comparison.name),
   )
   const drift: Drift[] = []
-  let from = (until ?? now).getTime() - overlapMs
-  for (let slices = 0; slices < slicesMax && from < now.getTime(); slices++) {
-    const span = { from: new Date(from), to: new Date(Math.min(from + sliceMs, now.getTime() + 1)) }
-    drift.push(...(await inTransaction(ctx, 'system', (tx) => comparison.find(tx, span))))
-    from = span.to.getTime()
+  // After the clock was set back, entries get times that were compared before.
+  let from = Math.min(until?.getTime() ?? Infinity, now.getTime()) - overlapMs
+  let spanMs = spanMsMax
+  for (let spans = 0; spans < spansMax && from <= now.getTime(); spans++) {
+    const to = Math.min(from + spanMs, now.getTime() + 1)
+    const isNarrow = to - from <= spanMsMin
+    const span = {
+      from: new Date(from),
+      to: new Date(to),
+      rowsMax: isNarrow ? Number.MAX_SAFE_INTEGER : rowsMax,
+    }
+    const found = await inTransaction(ctx, 'system', (tx) => comparison.find(tx, span))
+    if (found) {
+      drift.push(...found)
+      from = to
+      spanMs = Math.min(spanMsMax, spanMs * spanFactor)
+    } else spanMs = Math.max(spanMsMin, Math.min(spanMs, to - from) / spanFactor)
   }
   await inTransaction(ctx, 'system', (tx) => updateComparisonProgress(tx, comparison.name, new Date(from)))
   return drift

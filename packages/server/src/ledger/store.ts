@@ -264,15 +264,15 @@ export const updateComparisonProgress = async (tx: Tx, comparison: string, until
 
 type PostedKey = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
 
-/** The entries of a kind within a time span, of all agents. */
+/** The entries of a kind within a time span, of all agents; at most `rowsMax`. */
 export const listPosted = async (
   tx: Tx,
   kind: string,
-  span: { readonly from: Date; readonly to: Date },
+  span: { readonly from: Date; readonly to: Date; readonly rowsMax: number },
 ): Promise<PostedKey[]> => {
   const { rows } = await sql<PostedKey>`
     select agent_id as "agentId", mode, reference from ledger_entries
-    where kind = ${kind} and at >= ${span.from} and at < ${span.to}`.execute(tx)
+    where kind = ${kind} and at >= ${span.from} and at < ${span.to} limit ${span.rowsMax}`.execute(tx)
   return rows
 }
 

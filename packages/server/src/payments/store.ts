@@ -281,16 +281,20 @@ export const listPaidCheckouts = async (
   return rows.flatMap((row) => rowOf(row) ?? [])
 }
 
-const paidBetweenMax = 10_000
 /** Live checkouts that were paid within this time. */
 export const listPaidBetween = async (
   tx: Tx,
-  span: { readonly purpose: 'credits' | 'order'; readonly from: Date; readonly to: Date },
+  span: {
+    readonly purpose: 'credits' | 'order'
+    readonly from: Date
+    readonly to: Date
+    readonly rowsMax: number
+  },
 ) => {
   const rows = await paidQuery(tx, span.purpose)
     .where('paid_at', '>=', span.from)
     .where('paid_at', '<', span.to)
-    .limit(paidBetweenMax)
+    .limit(span.rowsMax)
     .execute()
   return rows.flatMap((row) => rowOf(row) ?? [])
 }

@@ -17,8 +17,11 @@ const driftOf = ({ agentId, mode, reference }: Key, detail: string) => ({
 export const purchaseReconciliation: Comparison = {
   name,
   find: async (tx, span) => {
-    const unposted = await listUnposted(tx, paymentKind, await listPaidPurchases(tx, span))
-    const unknown = await listPostingsWithoutPurchase(tx, await listPosted(tx, paymentKind, span))
+    const paid = await listPaidPurchases(tx, span)
+    const posted = await listPosted(tx, paymentKind, span)
+    if (Math.max(paid.length, posted.length) >= span.rowsMax) return undefined
+    const unposted = await listUnposted(tx, paymentKind, paid)
+    const unknown = await listPostingsWithoutPurchase(tx, posted)
     return [
       ...unposted.map((key) => driftOf(key, 'a purchase was paid on the chain and is not in the books')),
       ...unknown.map((key) => driftOf(key, 'the books have a payment that no purchase was paid with')),

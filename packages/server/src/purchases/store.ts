@@ -284,10 +284,10 @@ export const listPurchasesByState = async (
   )
 
 type LedgerReference = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
-/** Purchases of all agents that were paid within this time: each must have a ledger entry. */
+/** Purchases of all agents that were paid within this time, at most `rowsMax`: each must have a ledger entry. */
 export const listPaidPurchases = async (
   tx: Tx,
-  span: { readonly from: Date; readonly to: Date },
+  span: { readonly from: Date; readonly to: Date; readonly rowsMax: number },
 ): Promise<LedgerReference[]> => {
   const rows = await tx
     .selectFrom('purchases')
@@ -295,6 +295,7 @@ export const listPaidPurchases = async (
     .where('transaction_hash', 'is not', null)
     .where('changed_at', '>=', span.from)
     .where('changed_at', '<', span.to)
+    .limit(span.rowsMax)
     .execute()
   return rows.map((row) => ({
     agentId: row.agent_id,

@@ -2,7 +2,7 @@ import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 import { listChargedCredentials, listUnknownCredentials } from '../store.ts'
 
-type Span = { readonly from: Date; readonly to: Date }
+type Span = { readonly from: Date; readonly to: Date; readonly rowsMax: number }
 type Key = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
 type Drift = {
   readonly agentId: string
@@ -32,9 +32,12 @@ const driftOf = (key: Key, detail: string): Drift => ({
 /** Reconciles charged credentials with the ledger entries that paid for them, in both directions. */
 export const debitReconciliation = (spends: SpendLedger) => ({
   name,
-  find: async (tx: Tx, span: Span): Promise<Drift[]> => {
-    const unpaid = await spends.listUnposted(tx, kind, await listChargedCredentials(tx, span))
-    const empty = await listUnknownCredentials(tx, await spends.listPosted(tx, kind, span))
+  find: async (tx: Tx, span: Span): Promise<Drift[] | undefined> => {
+    const charged = await listChargedCredentials(tx, span)
+    const posted = await spends.listPosted(tx, kind, span)
+    if (Math.max(charged.length, posted.length) >= span.rowsMax) return undefined
+    const unpaid = await spends.listUnposted(tx, kind, charged)
+    const empty = await listUnknownCredentials(tx, posted)
     return [
       ...unpaid.map((key) => driftOf(key, 'a credential was minted and nothing was spent for it')),
       ...empty.map((key) => driftOf(key, 'a verification was paid for and there is no credential')),

@@ -32,7 +32,10 @@ const findDifferences = async (tx: Tx, orders: readonly OrderEscrow[]) => {
 /** The escrow of an order equals the price of its units that have not ended, to the cent. */
 export const escrowReconciliation: Comparison = {
   name,
-  find: async (tx, span) => findDifferences(tx, await listChangedOrders(tx, span)),
+  find: async (tx, span) => {
+    const changed = await listChangedOrders(tx, span)
+    return changed.length >= span.rowsMax ? undefined : findDifferences(tx, changed)
+  },
   persists: async (tx, drift) => {
     const key = { agentId: drift.agentId, mode: drift.mode, orderId: drift.subject }
     return (await findDifferences(tx, [{ ...key, usdCents: await sumEscrow(tx, key) }])).length > 0

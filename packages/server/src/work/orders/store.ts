@@ -229,10 +229,10 @@ export const listExpiredUnfunded = async (tx: Tx, limit: number): Promise<OrderK
 }
 
 export type OrderEscrow = OrderKey & { readonly usdCents: bigint }
-/** Orders with a unit created or ended within this time, with the price of their units that have not ended. */
+/** Orders with a unit created or ended within this time, at most `rowsMax`, with the price of their units that have not ended. */
 export const listChangedOrders = async (
   tx: Tx,
-  span: { readonly from: Date; readonly to: Date },
+  span: { readonly from: Date; readonly to: Date; readonly rowsMax: number },
 ): Promise<OrderEscrow[]> => {
   const { rows } = await sql<OrderEscrow>`
     select agent_id as "agentId", mode, order_id as "orderId",
@@ -240,7 +240,8 @@ export const listChangedOrders = async (
     from order_units where (agent_id, mode, order_id) in (
       select agent_id, mode, order_id from order_units where created_at >= ${span.from} and created_at < ${span.to}
       union
-      select agent_id, mode, order_id from order_units where ended_at >= ${span.from} and ended_at < ${span.to})
+      select agent_id, mode, order_id from order_units where ended_at >= ${span.from} and ended_at < ${span.to}
+      limit ${span.rowsMax})
     group by agent_id, mode, order_id`.execute(tx)
   return rows
 }
