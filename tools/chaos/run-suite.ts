@@ -1,12 +1,11 @@
 // Runs the whole test suite several times beside busy loops: a test that depends on a fast machine fails here.
 // npm run battery:suite [-- --rounds 3 --loops 2 --report]
 import { spawn, type ChildProcess } from 'node:child_process'
-import { once } from 'node:events'
-import { cpus, loadavg } from 'node:os'
-import { createInterface } from 'node:readline'
+import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
 import { tableOf } from '../ci/pages/markdown.ts'
 import { today, writeReport } from '../report.ts'
+import { runSuite, type SuiteResult } from './suite.ts'
 
 const { values } = parseArgs({
   options: {
@@ -18,45 +17,13 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds)
 const loopCount = Number(values.loops)
 
-type Round = {
-  readonly seconds: number
-  readonly load: number
-  readonly tests: number
-  readonly failed: readonly string[]
-}
-
-/** Node's runner ends each group of files with "ℹ tests N"; a failed test has a line of its own that begins with ✖. */
-const runRound = async (): Promise<Round> => {
-  const startedAt = performance.now()
-  const child = spawn(process.execPath, ['tools/ci/test.ts'], { stdio: ['ignore', 'pipe', 'inherit'] })
-  const exit = once(child, 'exit')
-  const failed = new Set<string>()
-  let tests = 0
-  for await (const line of createInterface({ input: child.stdout })) {
-    tests += Number(/^ℹ tests (\d+)$/.exec(line)?.[1] ?? 0)
-    const [, name] = /^\s*✖ (?!failing tests:)(.+?)(?: \([\d.]+ms\))?$/.exec(line) ?? []
-    if (name !== undefined) {
-      failed.add(name)
-      console.log(line)
-    }
-  }
-  await exit
-  if (child.exitCode !== 0 && failed.size === 0) failed.add(`the runner ended with ${child.exitCode}`)
-  return {
-    seconds: Math.round((performance.now() - startedAt) / 1_000),
-    load: Number((loadavg()[1] ?? NaN).toFixed(1)),
-    tests,
-    failed: [...failed],
-  }
-}
-
 const loops: ChildProcess[] = Array.from({ length: loopCount }, () =>
   spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' }),
 )
-const found: Round[] = []
+const found: SuiteResult[] = []
 try {
   for (let round = 1; round <= rounds; round++) {
-    const result = await runRound()
+    const result = await runSuite()
     found.push(result)
     console.log(
       `round ${round}: ${result.tests} tests, ${result.failed.length} failed, ${result.seconds} s, load ${result.load}`,

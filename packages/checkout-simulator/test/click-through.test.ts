@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { findChromium, launch, violationsOf } from '../../web/test/browser.ts'
+import { views, type View } from '../../web/test/views.ts'
 import { startCardHarness } from '../../server/test/fixtures/payments/card.ts'
 
 const chromium = findChromium()
@@ -9,7 +10,6 @@ const card = 'path' in chromium ? await startCardHarness() : undefined
 const browser = 'path' in chromium ? await launch(chromium.path) : undefined
 after(() => browser?.close())
 
-type View = { readonly width: number; readonly colorScheme: 'light' | 'dark' }
 type Opened = { readonly page: Page; readonly card: NonNullable<typeof card> }
 /** A browser test: left out, and saying so, where there is no browser. */
 const inBrowser = (name: string, view: View, body: (opened: Opened) => Promise<void>): void =>
@@ -49,10 +49,6 @@ const checkPage = async (page: Page, name: string, view: View): Promise<void> =>
   if (shots !== undefined)
     await page.screenshot({ path: `${shots}/${name}-${view.width}-${view.colorScheme}.png`, fullPage: true })
 }
-
-const views: readonly View[] = [320, 1280].flatMap((width) =>
-  (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
-)
 
 for (const view of views)
   inBrowser(

@@ -7,6 +7,7 @@ import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
 import { findChromium, launch } from '../../web/test/browser.ts'
+import { views } from '../../web/test/views.ts'
 import { checkPage } from '../../tag/test/page-checks.ts'
 import { answerAll, startFixture, sessionOf, trackSession } from '../../tag/test/fixture.ts'
 import { startSite } from '../src/site.ts'
@@ -51,13 +52,12 @@ const visit = async (
     await context.close()
   }
 }
-const checkAllViewports = async (page: Page, name: string) => {
-  for (const width of [320, 1280])
-    for (const colorScheme of ['light', 'dark'] as const) {
-      await page.setViewportSize({ width, height: 900 })
-      await page.emulateMedia({ colorScheme })
-      await checkPage(page, `demo-${name}-${width}-${colorScheme}`)
-    }
+const checkViews = async (page: Page, name: string) => {
+  for (const { width, colorScheme } of views) {
+    await page.setViewportSize({ width, height: 900 })
+    await page.emulateMedia({ colorScheme })
+    await checkPage(page, `demo-${name}-${width}-${colorScheme}`)
+  }
 }
 
 test(
@@ -65,7 +65,7 @@ test(
   { skip },
   () =>
     visit(async (page, { fixture, apiKey }) => {
-      await checkAllViewports(page, 'form')
+      await checkViews(page, 'form')
       await page.fill('#text', 'Six in the morning, at last.')
       await page.click('pohf-check .box button')
       await page.click('pohf-check dialog .btn.main')
@@ -83,7 +83,7 @@ test(
       const expected = told.status === 200 ? 'Person' : unscored ? 'Recorded, not scored' : 'Not accepted'
       assert.equal(chip, expected)
       assert.match((await page.textContent('pre')) ?? '', new RegExp(sessionId))
-      await checkAllViewports(page, 'outcome')
+      await checkViews(page, 'outcome')
 
       await page.getByRole('link', { name: 'See your own session' }).click()
       await page.getByRole('heading', { name: /Your session: \d+ seconds, \d questions/ }).waitFor()
@@ -115,10 +115,10 @@ test(
       await page.getByRole('button', { name: 'Open chunk 2' }).click()
       await page.getByText('It stands at this place under the committed root.').waitFor()
       await slider.fill('6000')
-      await checkAllViewports(page, 'session')
+      await checkViews(page, 'session')
       await page.getByRole('button', { name: 'Change one letter and check again' }).click()
       await page.getByText('This record is not at this place').waitFor()
-      await checkAllViewports(page, 'tampered')
+      await checkViews(page, 'tampered')
     }),
 )
 
@@ -145,6 +145,6 @@ test('a session that is not there is told in plain words', { skip }, () =>
   visit(async (page, { site }) => {
     await page.goto(`${site.url}/session?id=ses_nobody`)
     await page.getByRole('heading', { name: 'This session cannot be shown.' }).waitFor()
-    await checkAllViewports(page, 'missing')
+    await checkViews(page, 'missing')
   }),
 )

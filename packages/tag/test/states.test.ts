@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { findChromium, launch } from '../../web/test/browser.ts'
+import { views } from '../../web/test/views.ts'
 import { checkPage } from './page-checks.ts'
 import { answerAll, startFixture, trackSession } from './fixture.ts'
 
@@ -75,7 +76,6 @@ const checkEveryState = async (width: number, colorScheme: 'light' | 'dark'): Pr
 }
 
 void describe('every state, looked at', { concurrency: 2 }, () => {
-  for (const width of [320, 1280])
-    for (const colorScheme of ['light', 'dark'] as const)
-      void test(`${width} px, ${colorScheme}`, { skip }, () => checkEveryState(width, colorScheme))
+  for (const { width, colorScheme } of views)
+    void test(`${width} px, ${colorScheme}`, { skip }, () => checkEveryState(width, colorScheme))
 })

@@ -5,13 +5,9 @@ import type { Page } from 'playwright-core'
 import type { Harness } from '../../server/test/fixtures/harness.ts'
 import { findChromium, launch, violationsOf } from './browser.ts'
 import { startService, type Service } from './service.ts'
+import type { View } from './views.ts'
 
-export type View = { readonly width?: number; readonly colorScheme?: 'light' | 'dark' }
 export type TestPage = { readonly page: Page; readonly service: Service }
-/** Every width and colour scheme that a page must support. */
-export const views: readonly Required<View>[] = [320, 1280].flatMap((width) =>
-  (['light', 'dark'] as const).map((colorScheme) => ({ width, colorScheme })),
-)
 
 /** Browser tests on the whole service: left out, and saying so, where there is no browser. */
 export const createBrowserTest = async (start?: () => Promise<Harness>) => {
@@ -19,7 +15,7 @@ export const createBrowserTest = async (start?: () => Promise<Harness>) => {
   const service = 'path' in chromium ? await startService(start) : undefined
   const browser = 'path' in chromium ? await launch(chromium.path) : undefined
   after(() => browser?.close())
-  return (name: string, body: (opened: TestPage) => Promise<void>, view: View = {}): void =>
+  return (name: string, body: (opened: TestPage) => Promise<void>, view: Partial<View> = {}): void =>
     void test(name, { skip: 'missing' in chromium ? chromium.missing : false }, async () => {
       assert.ok(browser && service)
       service.behaviour.api = 'good'
@@ -71,7 +67,7 @@ export const tabTo = async (page: Page, wanted: string, most = 60): Promise<void
 
 /** Checks the page with axe, checks its width, and takes a screenshot on request. */
 export const makePageChecker =
-  (page: Page, { width, colorScheme }: Required<View>) =>
+  (page: Page, { width, colorScheme }: View) =>
   async (name: string) => {
     const folder = process.env['POHF_SCREENSHOTS']
     if (folder !== undefined) {

@@ -12,11 +12,10 @@ import {
   waitForText,
   signIn,
   tabTo,
-  views,
   type TestPage,
-  type View,
 } from './browser-test.ts'
 import type { Service } from './service.ts'
+import { views, type View } from './views.ts'
 
 const inBrowser = await createBrowserTest()
 
@@ -24,7 +23,7 @@ const inBrowser = await createBrowserTest()
 const onWebhooks = (
   name: string,
   body: (opened: TestPage & { readonly agent: Agent }) => Promise<void>,
-  view: View = {},
+  view: Partial<View> = {},
 ): void =>
   inBrowser(
     name,

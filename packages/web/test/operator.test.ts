@@ -10,11 +10,10 @@ import {
   waitForText,
   signIn,
   tabTo,
-  views,
   type TestPage,
-  type View,
 } from './browser-test.ts'
 import type { Service } from './service.ts'
+import { views, type View } from './views.ts'
 
 const inBrowser = await createBrowserTest()
 
@@ -25,7 +24,7 @@ const onOperators = (
   body: (
     opened: TestPage & { readonly operatorKey: string; readonly open: (at?: string) => Promise<void> },
   ) => Promise<void>,
-  view: View = {},
+  view: Partial<View> = {},
 ): void =>
   inBrowser(
     name,

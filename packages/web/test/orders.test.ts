@@ -12,11 +12,10 @@ import {
   waitForText,
   signIn,
   tabTo,
-  views,
   type TestPage,
-  type View,
 } from './browser-test.ts'
 import type { Service } from './service.ts'
+import { views, type View } from './views.ts'
 
 const inBrowser = await createBrowserTest()
 
@@ -111,7 +110,7 @@ const onOrders = (
   body: (
     opened: TestPage & { readonly agent: Agent; readonly open: (at?: string) => Promise<void> },
   ) => Promise<void>,
-  view: View = {},
+  view: Partial<View> = {},
 ): void =>
   inBrowser(
     name,

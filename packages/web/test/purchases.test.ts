@@ -14,10 +14,9 @@ import {
   waitForText,
   signIn,
   tabTo,
-  views,
   type TestPage,
-  type View,
 } from './browser-test.ts'
+import { views, type View } from './views.ts'
 
 type PurchaseFixture = NonNullable<Awaited<ReturnType<typeof startPurchaseHarness>>>
 
@@ -63,7 +62,7 @@ type Buy = (agent: Agent) => ReturnType<PurchaseFixture['pay']>
 type OnPurchases = (
   name: string,
   body: (opened: TestPage & { agent: Agent; open: () => Promise<void> }) => Promise<void>,
-  view?: View,
+  view?: Partial<View>,
 ) => void
 
 const openPurchases = async ({ harness }: PurchaseFixture): Promise<OnPurchases> => {

@@ -4,6 +4,7 @@ import type { Page } from 'playwright-core'
 import { makeIssuer } from '../../verify/test/issuer.ts'
 import { findChromium, launch, violationsOf } from './browser.ts'
 import { startIssuerFixture, credentialCases } from './issuer-fixture.ts'
+import { views, type View } from './views.ts'
 
 const chromium = findChromium()
 const fixture = 'path' in chromium ? await startIssuerFixture() : undefined
@@ -13,7 +14,6 @@ after(async () => {
   fixture?.close()
 })
 
-type View = { readonly width?: number; readonly colorScheme?: 'light' | 'dark' }
 type VerifyTestPage = {
   readonly page: Page
   readonly faults: string[]
@@ -24,7 +24,7 @@ type VerifyTestPage = {
 const inBrowser = (
   name: string,
   body: (opened: VerifyTestPage, context: TestContext) => Promise<void>,
-  view: View = {},
+  view: Partial<View> = {},
 ): void =>
   void test(name, { skip: 'missing' in chromium ? chromium.missing : false }, async (context) => {
     assert.ok(browser && fixture)
@@ -176,27 +176,24 @@ inBrowser('a status list that cannot be read is not taken for a good one', async
   assert.equal(await chipOf(page), 'Not checked')
 })
 
-for (const width of [320, 1280]) {
-  for (const colorScheme of ['light', 'dark'] as const) {
-    inBrowser(
-      `axe finds nothing, and nothing is wider than the page: ${width} px, ${colorScheme}`,
-      async ({ page, fixture }) => {
-        const look = async (name: string) => {
-          assert.deepEqual(await violationsOf(page), [], name)
-          assert.ok(
-            (await page.evaluate<number>('document.documentElement.scrollWidth')) <= width,
-            `${name} scrolls sideways`,
-          )
-        }
-        await look('empty')
-        for (const [name, jwt] of credentialCases(fixture.issuer, makeIssuer('https://other.example'))) {
-          await page.goto(`${fixture.url}/verify`)
-          await check(page, jwt)
-          for (const summary of await page.$$('summary')) await summary.click()
-          await look(name)
-        }
-      },
-      { width, colorScheme },
-    )
-  }
-}
+for (const { width, colorScheme } of views)
+  inBrowser(
+    `axe finds nothing, and nothing is wider than the page: ${width} px, ${colorScheme}`,
+    async ({ page, fixture }) => {
+      const look = async (name: string) => {
+        assert.deepEqual(await violationsOf(page), [], name)
+        assert.ok(
+          (await page.evaluate<number>('document.documentElement.scrollWidth')) <= width,
+          `${name} scrolls sideways`,
+        )
+      }
+      await look('empty')
+      for (const [name, jwt] of credentialCases(fixture.issuer, makeIssuer('https://other.example'))) {
+        await page.goto(`${fixture.url}/verify`)
+        await check(page, jwt)
+        for (const summary of await page.$$('summary')) await summary.click()
+        await look(name)
+      }
+    },
+    { width, colorScheme },
+  )

@@ -4,6 +4,7 @@ import { gzipSync } from 'node:zlib'
 import type { BrowserContext, Page } from 'playwright-core'
 import { makeWorker, type TestWorker } from '../../server/test/fixtures/people/worker.ts'
 import { findChromium, launch } from './browser.ts'
+import { isEveryView } from './views.ts'
 import {
   answerTextQuestions,
   desktop,
@@ -98,12 +99,15 @@ const reject = ({ fixture: { harness }, buyer }: WorkerTestPage, orderId: string
     body: { reason: 'wrong_answer', note: 'It is a shoe, not a boot.' },
   })
 
-for (const [name, view] of [
-  ['phone-light', phone],
+const fewViews = [
   ['phone-dark', { ...phone, dark: true }],
   ['desktop-light', desktop],
+] as const
+const otherViews = [
+  ['phone-light', phone],
   ['desktop-dark', { ...desktop, dark: true }],
-] as const)
+] as const
+for (const [name, view] of isEveryView ? [...fewViews, ...otherViews] : fewViews)
   inBrowser(`${name}: every page can be read, pressed and heard`, view, async (opened) => {
     const { page, context, fixture: given, worker } = opened
     const at = (path: string) => page.goto(`${given.url}${path}`)

@@ -1,0 +1,42 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { loadavg } from 'node:os'
+import { createInterface } from 'node:readline'
+
+export type SuiteResult = {
+  readonly seconds: number
+  readonly load: number
+  readonly tests: number
+  readonly failed: readonly string[]
+}
+
+/** Node's runner ends each group of files with "ℹ tests N"; a failed test has a line of its own that begins with ✖. */
+export const runSuite = async (
+  files: readonly string[] = [],
+  environment: NodeJS.ProcessEnv = {},
+): Promise<SuiteResult> => {
+  const startedAt = performance.now()
+  const child = spawn(process.execPath, ['tools/ci/test.ts', ...files], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, ...environment },
+  })
+  const exit = once(child, 'exit')
+  const failed = new Set<string>()
+  let tests = 0
+  for await (const line of createInterface({ input: child.stdout })) {
+    tests += Number(/^ℹ tests (\d+)$/.exec(line)?.[1] ?? 0)
+    const [, name] = /^\s*✖ (?!failing tests:)(.+?)(?: \([\d.]+ms\))?$/.exec(line) ?? []
+    if (name !== undefined) {
+      failed.add(name)
+      console.log(line)
+    }
+  }
+  await exit
+  if (child.exitCode !== 0 && failed.size === 0) failed.add(`the runner ended with ${child.exitCode}`)
+  return {
+    seconds: Math.round((performance.now() - startedAt) / 1_000),
+    load: Number((loadavg()[1] ?? NaN).toFixed(1)),
+    tests,
+    failed: [...failed],
+  }
+}
