@@ -6,7 +6,7 @@ import {
   makeModelContext,
   moneyFaults,
   runOrderModel,
-  skewableNowSql,
+  modelSetupSql,
 } from '../../packages/server/test/fixtures/payments/order-model.ts'
 
 const { values } = parseArgs({
@@ -26,7 +26,7 @@ const messageOf = (error: unknown): string =>
     : String(error)
 
 const harness = await openHarness()
-await harness.owner.query(skewableNowSql)
+await harness.owner.query(modelSetupSql)
 const contexts = await Promise.all(
   Array.from({ length: contextCount }, (_, index) => makeModelContext(harness, `c${index}`)),
 )

@@ -6,7 +6,7 @@ import {
   makeModelContext,
   moneyFaults,
   runOrderModel,
-  skewableNowSql,
+  modelSetupSql,
 } from '../../test/fixtures/payments/order-model.ts'
 
 /** `npm run battery:orders` runs ten thousand. */
@@ -17,7 +17,7 @@ const makeRuns = (harness: Harness) =>
   Promise.all(['a', 'b', 'c', 'd'].map((name) => makeModelContext(harness, name)))
 
 const harness = await startHarness()
-await harness.owner.query(skewableNowSql)
+await harness.owner.query(modelSetupSql)
 const runs = await makeRuns(harness)
 const totals = new Map<string, number>()
 
@@ -101,7 +101,7 @@ const planted: Readonly<Record<string, string>> = {
 for (const [name, sql] of Object.entries(planted))
   test(`a planted fault is found: ${name}`, async () => {
     const faulty = await startHarness()
-    await faulty.owner.query(skewableNowSql)
+    await faulty.owner.query(modelSetupSql)
     const run = await makeModelContext(faulty, 'a')
     await faulty.owner.query(sql)
     await assert.rejects(async () => {
