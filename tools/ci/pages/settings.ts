@@ -19,7 +19,7 @@ const groups: Readonly<Record<string, readonly SettingName[]>> = {
     'LOG_LEVEL',
     'CONTACT',
   ],
-  Database: ['DATABASE_URL', 'DATABASE_POOL_SIZE', 'DATABASE_WAIT_SECONDS'],
+  Database: ['DATABASE_URL', 'DATABASE_POOL_SIZE', 'DATABASE_WAIT_SECONDS', 'DATABASE_STATEMENT_SECONDS'],
   Mail: ['SMTP_URL', 'MAIL_FROM'],
   Signer: [
     'KEYS_DIR',

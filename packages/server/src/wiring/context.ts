@@ -18,11 +18,14 @@ export type ContextOptions = {
 export const buildContext = (options: ContextOptions): Ctx => {
   const clock = options.clock ?? systemClock
   const ids = makeIds(options.config.CELL, clock)
+  const metrics = makeMetrics()
   const db = openDatabase({
     url: options.config.DATABASE_URL,
     poolSize: options.config.DATABASE_POOL_SIZE,
     waitSeconds: options.config.DATABASE_WAIT_SECONDS,
+    statementSeconds: options.config.DATABASE_STATEMENT_SECONDS,
     log: options.log,
+    metrics,
     name: options.name,
     ids,
   })
@@ -33,6 +36,6 @@ export const buildContext = (options: ContextOptions): Ctx => {
     ids,
     db,
     secrets: loadSecrets(options.config.DATA_DIR),
-    metrics: makeMetrics(),
+    metrics,
   }
 }

@@ -1,8 +1,9 @@
 import { Kysely, PostgresDialect, sql, type CompiledQuery, type PostgresPoolClient } from 'kysely'
-import { Pool, types, type PoolClient } from 'pg'
+import { types, type Pool, type PoolClient } from 'pg'
 import { Refusal } from '../http/errors.ts'
 import type { Ids } from '../ops/ids.ts'
-import type { Logger } from '../ops/log.ts'
+import { endsConnection, isRetryable, isUnavailable } from './connection-errors.ts'
+import { destroyConnection, isClosed, openPool, setStatementLimit, type PoolOptions } from './pool.ts'
 import type { DB } from './schema.ts'
 
 // bigint columns hold money and counters: never a string, never a float.
@@ -20,53 +21,24 @@ export type Database = {
   readonly ids: Ids
   /** How many statements this process has sent: tests assert with it that something needs no query. */
   readonly statements: () => number
+  /** The limit of a statement, unless its transaction has a longer one. */
+  readonly statementMs: number
 }
 
 export type WithDatabase = { readonly db: Database }
 
-/** The role of the program: neither owner nor superuser, so that row-level security applies. */
-const applicationRole = 'pohf_app'
 const attemptsMax = 3
+/** The limit of a statement that works through old rows of all agents, such as the deletion of a month. */
+const longStatementMs = 600_000
 
-type StatementCounter = { statements: number }
 const kyselyByClient = new WeakMap<PoolClient, Kysely<DB> & { ids: Ids }>()
 const clientByKysely = new WeakMap<Kysely<DB>, PoolClient>()
 
-export const openDatabase = (options: {
-  url: string
-  poolSize: number
-  waitSeconds: number
-  log: Logger
-  name: string
-  ids: Ids
-}): Database => {
-  const pool = new Pool({
-    connectionString: options.url,
-    max: options.poolSize,
-    connectionTimeoutMillis: options.waitSeconds * 1_000,
-    idleTimeoutMillis: 30_000,
-    statement_timeout: options.waitSeconds * 2_000,
-    lock_timeout: options.waitSeconds * 1_000,
-    idle_in_transaction_session_timeout: options.waitSeconds * 3_000,
-    application_name: options.name,
-    options: `-c role=${applicationRole} -c timezone=UTC`,
-  })
-  // A lost idle connection is replaced by the pool; without a listener it would end the process.
-  pool.on('error', (error) => options.log.warn({ err: error }, 'idle database connection lost'))
-  const counter: StatementCounter = { statements: 0 }
-  pool.on('connect', (client) => {
-    // The pool listens only while a connection is idle. A connection lost in use fails its statement, not the process.
-    client.on('error', () => undefined)
-    const query = client.query.bind(client) as (...parameters: unknown[]) => unknown
-    Object.assign(client, {
-      query: (...parameters: unknown[]) => {
-        counter.statements += 1
-        return query(...parameters)
-      },
-    })
-  })
-  return { pool, ids: options.ids, statements: () => counter.statements }
-}
+export const openDatabase = (options: PoolOptions & { readonly ids: Ids }): Database => ({
+  ...openPool(options),
+  ids: options.ids,
+  statementMs: options.statementSeconds * 1_000,
+})
 
 /** One Kysely per pooled connection, built once: building it costs more than a statement. */
 const kyselyFor = (client: PoolClient, ids: Ids) => {
@@ -85,88 +57,68 @@ const kyselyFor = (client: PoolClient, ids: Ids) => {
   return handle
 }
 
-const sqlStateOf = (error: unknown): string =>
-  error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : ''
+/** The outcome of a COMMIT that got no answer is unknown, so a refusal never says that nothing happened. */
+const overloaded = (cause: unknown) => new Refusal('overloaded', { headers: { 'retry-after': '2' }, cause })
 
-const isRetryable = (error: unknown) => ['40001', '40P01'].includes(sqlStateOf(error))
-
-/** No connection, too many connections, starting up or timed out: the caller may retry. */
-const isUnavailable = (error: unknown): boolean => {
-  const state = sqlStateOf(error)
-  if (
-    [
-      'ECONNREFUSED',
-      'ECONNRESET',
-      'ENOENT',
-      'EPIPE',
-      'ETIMEDOUT',
-      '57P01',
-      '57P02',
-      '57P03',
-      '53300',
-      '53100',
-      '55P03',
-      '57014',
-    ].includes(state)
-  )
-    return true
-  return (
-    state.startsWith('08') ||
-    (error instanceof Error &&
-      /timeout exceeded when trying to connect|Connection terminated|is not queryable/.test(error.message))
-  )
-}
-
-const asRefusal = (error: unknown): unknown =>
-  isUnavailable(error) ? new Refusal('overloaded', { headers: { 'retry-after': '2' }, cause: error }) : error
-
+/** Whatever stops a connection is not the caller's fault: a full pool, a host that is gone, a server that refuses. */
 const connect = async (db: Database): Promise<PoolClient> => {
   try {
     return await db.pool.connect()
   } catch (error) {
-    throw asRefusal(error)
+    throw overloaded(error)
   }
 }
 
 const runInTransaction = async <T>(
   client: PoolClient,
-  tenant: Tenant | undefined,
+  begin: string | undefined,
   work: () => Promise<T>,
 ): Promise<T> => {
-  if (tenant === undefined) return work()
-  // One round trip for both. inTransaction has checked the tenant against tenantPattern, so it needs no quoting.
-  await client.query(`begin; set local "pohf.tenant" = '${tenant}'`)
+  if (begin === undefined) return work()
+  await client.query(begin)
   try {
     const result = await work()
     await client.query('commit')
     return result
   } catch (error) {
-    await client.query('rollback').catch(() => undefined)
+    // On a lost connection, a rollback would wait for its own deadline.
+    if (!isClosed(client) && !endsConnection(error))
+      await client.query('rollback').catch(() => destroyConnection(client))
     throw error
+  }
+}
+
+type Limits = { readonly begin?: string; readonly statementMs: number }
+
+/** Retries after a deadlock or a serialization failure, up to three attempts in all. */
+const withClient = async <T>(
+  ctx: WithDatabase,
+  { begin, statementMs }: Limits,
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> => {
+  for (let attemptNumber = 1; ; attemptNumber++) {
+    const client = await connect(ctx.db)
+    setStatementLimit(client, statementMs)
+    try {
+      return await runInTransaction(client, begin, () => work(kyselyFor(client, ctx.db.ids) as Tx))
+    } catch (error) {
+      if (error instanceof Refusal) throw error
+      if (endsConnection(error)) destroyConnection(client)
+      if (attemptNumber < attemptsMax && isRetryable(error)) continue
+      throw isClosed(client) || isUnavailable(error) ? overloaded(error) : error
+    } finally {
+      client.release(isClosed(client))
+    }
   }
 }
 
 const tenantPattern = /^(system|agt_[a-z0-9]{1,64})$/
 
-/** Retries after a deadlock or a serialization failure, up to three attempts in all. */
-const withClient = async <T>(
-  ctx: WithDatabase,
-  tenant: Tenant | undefined,
-  work: (tx: Tx) => Promise<T>,
-): Promise<T> => {
-  for (let attemptNumber = 1; ; attemptNumber++) {
-    const client = await connect(ctx.db)
-    let broken = false
-    try {
-      return await runInTransaction(client, tenant, () => work(kyselyFor(client, ctx.db.ids) as Tx))
-    } catch (error) {
-      broken = isUnavailable(error)
-      if (attemptNumber < attemptsMax && isRetryable(error)) continue
-      throw asRefusal(error)
-    } finally {
-      client.release(broken)
-    }
-  }
+/** Begins a transaction and sets its tenant, in one round trip. */
+const beginAs = (tenant: Tenant): string => {
+  if (!tenantPattern.test(tenant))
+    throw new Error(`"${tenant}" is not a tenant: expected an agent id or system`)
+  return `begin; set local "pohf.tenant" = '${tenant}'`
 }
 
 /**
@@ -177,10 +129,16 @@ export const inTransaction = async <T>(
   ctx: WithDatabase,
   tenant: Tenant,
   work: (tx: Tx) => Promise<T>,
+): Promise<T> => withClient(ctx, { begin: beginAs(tenant), statementMs: ctx.db.statementMs }, work)
+
+/** The same for maintenance, whose statements may take ten minutes. */
+export const inLongTransaction = async <T>(
+  ctx: WithDatabase,
+  tenant: Tenant,
+  work: (tx: Tx) => Promise<T>,
 ): Promise<T> => {
-  if (!tenantPattern.test(tenant))
-    throw new Error(`"${tenant}" is not a tenant: expected an agent id or system`)
-  return withClient(ctx, tenant, work)
+  const begin = `${beginAs(tenant)}; set local statement_timeout = ${longStatementMs}`
+  return withClient(ctx, { begin, statementMs: longStatementMs }, work)
 }
 
 /**
@@ -188,7 +146,7 @@ export const inTransaction = async <T>(
  * tenant, so row-level security hides every row; it can only call a SQL function that sets the tenant itself.
  */
 export const inSingleStatement = <T>(ctx: WithDatabase, work: (tx: Tx) => Promise<T>): Promise<T> =>
-  withClient(ctx, undefined, work)
+  withClient(ctx, { statementMs: ctx.db.statementMs }, work)
 
 type Preparable<Row> = { readonly compile: (tx: Tx) => CompiledQuery<Row> }
 /**
@@ -201,6 +159,25 @@ export const executePrepared = async <Row>(tx: Tx, name: string, query: Preparab
   const { sql: text, parameters } = query.compile(tx)
   const { rows } = await client.query<Row & object>({ name, text, values: [...parameters] })
   return rows
+}
+
+/** How long PostgreSQL may take for the check below; the connection is closed a second later. */
+const writeCheckMs = 1_000
+
+/**
+ * Fails where the database takes no writes now. It reads no row and leaves none. The delete fails on a read-only or
+ * demoted server, the series goes to a temporary file and so fails on a full disk, and the message lets the commit wait
+ * for the disk and for synchronous standbys as a mint does.
+ */
+export const checkWrites = async (ctx: WithDatabase): Promise<void> => {
+  const begin = `${beginAs('system')}; set local statement_timeout = ${writeCheckMs}; set local work_mem = '64kB'`
+  await withClient(ctx, { begin, statementMs: writeCheckMs }, (tx) =>
+    sql`
+      with nothing as (delete from mail_counts where false)
+      select pg_logical_emit_message(true, 'pohf', 'ready'), count(*) from generate_series(1, 10000)`.execute(
+      tx,
+    ),
+  )
 }
 
 /** The database's time, by which rules decide. */

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Ctx } from '../ops/context.ts'
-import { inTransaction, type Tx } from './db.ts'
+import { inLongTransaction, type Tx } from './db.ts'
 import { deleteExpiredIdempotencyKeys } from './idempotency.ts'
 import { deleteOldMailCounts } from './mails.ts'
 import type { Job } from '../queue/worker.ts'
@@ -10,7 +10,7 @@ export const maintenanceJob = (ctx: Ctx, cleanups: readonly ((tx: Tx) => Promise
   name: 'maintenance',
   everyMs: 3_600_000,
   run: async () => {
-    await inTransaction(ctx, 'system', async (tx) => {
+    await inLongTransaction(ctx, 'system', async (tx) => {
       await sql`select pohf_maintain_partitions()`.execute(tx)
       await deleteExpiredIdempotencyKeys(tx)
       await deleteOldMailCounts(tx)

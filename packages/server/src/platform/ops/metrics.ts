@@ -44,6 +44,16 @@ export const makeMetrics = () => {
       labelNames: ['address'],
       registers: [registry],
     }),
+    statementDeadlines: new Counter({
+      name: 'pohf_database_deadlines_total',
+      help: 'Statements that got no answer of the database in time. Their connections were closed.',
+      registers: [registry],
+    }),
+    poolRebuilds: new Counter({
+      name: 'pohf_database_pool_rebuilds_total',
+      help: 'How often all database connections were replaced, because none had answered for as long as a statement may take.',
+      registers: [registry],
+    }),
     outboxAge: new Gauge({
       name: 'pohf_outbox_oldest_seconds',
       help: 'Age of the oldest row in the outbox in seconds, by topic, read from the database.',

@@ -84,6 +84,12 @@ export const settings = z.object({
     5,
     'Seconds that a request waits for a connection or a row lock before it gets 503.',
   ),
+  DATABASE_STATEMENT_SECONDS: integer(
+    1,
+    600,
+    8,
+    'Seconds that a statement may take. PostgreSQL then stops it, and one second later its connection is closed. The request gets 503. Maintenance and migrations have limits of their own.',
+  ),
   SMTP_URL: z
     .string()
     .regex(/^smtps?:\/\/.+/, 'must be an smtp:// or smtps:// address')
