@@ -1,40 +1,85 @@
-import { inTransaction, readNow } from '../platform/db/db.ts'
+import { checkWrites } from '../platform/db/db.ts'
 import type { Page } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Signer } from '../signing/index.ts'
 
-/** Names the first check that fails. It is logged when it begins to fail: anybody can call the page as often as they like. */
-const makeReadiness = (ctx: Ctx, signer: Signer): (() => Promise<string | undefined>) => {
-  const checks = { database: () => inTransaction(ctx, 'system', readNow), signer: signer.selfTest }
-  let failing: string | undefined
+type Check = { readonly name: string; readonly run: () => Promise<unknown> }
+
+/** `/readyz` answers within this time, whatever a check waits for. */
+const answerWithinMs = 2_000
+/** Load balancers and strangers share one run: the checks never use more than one connection. */
+const passedForMs = 1_000
+
+const rejectAfter = (
+  ms: number,
+  name: string,
+): { readonly late: Promise<never>; readonly stop: () => void } => {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new Error(`the ${name} check took longer than ${ms} ms`)), ms)
+  return { late: promise, stop: () => clearTimeout(timer) }
+}
+
+/** Runs a check for all who ask at the same time. A failure is logged when it begins: anybody can call the page. */
+const makeSharedCheck = (ctx: Ctx, { name, run }: Check): (() => Promise<boolean>) => {
+  let running: Promise<unknown> | undefined
+  let passedAt = -Infinity
+  let failing = false
   return async () => {
-    for (const [name, check] of Object.entries(checks)) {
-      try {
-        await check()
-      } catch (error) {
-        if (failing !== name) ctx.log.warn({ check: name, err: error }, 'readiness check failed')
-        failing = name
-        return name
-      }
+    if (performance.now() - passedAt < passedForMs) return true
+    running ??= run().finally(() => {
+      running = undefined
+    })
+    const { late, stop } = rejectAfter(answerWithinMs, name)
+    try {
+      await Promise.race([running, late])
+      passedAt = performance.now()
+      failing = false
+    } catch (error) {
+      passedAt = -Infinity
+      if (!failing) ctx.log.warn({ check: name, err: error }, 'readiness check failed')
+      failing = true
+    } finally {
+      stop()
     }
-    failing = undefined
-    return undefined
+    return !failing
   }
 }
 
-/** `/livez` needs nothing; `/readyz` needs the database and the signer, and answers 503 while the process is stopping. */
+/** Runs all checks at once and names those that fail. */
+const makeReadiness = (ctx: Ctx, checks: readonly Check[]): (() => Promise<string[]>) => {
+  const shared = checks.map((check) => ({ name: check.name, passes: makeSharedCheck(ctx, check) }))
+  return async () => {
+    const passed = await Promise.all(shared.map(({ passes }) => passes()))
+    return shared.flatMap(({ name }, index) => (passed[index] ? [] : [name]))
+  }
+}
+
+/**
+ * `/livez` needs nothing. `/readyz` answers 200 while the process can mint, and `/readyz?for=read` while it can serve what
+ * needs no database: keys, status lists, pages. Both answer 503 while the process is stopping.
+ */
 export const healthPages = (ctx: Ctx, signer: Signer, isStopping: () => boolean): Page[] => {
-  const findFailing = makeReadiness(ctx, signer)
+  const findFailing = {
+    mint: makeReadiness(ctx, [
+      { name: 'database', run: () => checkWrites(ctx) },
+      { name: 'signer', run: signer.selfTest },
+    ]),
+    read: makeReadiness(ctx, [{ name: 'keys', run: signer.publicKeys }]),
+  }
   return [
     { path: '/livez', handler: async () => ({ mediaType: 'text/plain', text: 'alive\n' }) },
     {
       path: '/readyz',
-      handler: async () => {
+      handler: async ({ query }) => {
         if (isStopping()) return { status: 503, mediaType: 'text/plain', text: 'stopping\n' }
-        const failing = await findFailing()
-        return failing === undefined
+        const failing = await findFailing[query['for'] === 'read' ? 'read' : 'mint']()
+        return failing.length === 0
           ? { mediaType: 'text/plain', text: 'ready\n' }
-          : { status: 503, mediaType: 'text/plain', text: `not ready: the ${failing} check failed\n` }
+          : {
+              status: 503,
+              mediaType: 'text/plain',
+              text: failing.map((name) => `not ready: the ${name} check failed\n`).join(''),
+            }
       },
     },
   ]
