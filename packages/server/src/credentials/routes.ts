@@ -4,19 +4,18 @@ import { bindTransaction, type BindDeps } from './binding/bind.ts'
 import { operatorReinstate } from './status/operator-reinstate.ts'
 import { operatorRevoke } from './status/operator-revoke.ts'
 import { operatorSuspend } from './status/operator-suspend.ts'
-import { statusList } from './status/list.ts'
+import { makeStatusList } from './status/list.ts'
 import { makeVerifyQueue } from './verify-batch.ts'
 import { verifyPersonhood } from './verify-personhood.ts'
 
 export const routes = (deps: BindDeps): Route[] => {
   const verify = makeVerifyQueue(deps)
+  const statusList = makeStatusList(deps.ctx)
   return [
     route('credentials.verify', (call) => verify({ agent: call.agent, input: call.body })),
     route('credentials.verify-personhood', (call) => verifyPersonhood(deps, call.agent, call.body)),
     route('credentials.binding.bind', (call) => bindTransaction(deps, call.agent, call.body)),
-    route('credentials.status.list', (call) =>
-      statusList(deps.ctx, call.params.list, call.header('if-none-match')),
-    ),
+    route('credentials.status.list', (call) => statusList(call.params.list, call.header('if-none-match'))),
   ]
 }
 

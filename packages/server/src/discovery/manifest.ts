@@ -8,7 +8,8 @@ export type PaymentOptions = {
   readonly chains: readonly string[]
   /** Whether a card checkout is configured. */
   readonly card: boolean
-  readonly countPurchasable: () => Promise<number>
+  /** Undefined while the database is unavailable. */
+  readonly countPurchasable: () => Promise<number | undefined>
 }
 
 const capabilities: readonly string[] = [
@@ -74,7 +75,9 @@ const flows: readonly { name: string; steps: (baseUrl: string) => readonly strin
 /** Rails on which the service takes no payments: a settled payment there can only be bound to a human. */
 const bindingOnly = rails.filter((rail) => ['agentpay', 'mpp', 'ousd'].includes(rail))
 
-const inventoryNote = (count: number, chains: readonly string[]): string => {
+const inventoryNote = (count: number | undefined, chains: readonly string[]): string => {
+  if (count === undefined)
+    return 'No task can be bought without a person now: the stock cannot be read. Try again later.'
   if (count === 1) return 'One task can be bought now without a person.'
   if (count > 1) return `${count} tasks can be bought now without a person.`
   return chains.length === 0
@@ -125,7 +128,7 @@ export const manifest = async (
     docs: `${url}/llms.txt`,
     status: {
       checked_at: now,
-      purchasable_tasks_now: purchasable,
+      purchasable_tasks_now: purchasable ?? 0,
       inventory_note: inventoryNote(purchasable, chains),
       free_plan: {
         seals_per_month: freeSealsPerMonth,
