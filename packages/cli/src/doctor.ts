@@ -14,7 +14,11 @@ const good = (check: string, note: string): Finding => ({ check, ok: true, note 
 const bad = (check: string, note: string): Finding => ({ check, ok: false, note })
 
 const checkDatabase = async (config: Config): Promise<Finding[]> => {
-  const client = new Client({ connectionString: config.DATABASE_URL, connectionTimeoutMillis: 5_000 })
+  const client = new Client({
+    connectionString: config.DATABASE_URL,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 5_000,
+  })
   try {
     await client.connect()
   } catch (error) {

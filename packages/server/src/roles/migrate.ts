@@ -8,7 +8,12 @@ import { makeLogger } from '../platform/ops/log.ts'
 /** Refuses an unsafe database and brings its schema up to date. */
 export const prepareDatabase = async (config: Config): Promise<void> => {
   const log = makeLogger(config.LOG_LEVEL)
-  const pool = new Pool({ connectionString: config.DATABASE_URL, max: 1, connectionTimeoutMillis: 10_000 })
+  const pool = new Pool({
+    connectionString: config.DATABASE_URL,
+    max: 1,
+    connectionTimeoutMillis: 10_000,
+    query_timeout: 10_000,
+  })
   try {
     for (const warning of await checkDurability(pool))
       log.warn({ warning }, 'PostgreSQL setting is not recommended')

@@ -10,7 +10,7 @@ import * as microtasks from '../microtasks/index.ts'
 import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
-import { readOptional } from '../platform/db/optional-read.ts'
+import { unlessUnavailable } from '../platform/db/unless-unavailable.ts'
 import { makeImageLoader } from '../platform/net/images.ts'
 import { makeRateLimits } from '../platform/http/rate-limits.ts'
 import type { Page, Route } from '../platform/http/call.ts'
@@ -145,7 +145,7 @@ const paymentOptionsOf = ({ ctx, chainSettlement, payments }: Services): discove
   card: payments.acceptsCards,
   countPurchasable: async () =>
     chainSettlement
-      ? readOptional(
+      ? unlessUnavailable(
           inTransaction(ctx, 'system', (tx) =>
             purchases.countPurchasable(tx, chainSettlement.network.isTest ? 'test' : 'live'),
           ),

@@ -9,7 +9,7 @@ import * as members from '../members/index.ts'
 import * as operators from '../operators/index.ts'
 import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
-import { readOptional } from '../platform/db/optional-read.ts'
+import { unlessUnavailable } from '../platform/db/unless-unavailable.ts'
 import { makeRateLimits } from '../platform/http/rate-limits.ts'
 import type { Page, Route } from '../platform/http/call.ts'
 import { buildListener } from '../platform/http/http.ts'
@@ -55,7 +55,7 @@ const metricsPage = (ctx: Ctx): Page => ({
   handler: async () => {
     // In an outage, the metrics of this process are needed most: the others are left out.
     const measured = Promise.all([measureOutbox(ctx), ledger.measureDrift(ctx)])
-    if ((await readOptional(measured)) === undefined) {
+    if ((await unlessUnavailable(measured)) === undefined) {
       ctx.metrics.outboxAge.reset()
       ctx.metrics.ledgerDrift.remove()
     }

@@ -6,6 +6,8 @@ import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { startCluster } from '../../dev/cluster.ts'
 import { migrate } from '../../src/platform/db/migrate.ts'
+import { startWorker } from '../../src/platform/queue/worker.ts'
+import { buildContext, buildJobs } from '../../src/wiring/index.ts'
 import { startHarness, type TestResponse } from '../fixtures/harness.ts'
 import { pollUntil } from '../fixtures/polling.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
@@ -68,6 +70,25 @@ const metricOf = async (name: string): Promise<number> => {
 const fillPool = () =>
   Promise.all(Array.from({ length: 12 }, () => harness.call('GET', '/api/agents/me', { key })))
 
+const buyableWork = {
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'tools/call',
+  params: { name: 'list_verified_work', arguments: {} },
+}
+
+/** The jobs of a worker in their loops, with connections of their own. An unhandled rejection would fail this file. */
+const startWorkerProcess = () => {
+  const ctx = buildContext({ config: harness.ctx.config, log: harness.ctx.log, name: 'pohf-worker' })
+  const worker = startWorker(ctx, buildJobs(ctx), 100)
+  return {
+    stop: async () => {
+      await worker.stop()
+      await ctx.db.pool.end()
+    },
+  }
+}
+
 test('stranded connections delay one call by its deadline, and all of them are replaced', async () => {
   assert.equal((await verify()).status, 200)
   await new Promise((resolve) => setTimeout(resolve, 2_100)) // the cached API key expires
@@ -103,6 +124,7 @@ test('while the path to the database is stalled, calls get 503 in time, and what
   for (const path of read) assert.equal((await harness.call('GET', path)).status, 200, path)
   assert.deepEqual(await readiness(), [200, 'ready\n'])
 
+  const worker = startWorkerProcess()
   proxy.stall()
   const calls = await Promise.all(Array.from({ length: 12 }, () => timed(() => verify())))
   for (const { result, ms } of calls) {
@@ -116,6 +138,9 @@ test('while the path to the database is stalled, calls get 503 in time, and what
     assert.equal(result.status, 200, path)
     assert.ok(ms < 3_000, `${path} took ${ms} ms`)
   }
+  const { json: tool } = await harness.call('POST', '/mcp', { body: buyableWork })
+  assert.equal(tool.result.isError, true)
+  assert.equal(tool.result.structuredContent.error, 'overloaded')
   const metrics = await timed(() => harness.callOperator('GET', '/metrics'))
   assert.equal(metrics.result.status, 200)
   assert.ok(metrics.ms < 3_000, `/metrics took ${metrics.ms} ms`)
@@ -124,6 +149,11 @@ test('while the path to the database is stalled, calls get 503 in time, and what
 
   proxy.heal()
   await works('verify works again after the stall')
+  await pollUntil('the worker works again', async () => {
+    const { rows } = await shop.query("select from outbox where topic = 'event' and due_at < now()")
+    return rows.length === 0
+  })
+  await worker.stop()
   await pollUntil(
     'it is ready again',
     async () => (await harness.call('GET', '/readyz')).status === 200,

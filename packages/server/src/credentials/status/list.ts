@@ -1,7 +1,7 @@
 import { ApiResponse } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
-import { readOptional } from '../../platform/db/optional-read.ts'
+import { unlessUnavailable } from '../../platform/db/unless-unavailable.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { findPublishedList, type PublishedList } from './store.ts'
 
@@ -25,7 +25,7 @@ const makeListReader = (ctx: Ctx) => {
   }
   return async (listId: string): Promise<PublishedList | undefined> => {
     const copy = copies.get(listId)
-    return copy ? ((await readOptional(read(listId))) ?? copy) : read(listId)
+    return copy ? ((await unlessUnavailable(read(listId))) ?? copy) : read(listId)
   }
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
-import { Client } from 'pg'
+import { Client, DatabaseError } from 'pg'
 
 export type Migration = {
   readonly number: number
@@ -13,6 +13,8 @@ const folder = new URL('../../../migrations/', import.meta.url)
 /** Any number, the same in every process: only one may migrate a database at a time. */
 const lockKey = 7_064_801
 const lockWaitMs = 60_000
+/** A migration may build an index of a large table. */
+const statementMs = 3_600_000
 
 /** Reads the numbered files in order; throws on a gap or a repeated number. */
 export const readMigrations = (from: URL = folder): Migration[] => {
@@ -55,6 +57,9 @@ export const migrate = async (
   const client = new Client({
     connectionString: databaseUrl,
     connectionTimeoutMillis: 10_000,
+    query_timeout: statementMs,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 10_000,
     application_name: 'pohf-migrate',
   })
   // The error also rejects the running query; without a listener it would end the process first.
@@ -89,7 +94,8 @@ const apply = async (client: Client, migration: Migration): Promise<void> => {
     ])
     await client.query('commit')
   } catch (error) {
-    await client.query('rollback').catch(() => undefined)
+    // Where the server did not answer, a rollback would wait as long again; the end of the connection undoes the transaction.
+    if (error instanceof DatabaseError) await client.query('rollback').catch(() => undefined)
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(`migration ${migration.name} failed: ${reason}`, { cause: error })
   }

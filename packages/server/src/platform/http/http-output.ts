@@ -15,6 +15,7 @@ import {
   type IdempotencyClaim,
   type IdempotencyScope,
 } from '../db/idempotency.ts'
+import { unlessUnavailable } from '../db/unless-unavailable.ts'
 
 /** A complete response, before it is sent. */
 export type SerializedResponse = {
@@ -160,7 +161,8 @@ export const runIdempotent = async (
   const refused = async (error: unknown) => {
     if (error instanceof Refusal && !unstoredCodes.has(error.code))
       return { isRefusal: true, answer: serializeRefusal(ctx, request.id, error) }
-    await releaseIdempotent(ctx, claim)
+    // Where the key cannot be released, its lease runs out.
+    await unlessUnavailable(releaseIdempotent(ctx, claim))
     throw error
   }
   const { answer, isRefusal } = await run(storeResult).then(

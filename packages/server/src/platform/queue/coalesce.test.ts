@@ -18,7 +18,14 @@ const full = () => new Error('full')
 
 test('one call alone leaves at once; what comes while two batches are under way leaves together', async () => {
   const { batches, run, letGo } = deferredRun()
-  const add = makeCoalescer({ run, batchMax: 3, inFlightMax: 2, waitingMax: 100, fullError: full })
+  const add = makeCoalescer({
+    run,
+    batchMax: 3,
+    inFlightMax: 2,
+    waitingMax: 100,
+    waitMaxMs: 60_000,
+    fullError: full,
+  })
   const first = add(1)
   await nextTurn()
   const second = add(2)
@@ -41,7 +48,14 @@ test('one call alone leaves at once; what comes while two batches are under way 
 
 test('who comes when too many wait is refused at once', async () => {
   const { run, letGo } = deferredRun()
-  const add = makeCoalescer({ run, batchMax: 1, inFlightMax: 1, waitingMax: 2, fullError: full })
+  const add = makeCoalescer({
+    run,
+    batchMax: 1,
+    inFlightMax: 1,
+    waitingMax: 2,
+    waitMaxMs: 60_000,
+    fullError: full,
+  })
   const one = add(1)
   await nextTurn()
   const waiting = [add(2), add(3)]
@@ -63,6 +77,7 @@ test('each call gets its own outcome, and a run that throws fails its batch and 
     batchMax: 2,
     inFlightMax: 1,
     waitingMax: 10,
+    waitMaxMs: 60_000,
     fullError: full,
   })
   const results = await Promise.allSettled([1, -1, 13, 4, 5].map(add))
@@ -99,4 +114,28 @@ test('of a batch that fails as a whole, only the items at fault fail; what is no
   )
   assert.equal(runs, 1)
   assert.ok(away.every((outcome) => 'error' in outcome))
+})
+
+test('a call that has waited too long for a batch is refused, and the others run', async () => {
+  const { batches, run, letGo } = deferredRun()
+  const add = makeCoalescer({
+    run,
+    batchMax: 1,
+    inFlightMax: 1,
+    waitingMax: 9,
+    waitMaxMs: 50,
+    fullError: full,
+  })
+  const running = add(1)
+  await nextTurn()
+  const late = assert.rejects(add(2), /full/)
+  await new Promise((resolve) => setTimeout(resolve, 60))
+  const inTime = add(3)
+  letGo()
+  assert.equal(await running, 2)
+  await late
+  await nextTurn()
+  assert.deepEqual(batches, [[1], [3]])
+  letGo()
+  assert.equal(await inTime, 6)
 })

@@ -8,10 +8,13 @@ type Options<In, Out> = {
   readonly inFlightMax: number
   /** A call that comes when so many wait is rejected with `fullError`. */
   readonly waitingMax: number
+  /** A call that has waited longer for its batch is rejected with `fullError`, too. */
+  readonly waitMaxMs: number
   readonly fullError: () => Error
 }
 type PendingItem<In, Out> = {
   readonly item: In
+  readonly since: number
   readonly resolve: (value: Out) => void
   readonly reject: (reason: unknown) => void
 }
@@ -39,8 +42,18 @@ export const makeCoalescer = <In, Out>(options: Options<In, Out>): ((item: In) =
   let inFlight = 0
   let scheduled = false
 
+  /** The waiting items are in the order in which they came. */
+  const rejectLate = (): void => {
+    const earliest = performance.now() - options.waitMaxMs
+    for (let first = waiting[0]; first && first.since < earliest; first = waiting[0]) {
+      waiting.shift()
+      first.reject(options.fullError())
+    }
+  }
+
   const launch = (): void => {
     scheduled = false
+    rejectLate()
     while (inFlight < options.inFlightMax && waiting.length > 0) {
       const batch = waiting.splice(0, options.batchMax)
       inFlight += 1
@@ -62,7 +75,7 @@ export const makeCoalescer = <In, Out>(options: Options<In, Out>): ((item: In) =
   return (item) => {
     if (waiting.length >= options.waitingMax) return Promise.reject(options.fullError())
     return new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject })
+      waiting.push({ item, since: performance.now(), resolve, reject })
       if (scheduled || inFlight >= options.inFlightMax) return
       scheduled = true
       // After this turn of the event loop: requests that arrived together share a batch.

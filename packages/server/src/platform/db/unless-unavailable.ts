@@ -4,13 +4,13 @@ import { Refusal } from '../http/errors.ts'
 const answerWithinMs = 2_000
 
 /**
- * The result of a read, or undefined where the database is unavailable or does not answer in time. For answers that can do
- * without it.
+ * The result of a transaction, or undefined where the database is unavailable or does not answer in time. For answers that
+ * can do without it.
  */
-export const readOptional = async <T>(read: Promise<T>): Promise<T | undefined> => {
+export const unlessUnavailable = async <T>(transaction: Promise<T>): Promise<T | undefined> => {
   const late = Promise.withResolvers<undefined>()
   const timer = setTimeout(late.resolve, answerWithinMs, undefined)
-  const available = read.catch((error: unknown) => {
+  const available = transaction.catch((error: unknown) => {
     if (error instanceof Refusal && error.code === 'overloaded') return undefined
     throw error
   })
