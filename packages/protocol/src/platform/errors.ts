@@ -346,8 +346,8 @@ export const errorCatalogue = {
     entry(
       503,
       'The service is temporarily overloaded.',
-      'A queue or the database is at its limit, or the server is shutting down.',
-      'Wait for Retry-After seconds.',
+      'A queue or the database is at its limit or unavailable, or the server is shutting down.',
+      'Wait for Retry-After seconds and repeat the call with the same Idempotency-Key: it may have taken effect.',
     ),
   ),
   chain_unreachable: asRetryable(
