@@ -47,7 +47,7 @@ const httpFiles =
   /(^|\/)routes\.ts$|^platform\/http\/http[a-z-]*\.ts$|^discovery\/mcp\.ts$|^wiring\/[a-z]+\.ts$/
 // signing/process and signing/sign speak over a Unix socket of our own, never over a network.
 const networkFiles =
-  /^platform\/net\/(outbound|mail)\.ts$|^platform\/db\/(db|migrate)\.ts$|^signing\/signer-(server|client)\.ts$|^main\.ts$|^roles\/supervisor\.ts$/
+  /^platform\/net\/(outbound|mail)\.ts$|^platform\/db\/(pool|migrate)\.ts$|^signing\/signer-(server|client)\.ts$|^main\.ts$|^roles\/supervisor\.ts$/
 const meaninglessNames = new Set(['utils', 'helpers', 'lib', 'common'])
 
 const importsOf = (file: SourceFile): string[] =>

@@ -54,7 +54,7 @@ test('stopping ends a pause at once and waits for the running job', async () => 
     { name: 'paused', everyMs: 3_600_000, run: async () => 0 },
     {
       name: 'running',
-      everyMs: 10,
+      everyMs: 3_600_000,
       run: async () => {
         started.resolve()
         await release.promise

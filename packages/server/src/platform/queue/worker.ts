@@ -25,6 +25,11 @@ export const startWorker = (
   const stopping = new AbortController()
   const pause = (ms: number) =>
     new Promise<void>((resolve) => {
+      // A signal that was aborted before sends no event.
+      if (stopping.signal.aborted) {
+        resolve()
+        return
+      }
       const timer = setTimeout(done, ms)
       stopping.signal.addEventListener('abort', done, { once: true })
       function done() {
