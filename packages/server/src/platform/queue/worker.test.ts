@@ -59,7 +59,7 @@ test('stopping ends a pause at once and waits for the running job', async () => 
         started.resolve()
         await release.promise
         finished = true
-        return 5
+        return 0
       },
     },
   ])
