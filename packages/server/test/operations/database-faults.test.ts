@@ -70,6 +70,8 @@ const metricOf = async (name: string): Promise<number> => {
 const fillPool = () =>
   Promise.all(Array.from({ length: 12 }, () => harness.call('GET', '/api/agents/me', { key })))
 
+const countDebits = async () =>
+  (await harness.call('GET', '/api/agents/credits/balance', { key })).json.lifetimeConsumed as number
 const buyableWork = {
   jsonrpc: '2.0',
   id: 1,
@@ -162,10 +164,8 @@ test('while the path to the database is stalled, calls get 503 in time, and what
 })
 
 test('a mint that commits after its deadline is refused as 503, and a repeat returns it without a second debit', async () => {
-  const balance = async () =>
-    (await harness.call('GET', '/api/agents/credits/balance', { key })).json.lifetimeConsumed as number
   await works('the pool is filled')
-  const before = await balance()
+  const before = await countDebits()
   await shop.query('begin; lock table credentials in share mode')
   const refused = verify('late')
   await pollUntil('the mint waits for the lock', async () => {
@@ -182,7 +182,7 @@ test('a mint that commits after its deadline is refused as 503, and a repeat ret
   const repeated = await verify('late')
   assert.equal(repeated.status, 200)
   assert.equal(repeated.json.credentialId, stored.rows[0].credential_id)
-  assert.equal(await balance(), before + 1)
+  assert.equal(await countDebits(), before + 1)
 })
 
 test('a read-only database is 503 and never 500; reading goes on, and nothing has to be restarted', async () => {

@@ -6,7 +6,7 @@ import { startHarness } from '../../../test/fixtures/harness.ts'
 import { Refusal } from '../http/errors.ts'
 import { inLongTransaction, inSingleStatement, inTransaction, type Tx } from './db.ts'
 
-// One connection, so that a test sees whether it was used again.
+// The pool hands out the connection that was used last, so a test sees whether it is used again.
 const { ctx } = await startHarness({
   DATABASE_POOL_SIZE: '2',
   DATABASE_WAIT_SECONDS: '1',
@@ -15,6 +15,8 @@ const { ctx } = await startHarness({
 
 const raise = (tx: Tx, state: string) =>
   sql.raw(`do $$ begin raise exception 'planted' using errcode = '${state}'; end $$`).execute(tx)
+/** Takes longer than a statement may take here. */
+const sleep = (tx: Tx) => sql`select pg_sleep(1.2)`.execute(tx)
 const backendOf = async (tx: Tx): Promise<number> => {
   const { rows } = await sql<{ pid: number }>`select pg_backend_pid() as pid`.execute(tx)
   return rows[0]?.pid ?? 0
@@ -111,7 +113,6 @@ test('a full pool is 503 after the wait', async () => {
 })
 
 test('the server stops a statement at its limit; in a long transaction it may take longer', async () => {
-  const sleep = (tx: Tx) => sql`select pg_sleep(1.2)`.execute(tx)
   await assert.rejects(inTransaction(ctx, 'system', sleep), isOverloaded)
   await inLongTransaction(ctx, 'system', sleep)
   // The longer limit ends with its transaction.
