@@ -43,7 +43,7 @@ export const makeVerifyQueue = (
     batchMax,
     inFlightMax,
     waitingMax,
-    waitMaxMs: deps.ctx.config.DATABASE_WAIT_SECONDS * 1_000,
+    waitLimitMs: deps.ctx.config.DATABASE_WAIT_SECONDS * 1_000,
     fullError: busy,
   })
   return async (request) => {

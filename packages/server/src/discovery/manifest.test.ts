@@ -82,9 +82,9 @@ test('with chain, card and stock the manifest says so', async () => {
   assert.match(full.status.inventory_note, /^3 tasks can be bought/)
   const empty = await manifest(ctx, { ...settlement, countPurchasable: async () => 0 })
   assert.match(empty.status.inventory_note, /in stock/)
-  const unavailable = await manifest(ctx, { ...settlement, countPurchasable: async () => undefined })
-  assert.equal(unavailable.status.purchasable_tasks_now, 0)
-  assert.match(unavailable.status.inventory_note, /the stock cannot be read/)
+  const withoutDatabase = await manifest(ctx, { ...settlement, countPurchasable: async () => undefined })
+  assert.equal(withoutDatabase.status.purchasable_tasks_now, 0)
+  assert.match(withoutDatabase.status.inventory_note, /the stock cannot be read/)
 })
 
 test('stock and time are those of the moment of asking', async () => {

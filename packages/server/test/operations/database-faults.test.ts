@@ -21,8 +21,8 @@ const owner = new Client({ connectionString: cluster.url('postgres') })
 await owner.connect()
 await owner.query('create role shop login createrole')
 await owner.query('create database shop owner shop')
-const shopUrl = cluster.url('shop').replace('postgres@', 'shop@')
-await migrate(shopUrl)
+const databaseUrl = cluster.url('shop').replace('postgres@', 'shop@')
+await migrate(databaseUrl)
 const shop = new Client({ connectionString: cluster.url('shop') })
 await shop.connect()
 after(async () => {
@@ -37,7 +37,7 @@ after(async () => {
 /** A statement expires one second after the limit of the server. */
 const deadlineMs = 2_000
 const harness = await startHarness({
-  DATABASE_URL: proxy.urlOf(shopUrl),
+  DATABASE_URL: proxy.urlOf(databaseUrl),
   DATABASE_POOL_SIZE: '5',
   DATABASE_WAIT_SECONDS: '1',
   DATABASE_STATEMENT_SECONDS: '1',
@@ -108,7 +108,7 @@ test('stranded connections delay one call by its deadline, and all of them are r
   }
   assert.equal(await metricOf('pohf_database_pool_rebuilds_total'), 1)
   assert.equal(await metricOf('pohf_database_deadlines_total'), 1)
-  assert.equal(harness.lines.filter((line) => line.includes('its connections are replaced')).length, 1)
+  assert.equal(harness.lines.filter((line) => line.includes('all its connections are closed')).length, 1)
 })
 
 test('while the path to the database is stalled, calls get 503 in time, and what needs no database works', async () => {

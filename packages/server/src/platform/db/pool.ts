@@ -33,7 +33,8 @@ const connections = new WeakMap<object, Connection>()
 
 const connectionOf = (client: PoolClient): Connection => {
   const connection = connections.get(client)
-  if (!connection) throw new Error('a database connection of another pool was passed to platform/db')
+  if (!connection)
+    throw new Error(`${client.constructor.name} was not opened by openPool, so its socket is not known`)
   return connection
 }
 
@@ -65,10 +66,10 @@ const makeWatchdog = ({ log, metrics, statementSeconds }: PoolOptions) => {
     metrics.poolRebuilds.inc()
     log.error(
       { connections: doubtful.length, silentMs },
-      'database answers nothing; its connections are replaced',
+      'database answers nothing; all its connections are closed',
     )
     for (const { socket } of doubtful)
-      socket.destroy(new Error(`connection replaced: the database answered nothing for ${silentMs} ms`))
+      socket.destroy(new Error(`connection closed: the database answered nothing for ${silentMs} ms`))
   }
 
   const expire = (connection: Connection, sentAt: number, deadlineMs: number): void => {

@@ -23,7 +23,7 @@ test('one call alone leaves at once; what comes while two batches are under way 
     batchMax: 3,
     inFlightMax: 2,
     waitingMax: 100,
-    waitMaxMs: 60_000,
+    waitLimitMs: 60_000,
     fullError: full,
   })
   const first = add(1)
@@ -53,7 +53,7 @@ test('who comes when too many wait is refused at once', async () => {
     batchMax: 1,
     inFlightMax: 1,
     waitingMax: 2,
-    waitMaxMs: 60_000,
+    waitLimitMs: 60_000,
     fullError: full,
   })
   const one = add(1)
@@ -77,7 +77,7 @@ test('each call gets its own outcome, and a run that throws fails its batch and 
     batchMax: 2,
     inFlightMax: 1,
     waitingMax: 10,
-    waitMaxMs: 60_000,
+    waitLimitMs: 60_000,
     fullError: full,
   })
   const results = await Promise.allSettled([1, -1, 13, 4, 5].map(add))
@@ -123,7 +123,7 @@ test('a call that has waited too long for a batch is refused, and the others run
     batchMax: 1,
     inFlightMax: 1,
     waitingMax: 9,
-    waitMaxMs: 50,
+    waitLimitMs: 50,
     fullError: full,
   })
   const running = add(1)

@@ -9,7 +9,7 @@ type Options<In, Out> = {
   /** A call that comes when so many wait is rejected with `fullError`. */
   readonly waitingMax: number
   /** A call that has waited longer for its batch is rejected with `fullError`, too. */
-  readonly waitMaxMs: number
+  readonly waitLimitMs: number
   readonly fullError: () => Error
 }
 type PendingItem<In, Out> = {
@@ -44,7 +44,7 @@ export const makeCoalescer = <In, Out>(options: Options<In, Out>): ((item: In) =
 
   /** The waiting items are in the order in which they came. */
   const rejectLate = (): void => {
-    const earliest = performance.now() - options.waitMaxMs
+    const earliest = performance.now() - options.waitLimitMs
     for (let first = waiting[0]; first && first.since < earliest; first = waiting[0]) {
       waiting.shift()
       first.reject(options.fullError())
