@@ -109,6 +109,8 @@ test('stranded connections delay one call by its deadline, and all of them are r
   assert.equal(await metricOf('pohf_database_pool_rebuilds_total'), 1)
   assert.equal(await metricOf('pohf_database_deadlines_total'), 1)
   assert.equal(harness.lines.filter((line) => line.includes('all its connections are closed')).length, 1)
+  assert.ok(harness.lines.some((line) => line.includes('idle database connection lost')))
+  assert.doesNotMatch(harness.lines.join(''), /secretKey/)
 })
 
 test('while the path to the database is stalled, calls get 503 in time, and what needs no database works', async () => {

@@ -158,7 +158,8 @@ export const openPool = (
     options: `-c role=${applicationRole} -c timezone=UTC ${serverKeepAlive}`,
     Client: makeClientClass(watchdog, statementSeconds * 1_000),
   })
-  // A lost idle connection is replaced by the pool; without a listener it would end the process.
-  pool.on('error', (error) => log.warn({ err: error }, 'idle database connection lost'))
+  // A lost idle connection is replaced by the pool; without a listener it would end the process. Only the message is
+  // logged: the error has the whole client as a field, with the key for cancel requests.
+  pool.on('error', (error) => log.warn({ reason: error.message }, 'idle database connection lost'))
   return { pool, statements: watchdog.statements }
 }
