@@ -1,5 +1,6 @@
 import { readConfig, readSignerConfig, ConfigFaults } from './platform/ops/config.ts'
-import { makeLogger } from './platform/ops/log.ts'
+import { ignoreStreamErrors, makeLogger } from './platform/ops/log.ts'
+import { supervisedFlag } from './platform/ops/stop.ts'
 import { runSigner } from './roles/signer.ts'
 import { supervise } from './roles/supervisor.ts'
 
@@ -20,7 +21,7 @@ const run = async (role: string | undefined, parameters: readonly string[]): Pro
   if (role === 'migrate' || role === undefined) {
     await (await import('./roles/migrate.ts')).prepareDatabase(config)
     return role === undefined
-      ? supervise(['signer', 'api', 'worker'], makeLogger(config.LOG_LEVEL))
+      ? supervise({ log: makeLogger(config.LOG_LEVEL), limitSeconds: config.STOP_SECONDS })
       : undefined
   }
   const [action, name] = parameters
@@ -37,9 +38,12 @@ const describeError = (error: unknown): string => {
   return error.cause === undefined ? stack : `${stack}\ncaused by: ${describeError(error.cause)}`
 }
 
+ignoreStreamErrors()
+const [role, ...parameters] = process.argv.slice(process.argv[2] === supervisedFlag ? 3 : 2)
 try {
-  await run(process.argv[2], process.argv.slice(3))
+  await run(role, parameters)
 } catch (error) {
   process.stderr.write(`${error instanceof ConfigFaults ? error.message : describeError(error)}\n`)
-  process.exitCode = 1
+  // A listener or a timer that is open already must not keep a process that failed to start.
+  process.exit(1)
 }

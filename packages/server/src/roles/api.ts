@@ -1,4 +1,5 @@
 import * as discovery from '../discovery/index.ts'
+import { waitForSchema } from '../platform/db/migrate.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { makeLogger, type Logger } from '../platform/ops/log.ts'
 import { onStop } from '../platform/ops/stop.ts'
@@ -52,16 +53,19 @@ export const runApi = async (config: Config): Promise<void> => {
   const log = makeLogger(config.LOG_LEVEL)
   const ctx = buildContext({ config, log, name: 'pohf-api' })
   const app = buildApp(ctx)
-  onStop(async () => {
-    app.stopAccepting()
-    await Promise.all([app.api.close(), app.operator.close()])
+  onStop({ log, limitSeconds: config.STOP_SECONDS }, async () => {
+    await app.stop(config.DRAIN_SECONDS)
     await ctx.db.pool.end()
   })
   logPaymentWarnings(config, log)
   logExposureWarnings(config, log)
-  await app.start()
+  // Until the schema is there, both listeners answer health checks with 503 and refuse everything else.
+  app.hold()
   await app.operator.listen({ host: config.OPERATOR_HOST, port: config.OPERATOR_PORT })
   await app.api.listen({ host: config.HOST, port: config.PORT })
+  await waitForSchema(config.DATABASE_URL, log)
+  await app.start()
+  app.open()
   log.info(
     { url: config.BASE_URL, operators: `http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}` },
     'api listening',

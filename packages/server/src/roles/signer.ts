@@ -25,12 +25,11 @@ export const runSigner = async (config: SignerConfig): Promise<void> => {
     mode: Number.parseInt(config.SIGNER_SOCKET_MODE, 8),
   }
   const server = await startSignerServer(keyring, socketOptions, log)
-  onStop(async () => {
-    await new Promise<void>((resolve) => {
-      server.close(() => resolve())
-      // The api keeps its connection open, so close() never calls back. Signing is synchronous: nothing is unanswered.
-      setImmediate(resolve)
-    })
+  const { STOP_SECONDS: limitSeconds } = config
+  onStop({ log, limitSeconds }, async () => {
+    // Where every process is told to stop at once, the api needs the signer for the requests that it finishes. The limit
+    // is a second shorter than the hard one: a signer that is restarted alone has clients that stay.
+    await server.close((limitSeconds - 1) * 1_000)
     keyring.close()
   })
   log.info({ backend: backend.name, socket: config.SIGNER_SOCKET }, 'signer ready')

@@ -1,24 +1,31 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import type { Logger } from '../platform/ops/log.ts'
+import { onSignals, stopMessage, supervisedFlag, type StopOptions } from '../platform/ops/stop.ts'
 
 const entry = fileURLToPath(new URL('../main.ts', import.meta.url))
 /** Backoff before a child that exited is restarted: 0.2 s, 0.4 s, up to 5 s. */
 const restartDelayMs = (failures: number) => Math.min(5_000, 200 * 2 ** failures)
 const healthyMs = 30_000
 
-/** Keeps one child process per role running until this process receives SIGTERM or SIGINT. */
-export const supervise = (roles: readonly string[], log: Logger): void => {
-  const children = new Map<string, ChildProcess>()
-  let stopping = false
+const startOrder = ['signer', 'api', 'worker'] as const
+/** The api first: it finishes its requests while the signer still signs. */
+const stopOrder = ['api', 'worker', 'signer'] as const
+type Role = (typeof startOrder)[number]
 
-  const start = (role: string, failures: number): void => {
+/** Keeps one child process per role running until this process receives SIGTERM or SIGINT; then stops them in order. */
+export const supervise = ({ log, limitSeconds }: StopOptions): void => {
+  const children = new Map<Role, { readonly child: ChildProcess; readonly exited: Promise<void> }>()
+  const stopped = new Set<Role>()
+
+  const start = (role: Role, failures: number): void => {
+    if (stopped.has(role)) return
     const startedAt = performance.now()
-    const child = fork(entry, [role], { stdio: 'inherit' })
-    children.set(role, child)
-    child.on('exit', (exitCode, signal) => {
+    const child = fork(entry, [supervisedFlag, role], { stdio: 'inherit' })
+    const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
+    children.set(role, { child, exited })
+    child.once('exit', (exitCode, signal) => {
       children.delete(role)
-      if (stopping) return
+      if (stopped.has(role)) return
       const uptimeMs = Math.round(performance.now() - startedAt)
       const wasHealthy = uptimeMs > healthyMs
       const restartInMs = restartDelayMs(wasHealthy ? 0 : failures)
@@ -26,22 +33,29 @@ export const supervise = (roles: readonly string[], log: Logger): void => {
         { role, pid: child.pid, exitCode, signal, uptimeMs, restartInMs },
         'child process exited; it will be restarted',
       )
-      setTimeout(() => stopping || start(role, wasHealthy ? 0 : failures + 1), restartInMs)
+      setTimeout(() => start(role, wasHealthy ? 0 : failures + 1), restartInMs)
     })
   }
 
-  const stop = (): void => {
-    if (stopping) return
-    stopping = true
-    for (const child of children.values()) child.kill('SIGTERM')
-    setTimeout(() => process.exit(0), 12_000).unref()
-    const poll = setInterval(() => {
-      if (children.size > 0) return
-      clearInterval(poll)
-      process.exit(0)
-    }, 50)
+  const endAtOnce = (): void => {
+    for (const { child } of children.values()) child.kill('SIGKILL')
+    process.exit(1)
+  }
+  const stop = async (): Promise<void> => {
+    setTimeout(() => {
+      log.error({ roles: [...children.keys()], limitSeconds }, 'stop took too long; the children are killed')
+      endAtOnce()
+    }, limitSeconds * 1_000)
+    for (const role of stopOrder) {
+      stopped.add(role)
+      const running = children.get(role)
+      // A child that is ending by itself has closed its channel.
+      running?.child.send(stopMessage, () => undefined)
+      await running?.exited
+    }
+    process.exit(0)
   }
 
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, stop)
-  for (const role of roles) start(role, 0)
+  onSignals(() => void stop(), endAtOnce)
+  for (const role of startOrder) start(role, 0)
 }

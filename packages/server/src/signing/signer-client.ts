@@ -57,8 +57,10 @@ const openConnection = (socketPath: string) => {
   let requestCount = 0
 
   const drop = (lost: Socket, cause: Error): void => {
-    if (socket === lost) socket = undefined
     lost.destroy()
+    // An error is followed by the end of the connection, when requests may already wait on the next one.
+    if (socket !== lost) return
+    socket = undefined
     for (const [id, call] of pending) {
       clearTimeout(call.timer)
       pending.delete(id)
@@ -91,16 +93,18 @@ const openConnection = (socketPath: string) => {
         )
       return new Promise((resolve, reject) => {
         const id = ++requestCount
-        const timer = setTimeout(() => {
-          pending.delete(id)
-          reject(
-            signerUnavailable(
+        const used = open()
+        // The signer answers in order: one late response holds up all others. The next request gets a new connection.
+        const timer = setTimeout(
+          () =>
+            drop(
+              used,
               new Error(`no response to ${message.op} request ${id} from the signer within ${timeoutMs} ms`),
             ),
-          )
-        }, timeoutMs)
+          timeoutMs,
+        )
         pending.set(id, { op: message.op, resolve, reject, timer })
-        open().write(`${JSON.stringify({ ...message, id })}\n`)
+        used.write(`${JSON.stringify({ ...message, id })}\n`)
       })
     },
     close: () =>
@@ -111,17 +115,19 @@ const openConnection = (socketPath: string) => {
 
 export const connectSigner = (socketPath: string, clock: Clock = systemClock): Signer => {
   const connection = openConnection(socketPath)
-  let cached: { keys: PublishedJwk[]; until: number } | undefined
+  let cached: { keys: PublishedJwk[]; at: number } | undefined
+  // A clock that was set back must not extend the life of the cache.
+  const ageMs = (at: number) => Math.abs(clock.now().getTime() - at)
   return {
     sign: async (batch) => (await connection.request({ op: 'sign', batch })) as string[],
     signTyped: async (typ, payload) =>
       (await connection.request({ op: 'sign-typed', typ, payload })) as string,
     publicKeys: async () => {
-      if (cached && cached.until > clock.now().getTime()) return cached.keys
+      if (cached && ageMs(cached.at) < keysCacheMs) return cached.keys
       try {
         cached = {
           keys: (await connection.request({ op: 'public-keys' })) as PublishedJwk[],
-          until: clock.now().getTime() + keysCacheMs,
+          at: clock.now().getTime(),
         }
       } catch (error) {
         // The cached public keys are better than none: verification must not depend on the signer.

@@ -1,5 +1,6 @@
-import { chmodSync, rmSync } from 'node:fs'
+import { chmodSync, existsSync, rmSync } from 'node:fs'
 import { createServer, type Server, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import { keyPurposes } from '@pohf/protocol'
 import { z } from 'zod'
 import type { Logger } from '../platform/ops/log.ts'
@@ -100,16 +101,63 @@ const serveConnection = (keyring: Keyring, log: Logger, socket: Socket): void =>
 
 type SocketOptions = { readonly socketPath: string; readonly mode: number }
 
+/** How often the signer looks whether its socket file is still there. */
+const socketCheckMs = 500
+
+/**
+ * Listens again whenever the socket file is gone: a folder that was cleared must not cut clients off until a restart.
+ * Connections that are open stay open. A file that another process put there is left alone.
+ */
+const keepListening = (server: Server, { socketPath, mode }: SocketOptions, log: Logger): NodeJS.Timeout => {
+  let failing = false
+  server.on('listening', () => {
+    chmodSync(socketPath, mode)
+    failing = false
+    log.warn({ socket: socketPath }, 'socket file of the signer was gone; the signer listens again')
+  })
+  server.on('error', (error) => {
+    if (!failing) log.error({ err: error, socket: socketPath }, 'signer cannot listen; it tries again')
+    failing = true
+  })
+  return setInterval(() => {
+    if (existsSync(socketPath)) return
+    // Ends the accepting at the old file; open connections continue.
+    server.close()
+    server.listen(socketPath)
+  }, socketCheckMs).unref()
+}
+
+export type SignerServer = {
+  /** Serves on until every client has closed its connection, for at most `waitMs`; then closes. */
+  readonly close: (waitMs: number) => Promise<void>
+}
+
 /** Listens on a Unix socket: mode 0600 for the signer's user alone, 0660 for the group of the socket's folder as well. */
 export const startSignerServer = async (
   keyring: Keyring,
   { socketPath, mode }: SocketOptions,
   log: Logger,
-): Promise<Server> => {
+): Promise<SignerServer> => {
   // A signer that was killed leaves its socket file behind.
   rmSync(socketPath, { force: true })
-  const server = createServer((socket) => serveConnection(keyring, log, socket))
-  await new Promise<void>((resolve, reject) => server.once('error', reject).listen(socketPath, resolve))
+  const connections = new Set<Socket>()
+  const server = createServer((socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+    serveConnection(keyring, log, socket)
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject).listen(socketPath, () => resolve(void server.off('error', reject)))
+  })
   chmodSync(socketPath, mode)
-  return server
+  const watch = keepListening(server, { socketPath, mode }, log)
+  return {
+    close: async (waitMs) => {
+      const deadline = performance.now() + waitMs
+      while (connections.size > 0 && performance.now() < deadline) await setTimeout(20)
+      clearInterval(watch)
+      server.close()
+      for (const socket of connections) socket.destroy()
+    },
+  }
 }

@@ -167,12 +167,6 @@ export const buildApi = (services: Services, health: readonly Page[]): FastifyIn
     authenticate: services.authenticate,
     rateLimits,
   })
-  // So that the first reader does not wait for the signature. Where this fails, the first read publishes the epoch.
-  api.addHook('onReady', async () => {
-    await vhh.ensureEpochs(ctx, signer).catch((error: unknown) => {
-      ctx.log.warn({ err: error }, 'VHH epoch not published at start; the first reader publishes it')
-    })
-  })
   api.addHook('onClose', async () => signer.close())
   return api
 }

@@ -1,5 +1,6 @@
 import { checkWrites } from '../platform/db/db.ts'
 import type { Page } from '../platform/http/call.ts'
+import type { ServingState } from '../platform/http/graceful-close.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Signer } from '../signing/index.ts'
 
@@ -58,7 +59,7 @@ const makeReadiness = (ctx: Ctx, checks: readonly Check[]): (() => Promise<strin
  * `/livez` needs nothing. `/readyz` answers 200 while the process can mint, and `/readyz?for=read` while it can serve what
  * needs no database: keys, status lists, pages. Both answer 503 while the process is stopping.
  */
-export const healthPages = (ctx: Ctx, signer: Signer, isStopping: () => boolean): Page[] => {
+export const healthPages = (ctx: Ctx, signer: Signer, readState: () => ServingState['value']): Page[] => {
   const findFailing = {
     mint: makeReadiness(ctx, [
       { name: 'database', run: () => checkWrites(ctx) },
@@ -71,7 +72,8 @@ export const healthPages = (ctx: Ctx, signer: Signer, isStopping: () => boolean)
     {
       path: '/readyz',
       handler: async ({ query }) => {
-        if (isStopping()) return { status: 503, mediaType: 'text/plain', text: 'stopping\n' }
+        const state = readState()
+        if (state !== 'serving') return { status: 503, mediaType: 'text/plain', text: `${state}\n` }
         const failing = await findFailing[query['for'] === 'read' ? 'read' : 'mint']()
         return failing.length === 0
           ? { mediaType: 'text/plain', text: 'ready\n' }

@@ -1,7 +1,10 @@
+import { setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import * as agents from '../agents/index.ts'
 import type { ExternalIssuer } from '../members/index.ts'
+import { addGracefulClose, type ServingState } from '../platform/http/graceful-close.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import * as vhh from '../vhh/index.ts'
 import * as work from '../work/index.ts'
 import { buildApi } from './api.ts'
 import { healthPages } from './health.ts'
@@ -16,7 +19,11 @@ export type App = {
   readonly operator: FastifyInstance
   /** Writes the rows that must exist before the first request. Safe to run at every start. */
   readonly start: () => Promise<void>
-  readonly stopAccepting: () => void
+  /** Refuses everything but health checks until `open`. */
+  readonly hold: () => void
+  readonly open: () => void
+  /** Turns readiness off, serves on for `waitSeconds`, then closes both listeners after the last response. */
+  readonly stop: (waitSeconds: number) => Promise<void>
 }
 
 /**
@@ -24,12 +31,15 @@ export type App = {
  * one human from another.
  */
 export const buildApp = (ctx: Ctx, issuers: readonly ExternalIssuer[] = []): App => {
-  let stopping = false
+  const state: ServingState = { value: 'serving' }
   const services = buildServices(ctx, issuers)
-  const health = healthPages(ctx, services.signer, () => stopping)
+  const health = healthPages(ctx, services.signer, () => state.value)
+  const api = buildApi(services, health)
+  const operator = buildOperator(services, health)
+  const closers = [api, operator].map((listener) => addGracefulClose(listener, state))
   return {
-    api: buildApi(services, health),
-    operator: buildOperator(services, health),
+    api,
+    operator,
     start: async () => {
       if ((await services.deviceTrust).capped)
         ctx.log.warn(
@@ -38,9 +48,21 @@ export const buildApp = (ctx: Ctx, issuers: readonly ExternalIssuer[] = []): App
         )
       await agents.ensurePlatformAgents(ctx)
       await work.seedWorkflows(ctx)
+      // So that the first reader does not wait for the signature. Where this fails, the first read publishes the epoch.
+      await vhh.ensureEpochs(ctx, services.signer).catch((error: unknown) => {
+        ctx.log.warn({ err: error }, 'VHH epoch not published at start; the first reader publishes it')
+      })
     },
-    stopAccepting: () => {
-      stopping = true
+    hold: () => {
+      state.value = 'starting'
+    },
+    open: () => {
+      if (state.value === 'starting') state.value = 'serving'
+    },
+    stop: async (waitSeconds) => {
+      state.value = 'stopping'
+      await setTimeout(waitSeconds * 1_000)
+      await Promise.all(closers.map((close) => close()))
     },
   }
 }

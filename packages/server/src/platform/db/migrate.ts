@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { readFileSync, readdirSync } from 'node:fs'
+import { setTimeout } from 'node:timers/promises'
 import { Client, DatabaseError } from 'pg'
+import type { Logger } from '../ops/log.ts'
 
 export type Migration = {
   readonly number: number
@@ -32,10 +34,9 @@ export const readMigrations = (from: URL = folder): Migration[] => {
   })
 }
 
-const pendingOf = (
-  migrations: readonly Migration[],
-  applied: readonly { number: number; hash: string }[],
-): Migration[] => {
+type Applied = { readonly number: number; readonly hash: string }
+
+const pendingOf = (migrations: readonly Migration[], applied: readonly Applied[]): Migration[] => {
   for (const row of applied) {
     const known = migrations.find((migration) => migration.number === row.number)
     if (known && known.hash !== row.hash)
@@ -72,9 +73,7 @@ export const migrate = async (
     await client.query(
       'create table if not exists platform_migrations (number int primary key, name text not null, hash text not null, applied_at timestamptz not null default now())',
     )
-    const { rows } = await client.query<{ number: number; hash: string }>(
-      'select number, hash from platform_migrations',
-    )
+    const { rows } = await client.query<Applied>('select number, hash from platform_migrations')
     const pending = pendingOf(migrations, rows)
     for (const migration of pending) await apply(client, migration)
     return pending.map((migration) => migration.name)
@@ -99,4 +98,57 @@ const apply = async (client: Client, migration: Migration): Promise<void> => {
     const reason = error instanceof Error ? error.message : String(error)
     throw new Error(`migration ${migration.name} failed: ${reason}`, { cause: error })
   }
+}
+
+/** Reads which migrations have run; none where the database is empty. */
+const readApplied = async (databaseUrl: string): Promise<Applied[]> => {
+  const client = new Client({
+    connectionString: databaseUrl,
+    connectionTimeoutMillis: 5_000,
+    query_timeout: 5_000,
+    application_name: 'pohf-schema-check',
+  })
+  client.on('error', () => undefined)
+  try {
+    await client.connect()
+    const { rows } = await client.query<{ found: boolean }>(
+      "select to_regclass('platform_migrations') is not null as found",
+    )
+    return rows[0]?.found
+      ? (await client.query<Applied>('select number, hash from platform_migrations')).rows
+      : []
+  } finally {
+    await client.end().catch(() => undefined)
+  }
+}
+
+/** Backoff between two looks at the schema: 0.25 s, 0.5 s, up to 2 s. */
+const lookAgainMs = (looks: number) => Math.min(2_000, 250 * 2 ** looks)
+
+/**
+ * Returns when every migration of this version has run. A schema that has more is of a newer version and is accepted:
+ * migrations keep the version before them working, so that an upgrade can replace one process after the other.
+ */
+export const waitForSchema = async (
+  databaseUrl: string,
+  log: Logger,
+  migrations: readonly Migration[] = readMigrations(),
+): Promise<void> => {
+  const waitsFor = new Set<string>()
+  const logOnce = (reason: string, line: () => void) => {
+    if (!waitsFor.has(reason)) line()
+    waitsFor.add(reason)
+  }
+  for (let looks = 0; ; looks++) {
+    const applied = await readApplied(databaseUrl).catch((error: unknown) => {
+      logOnce('database', () => log.warn({ err: error }, 'database does not answer; the start waits for it'))
+      return undefined
+    })
+    const pending = applied && pendingOf(migrations, applied).map(({ name }) => name)
+    if (pending?.length === 0) break
+    if (pending)
+      logOnce('schema', () => log.warn({ pending }, 'schema is not up to date; the start waits for the migrations'))
+    await setTimeout(lookAgainMs(looks))
+  }
+  if (waitsFor.size > 0) log.info('schema is up to date; the start continues')
 }

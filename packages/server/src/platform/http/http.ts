@@ -107,21 +107,6 @@ export const mountPage = (app: FastifyInstance, page: Page): void => {
   })
 }
 
-/** While the listener closes, it finishes open requests and refuses new ones. */
-const addGracefulShutdown = (app: FastifyInstance): void => {
-  let closing = false
-  app.addHook('preClose', async () => {
-    closing = true
-  })
-  app.addHook('onRequest', async () => {
-    if (closing) throw new Refusal('overloaded', { headers: { 'retry-after': '2' } })
-  })
-  // A kept-alive connection would delay the exit until it times out.
-  app.addHook('onSend', async (_request, reply) => {
-    if (closing) reply.header('connection', 'close')
-  })
-}
-
 const addLogging = (app: FastifyInstance, ctx: Ctx): void => {
   app.addHook('onResponse', async (request, reply) => {
     const seconds = (performance.now() - request.startedAt) / 1_000
@@ -163,7 +148,7 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
     bodyLimit: bodyLimitBytes,
     // The schemas bound every parameter; the router's own error would not have our error body.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
-    // addGracefulShutdown answers 503 with our error body.
+    // A request that arrives while the listener closes is served.
     return503OnClosing: false,
     frameworkErrors: (error, request, reply) => sendRouterError(ctx, error, request, reply),
     genReqId: (request) => {
@@ -182,7 +167,6 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
   addBodyParser(app)
   addHeaders(app, ctx, matchers)
   addErrorHandlers(app, ctx, matchers)
-  addGracefulShutdown(app)
   addLogging(app, ctx)
   mountAll(app, listener)
   return app

@@ -33,6 +33,7 @@ export type Config = Omit<
   | 'OPERATOR_PORT'
   | 'KEYS_DIR'
   | 'SIGNER_SOCKET'
+  | 'DRAIN_SECONDS'
   | 'EVM_RPC_URLS'
   | 'ONCHAIN_REGISTRIES'
   | 'BINDING_TOKENS'
@@ -42,6 +43,7 @@ export type Config = Omit<
   readonly OPERATOR_PORT: number
   readonly KEYS_DIR: string
   readonly SIGNER_SOCKET: string
+  readonly DRAIN_SECONDS: number
   /** By chain id. */
   readonly EVM_RPC_URLS: ReadonlyMap<number, string>
   /** By chain id; addresses in lower case. */
@@ -89,6 +91,10 @@ const chainEntryOf = (item: string): [number, string] => {
 const isLoopbackListener = (host: string): boolean =>
   isLoopbackHost(new URL(`http://${bracketIpv6(host)}`).hostname)
 
+/** Where only this machine can reach the service, no load balancer has to see that it stops. */
+const drainSecondsDefault = (loopback: boolean, stopSeconds: number): number =>
+  loopback ? 0 : Math.min(5, Math.floor(stopSeconds / 2))
+
 const withDefaults = (value: Settings): Config => {
   const portNumber = value.PORT ?? 3_000
   const baseUrl = (value.BASE_URL ?? `http://${bracketIpv6(value.HOST)}:${portNumber}`).replace(/\/+$/, '')
@@ -103,6 +109,7 @@ const withDefaults = (value: Settings): Config => {
     BASE_URL: baseUrl,
     OPERATOR_PORT: value.OPERATOR_PORT ?? (portNumber === 0 ? 0 : portNumber + 1),
     ...signerPaths(value),
+    DRAIN_SECONDS: value.DRAIN_SECONDS ?? drainSecondsDefault(loopback, value.STOP_SECONDS),
     EVM_RPC_URLS: new Map(value.EVM_RPC_URLS.map(chainEntryOf)),
     ONCHAIN_REGISTRIES: new Map(value.ONCHAIN_REGISTRIES.map((item) => chainEntryOf(item.toLowerCase()))),
     BINDING_TOKENS: Map.groupBy(value.BINDING_TOKENS.map(tokenOf), ({ chainId }) => chainId),
@@ -160,6 +167,12 @@ const portFaults = (values: Record<string, string | undefined>): string[] => {
   return portNumber === operatorPort && portNumber !== 0 ? ['OPERATOR_PORT must differ from PORT'] : []
 }
 
+/** A stop that only waits would end with every request unfinished. */
+const stopFaults = (values: Record<string, string | undefined>): string[] =>
+  Number(values['DRAIN_SECONDS'] ?? 0) >= Number(values['STOP_SECONDS'] ?? 25)
+    ? ['STOP_SECONDS must be more than DRAIN_SECONDS']
+    : []
+
 /** Only the signer opens a token, so only the signer requires these. */
 const tokenFaults = (values: Record<string, string | undefined>): string[] =>
   values['SIGNER_BACKEND'] === 'pkcs11'
@@ -197,6 +210,7 @@ export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config
       ...payToFaults(values),
       ...settlementFaults(values),
       ...cardFaults(values),
+      ...stopFaults(values),
     ]),
   )
 
@@ -210,6 +224,7 @@ const signerSettings = settings.pick({
   PKCS11_TOKEN_LABEL: true,
   PKCS11_PIN_FILE: true,
   LOG_LEVEL: true,
+  STOP_SECONDS: true,
 })
 
 /** Reads the settings of the signer, which needs no database. */

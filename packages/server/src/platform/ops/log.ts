@@ -1,3 +1,4 @@
+import { writeSync } from 'node:fs'
 import { pino, type DestinationStream, type Logger } from 'pino'
 
 /** Fields that are redacted in every line, up to three levels deep. */
@@ -23,12 +24,68 @@ const keyPattern = /(svc_(?:live|test|op)_|[sr]k_(?:live|test)_|whsec_)[0-9A-Za-
 
 export type { Logger }
 
-export const makeLogger = (level: string, destination?: DestinationStream): Logger => {
-  const options = {
-    level,
-    base: null,
-    redact: { paths: redactedPaths, censor: '[secret]' },
-    hooks: { streamWrite: (line: string) => line.replace(keyPattern, '$1[secret]') },
+const standardOutput = 1
+/** How often and how long a line waits for a reader that is slow: a pipe that is full answers EAGAIN. */
+const fullRetriesMax = 5
+const fullWaitMs = 10
+
+let dropped = 0
+/** How many lines this process could not write. */
+export const countDroppedLines = (): number => dropped
+
+const isFull = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'EAGAIN'
+
+/** Writes all bytes, or throws. */
+const writeFully = (text: string, retriesMax: number): void => {
+  const bytes = Buffer.from(text)
+  let written = 0
+  for (let retries = 0; written < bytes.length; ) {
+    try {
+      written += writeSync(standardOutput, bytes, written)
+    } catch (error) {
+      if (!isFull(error) || retries++ >= retriesMax) throw error
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, fullWaitMs)
+    }
   }
-  return destination ? pino(options, destination) : pino(options)
 }
+
+/**
+ * Standard output, where no fault ends the process: a full disk, a reader that has gone or a reader that does not read.
+ * Lines that cannot be written are counted, and the count is reported when writing works again.
+ */
+const makeSafeOutput = (): DestinationStream => {
+  let unreported = 0
+  return {
+    write: (line) => {
+      try {
+        if (unreported > 0) {
+          const fields = { level: pino.levels.values['warn'], time: Date.now(), lines: unreported }
+          // The first line feed ends a line of which only a part was written.
+          writeFully(`\n${JSON.stringify({ ...fields, msg: 'log lines were dropped' })}\n`, 0)
+          unreported = 0
+        }
+        writeFully(line, fullRetriesMax)
+      } catch {
+        unreported += 1
+        dropped += 1
+      }
+    },
+  }
+}
+
+/** Keeps a warning of Node itself that cannot be written from ending the process. */
+export const ignoreStreamErrors = (): void => {
+  for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
+}
+
+export const makeLogger = (level: string, destination: DestinationStream = makeSafeOutput()): Logger =>
+  pino(
+    {
+      level,
+      base: null,
+      redact: { paths: redactedPaths, censor: '[secret]' },
+      hooks: { streamWrite: (line: string) => line.replace(keyPattern, '$1[secret]') },
+    },
+    destination,
+  )

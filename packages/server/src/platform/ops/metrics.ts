@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client'
+import { countDroppedLines } from './log.ts'
 
 export type Metrics = ReturnType<typeof makeMetrics>
 
@@ -59,6 +60,15 @@ export const makeMetrics = () => {
       help: 'Age of the oldest row in the outbox in seconds, by topic, read from the database.',
       labelNames: ['topic'],
       registers: [registry],
+    }),
+    droppedLines: new Counter({
+      name: 'pohf_log_lines_dropped_total',
+      help: 'Log lines that this process could not write, such as to a full disk.',
+      registers: [registry],
+      collect() {
+        this.reset()
+        this.inc(countDroppedLines())
+      },
     }),
   }
 }

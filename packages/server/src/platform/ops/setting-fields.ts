@@ -10,14 +10,19 @@ export const port = (description: string) =>
     .optional()
     .meta({ description })
 
-export const integer = (min: number, max: number, fallback: number, description: string) =>
+const wholeNumber = (min: number, max: number) =>
   z
     .string()
     .regex(/^\d{1,12}$/, 'must be a whole number')
     .transform(Number)
     .pipe(z.int().min(min).max(max))
-    .default(fallback)
-    .meta({ description })
+
+export const integer = (min: number, max: number, fallback: number, description: string) =>
+  wholeNumber(min, max).default(fallback).meta({ description })
+
+/** For a default that depends on other settings. */
+export const integerOrUnset = (min: number, max: number, description: string) =>
+  wholeNumber(min, max).optional().meta({ description })
 
 export const evmAddress = (description: string) =>
   z

@@ -1,7 +1,7 @@
 import { cellTagPattern } from '@pohf/protocol'
 import { z } from 'zod'
 import { isLoopbackHost } from '../net/loopback.ts'
-import { evmAddress, host, integer, path, port, splitList } from './setting-fields.ts'
+import { evmAddress, host, integer, integerOrUnset, path, port, splitList } from './setting-fields.ts'
 
 /** Circle's own USDC on Ethereum, Optimism, Polygon, Base, Arbitrum and Avalanche. Test networks hold no money. */
 const bindingTokens = [
@@ -83,6 +83,17 @@ export const settings = z.object({
     60,
     5,
     'Seconds that a request waits for a connection or a row lock before it gets 503.',
+  ),
+  DRAIN_SECONDS: integerOrUnset(
+    0,
+    300,
+    'Seconds between the first 503 of /readyz and the end of accepting, in a stop: time for a load balancer to look. Default: 5, at most half of STOP_SECONDS, or 0 if BASE_URL, HOST and OPERATOR_HOST are loopback.',
+  ),
+  STOP_SECONDS: integer(
+    1,
+    600,
+    25,
+    'Seconds that a stop may take in all. What is unfinished then is ended. More than DRAIN_SECONDS.',
   ),
   DATABASE_STATEMENT_SECONDS: integer(
     1,

@@ -1,0 +1,43 @@
+import { Server as NetServer, type Socket } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import type { FastifyInstance } from 'fastify'
+import { Refusal } from './errors.ts'
+
+/**
+ * `starting`: only the health pages are answered. `stopping`: every request is served, and every response closes its
+ * connection, so that the client's next request goes to another process.
+ */
+export type ServingState = { value: 'starting' | 'serving' | 'stopping' }
+
+const healthPaths: ReadonlySet<string | undefined> = new Set(['/livez', '/readyz'])
+/** How long a connection that was accepted last, or that is idle, has for a request that is on its way. */
+const lingerMs = 250
+
+/** Adds the behaviour of each state; returns the function that closes the listener after every request was answered. */
+export const addGracefulClose = (app: FastifyInstance, state: ServingState): (() => Promise<void>) => {
+  const connections = new Set<Socket>()
+  app.server.on('connection', (socket: Socket) => {
+    connections.add(socket)
+    socket.once('close', () => connections.delete(socket))
+  })
+  app.addHook('onRequest', async (request) => {
+    if (state.value === 'starting' && !healthPaths.has(request.routeOptions.url))
+      throw new Refusal('overloaded', { headers: { 'retry-after': '2' } })
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    if (state.value === 'stopping') reply.header('connection', 'close')
+  })
+  return async () => {
+    if (app.server.listening) {
+      const drained = new Promise<void>((resolve) => app.server.once('close', () => resolve()))
+      // Ends only the accepting: close() of node:http would reset idle connections whose next request is on its way.
+      NetServer.prototype.close.call(app.server)
+      await setTimeout(lingerMs)
+      app.server.closeIdleConnections()
+      // Node counts a connection without a single byte as busy. Browsers open such connections in advance.
+      for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
+      await drained
+    }
+    await app.close()
+  }
+}
