@@ -52,6 +52,7 @@ export const supervise = ({ log, limitSeconds }: StopOptions): void => {
       // A child that is ending by itself has closed its channel.
       running?.child.send(stopMessage, () => undefined)
       await running?.exited
+      log.info({ role }, 'child process stopped')
     }
     process.exit(0)
   }

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
-import { statSync } from 'node:fs'
-import { connect } from 'node:net'
+import { rmSync, statSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
+import { pollUntil } from '../../test/fixtures/polling.ts'
 import { readJournal } from './journal.ts'
 import { connectSigner } from './signer-client.ts'
 import { validateClaims } from './rules.ts'
@@ -190,5 +191,51 @@ test('while the signer is down the api answers 503 overloaded and /readyz says w
   assert.equal((await harness.call('GET', '/readyz')).status, 200)
   assert.equal((await verify('during')).status, 200)
   assert.equal((await signer.sign([validateClaims(claims)])).length, 1)
+  signer.close()
+})
+
+test('after its socket file is removed the signer listens again, with the same mode, and a new connection is served', async () => {
+  const open = connectSigner(socketPath)
+  await open.selfTest()
+  rmSync(socketPath)
+  await open.selfTest()
+  const fresh = connectSigner(socketPath)
+  await assert.rejects(fresh.selfTest(), /does not answer/)
+  await pollUntil('it is served', () =>
+    fresh.selfTest().then(
+      () => true,
+      () => false,
+    ),
+  )
+  assert.equal(statSync(socketPath).mode & 0o777, 0o600)
+  await open.selfTest()
+  for (const signer of [open, fresh]) signer.close()
+  assert.equal(harness.lines.filter((line) => line.includes('signer listens again')).length, 1)
+})
+
+test('a connection that does not answer is given up after 5 s, and the next request gets a new one', async (t) => {
+  const path = join(harness.dataDir, 'silent.sock')
+  const connections: Socket[] = []
+  const server = createServer((socket) => {
+    connections.push(socket)
+    // The first connection is accepted and never answered, as by a process that was stopped.
+    if (connections.length === 1) return
+    socket.on('data', (chunk) => {
+      const { id } = JSON.parse(chunk.toString()) as { id: number }
+      socket.write(`${JSON.stringify({ id, result: null })}\n`)
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(path, resolve))
+  t.after(() => {
+    for (const socket of connections) socket.destroy()
+    server.close()
+  })
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const signer = connectSigner(path)
+  const unanswered = assert.rejects(signer.selfTest(), /does not answer/)
+  t.mock.timers.tick(5_000)
+  await unanswered
+  await signer.selfTest()
+  assert.equal(connections.length, 2)
   signer.close()
 })

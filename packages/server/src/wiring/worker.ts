@@ -5,6 +5,7 @@ import * as ledger from '../ledger/index.ts'
 import * as members from '../members/index.ts'
 import * as microtasks from '../microtasks/index.ts'
 import * as payments from '../payments/index.ts'
+import { clockJob } from '../platform/db/database-clock.ts'
 import { maintenanceJob } from '../platform/db/maintenance.ts'
 import { makeMailSender } from '../platform/net/mail.ts'
 import type { Ctx } from '../platform/ops/context.ts'
@@ -31,6 +32,7 @@ export const buildJobs = (ctx: Ctx): Job[] => {
     mint: credentials.makePurchaseMint({ ctx, signer, statusIndexes }),
   })
   return [
+    clockJob(ctx),
     {
       name: 'events',
       everyMs: 500,

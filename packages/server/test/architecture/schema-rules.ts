@@ -4,6 +4,8 @@ import type { Pool } from 'pg'
 const deploymentWide: ReadonlySet<string> = new Set([
   'platform_migrations',
   'platform_partitioned',
+  'platform_clock',
+  'platform_due_times',
   'operators',
   'operator_audit',
   // A key or mailed token names its agent, so the look-up starts from its hash.

@@ -1,13 +1,12 @@
-/** Own errors and causes: code that adds a message keeps the error of the database as its cause. */
-const sqlStatesOf = (error: unknown): string[] => {
-  const states: string[] = []
-  for (let cause = error; cause instanceof Error && states.length < 5; cause = cause.cause)
-    states.push('code' in cause && typeof cause.code === 'string' ? cause.code : '')
-  return states
+/** The error and its causes: code that adds a message keeps the error of the database as its cause. */
+const withCauses = (error: unknown): Error[] => {
+  const errors: Error[] = []
+  for (let cause = error; cause instanceof Error && errors.length < 5; cause = cause.cause) errors.push(cause)
+  return errors
 }
 
 const hasState = (error: unknown, pattern: RegExp): boolean =>
-  sqlStatesOf(error).some((state) => pattern.test(state))
+  withCauses(error).some((one) => 'code' in one && typeof one.code === 'string' && pattern.test(one.code))
 
 /** Serialization failure and deadlock: the transaction was undone and may run again. */
 export const isRetryable = (error: unknown): boolean => hasState(error, /^(40001|40P01)$/)
@@ -19,9 +18,17 @@ export const isRetryable = (error: unknown): boolean => hasState(error, /^(40001
 export const endsConnection = (error: unknown): boolean =>
   hasState(error, /^(08...|25006|25P0[34]|57P0[1-5]|57014)$/)
 
+/** After a jump of the clock, the worker makes the partitions of the new date within seconds. */
+const lacksPartition = (error: unknown): boolean =>
+  withCauses(error).some((one) => 'routine' in one && one.routine === 'ExecFindPartition')
+
 /**
  * Errors that say nothing about the request: the caller may repeat it. Besides those above, the resources of the server
- * (53: disk, memory, connections), its disk (58030), a lock that was not free in time (55P03), and conflicts.
+ * (53: disk, memory, connections), its disk (58030), a lock that was not free in time (55P03), conflicts, and a partition
+ * that is not there yet.
  */
 export const isUnavailable = (error: unknown): boolean =>
-  endsConnection(error) || isRetryable(error) || hasState(error, /^(53...|58030|55P03)$/)
+  endsConnection(error) ||
+  isRetryable(error) ||
+  hasState(error, /^(53...|58030|55P03)$/) ||
+  lacksPartition(error)

@@ -118,7 +118,8 @@ const readApplied = async (databaseUrl: string): Promise<Applied[]> => {
       ? (await client.query<Applied>('select number, hash from platform_migrations')).rows
       : []
   } finally {
-    await client.end().catch(() => undefined)
+    // Not awaited: after a failed connection, end() never returns.
+    void client.end().catch(() => undefined)
   }
 }
 
@@ -147,7 +148,9 @@ export const waitForSchema = async (
     const pending = applied && pendingOf(migrations, applied).map(({ name }) => name)
     if (pending?.length === 0) break
     if (pending)
-      logOnce('schema', () => log.warn({ pending }, 'schema is not up to date; the start waits for the migrations'))
+      logOnce('schema', () =>
+        log.warn({ pending }, 'schema is not up to date; the start waits for the migrations'),
+      )
     await setTimeout(lookAgainMs(looks))
   }
   if (waitsFor.size > 0) log.info('schema is up to date; the start continues')

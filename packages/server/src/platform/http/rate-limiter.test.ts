@@ -23,6 +23,13 @@ test('a window lets exactly its quota through, then nothing until it ends', () =
   assert.deepEqual([take(), take(), take(), take()], [true, true, true, false])
 })
 
+test('a clock that was set back an hour does not extend a window that is used up', () => {
+  const { limiter, advance } = start()
+  for (let call = 0; call < 4; call++) limiter.take(minute, 'a')
+  advance(-3_600_000)
+  assert.equal(limiter.take(minute, 'a').allowed, true)
+})
+
 test('both styles of headers say quota, what remains and when it ends; Retry-After only when refused', () => {
   const { limiter, advance } = start()
   assert.deepEqual(limiter.take(minute, 'a').headers, {

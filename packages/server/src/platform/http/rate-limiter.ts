@@ -44,7 +44,8 @@ export const makeRateLimiter = (clock: Clock) => {
 
   const current = (key: string, now: number, windowMs: number): Window => {
     const known = windows.get(key)
-    if (known && now - known.startedAt < windowMs) return known
+    // A window that began in the future is from before the clock was set back: it must not last until then.
+    if (known && known.startedAt <= now && now - known.startedAt < windowMs) return known
     windows.delete(key)
     if (windows.size >= windowsMax) {
       const oldest = windows.keys().next().value

@@ -45,6 +45,8 @@ export const runLimited = (command: readonly string[], input: Buffer): Promise<P
       env: processEnvironment,
       timeout: processTimeoutMs,
       killSignal: 'SIGKILL',
+      // In a process group of its own: Ctrl+C in a terminal must not end it while the api finishes its requests.
+      detached: true,
     })
     const output: Buffer[] = []
     let size = 0

@@ -195,6 +195,17 @@ test('ports that cannot both be listened on are refused before the start', () =>
   assert.equal(readConfig({ DATABASE_URL, PORT: '0' }).OPERATOR_PORT, 0)
 })
 
+test('a stop waits for a load balancer unless the service is on loopback, and has time left after that', () => {
+  const drainSecondsOf = (environment: Record<string, string>) =>
+    readConfig({ DATABASE_URL, ...environment }).DRAIN_SECONDS
+  const BASE_URL = 'https://pohf.example'
+  assert.equal(drainSecondsOf({}), 0)
+  assert.equal(drainSecondsOf({ BASE_URL }), 5)
+  assert.equal(drainSecondsOf({ BASE_URL, STOP_SECONDS: '4' }), 2)
+  assert.equal(drainSecondsOf({ BASE_URL, DRAIN_SECONDS: '20' }), 20)
+  assert.deepEqual(namesOf(faultsOf({ DATABASE_URL, DRAIN_SECONDS: '25' })), ['STOP_SECONDS'])
+})
+
 test('trusted proxies are real addresses or ranges', () => {
   const { TRUSTED_PROXIES } = readConfig({
     DATABASE_URL,

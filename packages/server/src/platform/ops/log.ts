@@ -40,7 +40,7 @@ const isFull = (error: unknown): boolean =>
 const writeFully = (text: string, retriesMax: number): void => {
   const bytes = Buffer.from(text)
   let written = 0
-  for (let retries = 0; written < bytes.length; ) {
+  for (let retries = 0; written < bytes.length;) {
     try {
       written += writeSync(standardOutput, bytes, written)
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
+import { readableFrom } from '../../platform/db/database-clock.ts'
 import { inTransaction, readNow } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { listEvents } from '../../platform/queue/outbox.ts'
@@ -21,7 +22,9 @@ export const readEvents = async (ctx: Ctx, agent: Agent, query: Query) => {
       details: [{ path: 'query.cursor', code: 'invalid', message: 'must be a nextCursor of this endpoint' }],
     })
   return inTransaction(ctx, agent.agentId, async (tx) => {
-    const after = cursor ?? initialPosition(query.since, await readNow(tx))
+    const after = cursor
+      ? { ...cursor, at: await readableFrom(tx, cursor.at) }
+      : initialPosition(query.since, await readNow(tx))
     const { agentId, mode } = agent
     const found = await listEvents(tx, { agentId, mode, after, stableOnly: true, limit: limit + 1 })
     const page = found.slice(0, limit)
