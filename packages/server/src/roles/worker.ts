@@ -9,13 +9,13 @@ import { buildContext, buildJobs } from '../wiring/index.ts'
 export const runWorker = async (config: Config): Promise<void> => {
   const log = makeLogger(config.LOG_LEVEL)
   const ctx = buildContext({ config, log, name: 'pohf-worker' })
-  let worker: Worker | undefined
+  const started: Worker[] = []
   onStop({ log, limitSeconds: config.STOP_SECONDS }, async () => {
-    await worker?.stop()
+    for (const worker of started) await worker.stop()
     await ctx.db.pool.end()
   })
   await waitForSchema(config.DATABASE_URL, log)
   const jobs = buildJobs(ctx)
-  worker = startWorker(ctx, jobs)
+  started.push(startWorker(ctx, jobs))
   log.info({ jobs: jobs.length }, 'worker started')
 }

@@ -95,14 +95,8 @@ const openConnection = (socketPath: string) => {
         const id = ++requestCount
         const used = open()
         // The signer answers in order: one late response holds up all others. The next request gets a new connection.
-        const timer = setTimeout(
-          () =>
-            drop(
-              used,
-              new Error(`no response to ${message.op} request ${id} from the signer within ${timeoutMs} ms`),
-            ),
-          timeoutMs,
-        )
+        const late = () => new Error(`no response to ${message.op} request ${id} within ${timeoutMs} ms`)
+        const timer = setTimeout(() => drop(used, late()), timeoutMs)
         pending.set(id, { op: message.op, resolve, reject, timer })
         used.write(`${JSON.stringify({ ...message, id })}\n`)
       })

@@ -127,7 +127,7 @@ const keepListening = (server: Server, { socketPath, mode }: SocketOptions, log:
   }, socketCheckMs).unref()
 }
 
-export type SignerServer = {
+type SignerServer = {
   /** Serves on until every client has closed its connection, for at most `waitMs`; then closes. */
   readonly close: (waitMs: number) => Promise<void>
 }

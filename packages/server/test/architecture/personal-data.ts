@@ -78,6 +78,8 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   photo_hashes: 'anonymous',
   platform_migrations: 'nothing',
   platform_partitioned: 'nothing',
+  platform_clock: 'nothing',
+  platform_due_times: 'nothing',
   presences: 'deleted',
   // What was answered is bought; the credential names the person by a code that nothing leads back from.
   purchases: 'anonymous',

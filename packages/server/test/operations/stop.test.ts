@@ -78,22 +78,25 @@ const registerAgent = async (url: string): Promise<string> => {
   return (JSON.parse(text) as { apiKey: string }).apiKey
 }
 
-/** Clients with kept-alive connections that verify until the server refuses a connection. */
+/** Clients with kept-alive connections that verify until they are told to end, as by a load balancer that saw /readyz. */
 const startLoad = (url: string, key: string) => {
   const answers: Answer[] = []
+  const load = { answers, ending: false }
   const clients = Array.from({ length: 8 }, async (_, client) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
-    for (let count = 0; ; count++) {
+    for (let count = 0; !load.ending; count++) {
       const body = { sessionId: `load-${client}-${count}` }
-      const answer = await call(url, '/api/agents/verify', { agent, key, body })
-      if (answer.status === 'ECONNREFUSED') break
-      answers.push(answer)
+      answers.push(await call(url, '/api/agents/verify', { agent, key, body }))
     }
     agent.destroy()
   })
-  return { answers, ended: Promise.all(clients) }
+  const end = async () => {
+    load.ending = true
+    await Promise.all(clients)
+    return answers.filter(({ status }) => status !== 200)
+  }
+  return { answers, end }
 }
-const failed = (answers: readonly Answer[]) => answers.filter(({ status }) => status !== 200)
 
 /** A request whose body is held back, so that it is under way until it is let go. */
 const holdRequest = async (url: string) => {
@@ -107,7 +110,7 @@ const holdRequest = async (url: string) => {
 }
 
 test('a whole process group that is signalled under load drains first, and no call fails', async () => {
-  const { url, start, waitUntilReady } = await prepare({ DRAIN_SECONDS: '1' })
+  const { url, start, waitUntilReady } = await prepare({ DRAIN_SECONDS: '3' })
   const server = start()
   await waitUntilReady()
   const load = startLoad(url, await registerAgent(url))
@@ -120,10 +123,8 @@ test('a whole process group that is signalled under load drains first, and no ca
   const draining = await call(url, '/livez', { agent: new Agent({ keepAlive: true }) })
   assert.deepEqual([draining.status, draining.closes], [200, true])
   await pollUntil('calls are answered while it drains', async () => load.answers.length > before + 20)
-
+  assert.deepEqual(await load.end(), [])
   assert.equal(await server.exited, 0)
-  await load.ended
-  assert.deepEqual(failed(load.answers), [])
   const stopped = [...server.out().matchAll(/"role":"(\w+)","msg":"child process stopped"/g)]
   assert.deepEqual(
     stopped.map(([, role]) => role),
@@ -132,15 +133,17 @@ test('a whole process group that is signalled under load drains first, and no ca
 })
 
 test('api and signer that run apart and are told to stop together answer every call', async () => {
-  const { url, start, waitUntilReady } = await prepare({ DRAIN_SECONDS: '1' })
+  const { url, start, waitUntilReady } = await prepare({ DRAIN_SECONDS: '3' })
   const [signer, api] = [start('signer'), start('api')]
   await waitUntilReady()
   const load = startLoad(url, await registerAgent(url))
   await pollUntil('calls are answered', async () => load.answers.length > 50)
   for (const { child } of [signer, api]) child.kill('SIGTERM')
+  await pollUntil('readiness is off', async () => (await call(url, '/readyz')).text === 'stopping\n')
+  const before = load.answers.length
+  await pollUntil('calls are answered while it drains', async () => load.answers.length > before + 20)
+  assert.deepEqual(await load.end(), [])
   assert.deepEqual(await Promise.all([signer.exited, api.exited]), [0, 0])
-  await load.ended
-  assert.deepEqual(failed(load.answers), [])
 })
 
 test('a stop that takes longer than its limit ends with a line in the log', async () => {

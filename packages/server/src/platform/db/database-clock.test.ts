@@ -130,3 +130,19 @@ for (const days of [31, -31])
       await jumped.close()
     }
   })
+
+/** Times of a queue or a lease that stay as they are, and why. */
+const unmoved: ReadonlyMap<string, string> = new Map([
+  ['assignments.due_at', 'a deadline that a person was told'],
+  ['idempotency_keys.lease_until', 'the fencing token of a claim'],
+])
+
+test('every due time and lease follows the clock, or is named here', async () => {
+  const { rows } = await harness.owner.query<{ name: string; moved: boolean }>(
+    `select columns.table_name || '.' || column_name as name, due.table_name is not null as moved
+     from information_schema.columns left join platform_due_times due using (table_name, column_name)
+     where table_schema = 'public' and column_name in ('due_at', 'next_at', 'lease_until', 'busy_until')`,
+  )
+  assert.ok(rows.length >= 7)
+  for (const { name, moved } of rows) assert.notEqual(moved, unmoved.has(name), name)
+})

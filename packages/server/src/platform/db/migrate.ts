@@ -130,11 +130,8 @@ const lookAgainMs = (looks: number) => Math.min(2_000, 250 * 2 ** looks)
  * Returns when every migration of this version has run. A schema that has more is of a newer version and is accepted:
  * migrations keep the version before them working, so that an upgrade can replace one process after the other.
  */
-export const waitForSchema = async (
-  databaseUrl: string,
-  log: Logger,
-  migrations: readonly Migration[] = readMigrations(),
-): Promise<void> => {
+export const waitForSchema = async (databaseUrl: string, log: Logger): Promise<void> => {
+  const migrations = readMigrations()
   const waitsFor = new Set<string>()
   const logOnce = (reason: string, line: () => void) => {
     if (!waitsFor.has(reason)) line()
