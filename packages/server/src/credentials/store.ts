@@ -48,9 +48,16 @@ export const listMintedCredentials = async (
     from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
       ${keys.map((key) => key.act)}::text[], ${keys.map((key) => key.reference)}::text[])
       with ordinality requested (agent_id, mode, act, reference, n)
-    join credential_claims k on k.agent_id = requested.agent_id and k.mode = requested.mode and k.act = requested.act
-      and k.reference = requested.reference
-    join credentials c on c.agent_id = k.agent_id and c.credential_id = k.credential_id and c.at = k.at`
+    cross join lateral (
+      select k.credential_id, k.at from credential_claims k
+      where k.agent_id = requested.agent_id and k.mode = requested.mode and k.act = requested.act
+        and k.reference = requested.reference
+      limit 1) claim
+    cross join lateral (
+      select stored.agent_id, stored.credential_id, stored.at, expires_at, jwt, answer from credentials stored
+      where stored.agent_id = requested.agent_id and stored.credential_id = claim.credential_id
+        and stored.at = claim.at
+      limit 1) c`
   const rows = await executePrepared(tx, 'credentials_stored', query)
   const found = new Map(
     rows.map(({ n, credential_id: credentialId, at: mintedAt, expires_at: expiresAt, ...rest }) => [
@@ -296,15 +303,21 @@ export const listChargedCredentials = async (
   return rows
 }
 
-/** The keys without a credential. */
-export const listUnknownCredentials = async (tx: Tx, keys: readonly ChargedKey[]): Promise<ChargedKey[]> => {
+/** The keys without a credential that was minted within this time. */
+export const listUnknownCredentials = async (
+  tx: Tx,
+  keys: readonly ChargedKey[],
+  span: { readonly from: Date; readonly to: Date },
+): Promise<ChargedKey[]> => {
   const { rows } = await sql<ChargedKey>`
     select key.agent_id as "agentId", key.mode, key.reference
     from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
       ${keys.map((key) => key.reference)}::text[]) key (agent_id, mode, reference)
-    where not exists (select from credentials c where c.agent_id = key.agent_id and c.credential_id = key.reference)`.execute(
-    tx,
-  )
+    left join lateral (
+      select true as minted from credentials c
+      where c.agent_id = key.agent_id and c.credential_id = key.reference and c.at >= ${span.from} and c.at < ${span.to}
+      limit 1) known on true
+    where known.minted is null`.execute(tx)
   return rows
 }
 

@@ -12,6 +12,6 @@ type ErasedMember = {
 
 /** Erasure: deletes stroke sketches, last location, devices and open nonces of one member. */
 export const eraseEvidence = async (tx: Tx, erased: ErasedMember): Promise<void> => {
-  for (const sessionId of erased.sessionIds) await deleteSketches(tx, { agentId: erased.agentId, sessionId })
+  await deleteSketches(tx, erased.agentId, erased.sessionIds)
   await deleteMemberTraces(tx, erased, [erased.memberId, ...erased.sessionIds])
 }

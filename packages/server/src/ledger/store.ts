@@ -55,10 +55,12 @@ export const listBalancesOfAgents = async (
   accounts: readonly string[],
 ): Promise<{ agent_id: string; account: string; balance: bigint }[]> => {
   const query = sql<{ agent_id: string; account: string; balance: bigint }>`
-    select a.agent_id, a.account, a.balance
+    select agents.agent_id, names.account, found.balance
     from unnest(${[...agentIds]}::text[]) agents (agent_id) cross join unnest(${[...accounts]}::text[]) names (account)
-    join ledger_accounts a on a.agent_id = agents.agent_id and a.mode = ${ledger.mode}
-      and a.account = names.account and a.unit = ${ledger.unit}`
+    cross join lateral (
+      select balance from ledger_accounts a where a.agent_id = agents.agent_id and a.mode = ${ledger.mode}
+        and a.account = names.account and a.unit = ${ledger.unit}
+      limit 1) found`
   return executePrepared(tx, 'ledger_balances', query)
 }
 
@@ -286,7 +288,10 @@ export const listUnposted = async (
     select key.agent_id as "agentId", key.mode, key.reference
     from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
       ${keys.map((key) => key.reference)}::text[]) key (agent_id, mode, reference)
-    where not exists (select from ledger_claims claim where claim.agent_id = key.agent_id and claim.mode = key.mode
-      and claim.kind = ${kind} and claim.reference = key.reference)`.execute(tx)
+    left join lateral (
+      select true as posted from ledger_claims claim where claim.agent_id = key.agent_id and claim.mode = key.mode
+        and claim.kind = ${kind} and claim.reference = key.reference
+      limit 1) known on true
+    where known.posted is null`.execute(tx)
   return rows
 }

@@ -313,7 +313,10 @@ export const listPostingsWithoutPurchase = async (
     select key.agent_id as "agentId", key.mode, key.reference
     from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
       ${keys.map((key) => key.reference)}::text[]) key (agent_id, mode, reference)
-    where not exists (select from purchases p where p.agent_id = key.agent_id and p.mode = key.mode
-      and p.purchase_id = key.reference and p.transaction_hash is not null)`.execute(tx)
+    left join lateral (
+      select true as paid from purchases p where p.agent_id = key.agent_id and p.mode = key.mode
+        and p.purchase_id = key.reference and p.transaction_hash is not null
+      limit 1) known on true
+    where known.paid is null`.execute(tx)
   return rows
 }

@@ -6,12 +6,12 @@ import { Refusal } from '../platform/http/errors.ts'
 import type { SignedChunk } from './recording/chain.ts'
 import { makeViewToken, type SessionStatus } from './rules.ts'
 import { listLeaves, updateSessionClosed, type LockedRecording } from './recording/store.ts'
-import { findSession, type SessionKey } from './store.ts'
+import { findSession, type SessionRowKey } from './store.ts'
 import { appendChunks } from './recording/append.ts'
 import { packLeaves, rootOf } from './recording/tree.ts'
 
 /** Injected by the wiring: scores the session once it is closed. If it fails, a job scores it later. */
-export type OnClosed = (key: SessionKey) => Promise<void>
+export type OnClosed = (rowKey: SessionRowKey) => Promise<void>
 
 const closeSession = async (tx: Tx, recording: LockedRecording): Promise<void> => {
   const leaves = await listLeaves(tx, recording)

@@ -27,4 +27,5 @@ export {
   updateSessionMember,
   updateSessionScored,
   type SessionKey,
+  type SessionRowKey,
 } from './store.ts'

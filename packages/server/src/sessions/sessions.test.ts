@@ -5,7 +5,7 @@ import { inTransaction } from '../platform/db/db.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { playSession } from '../../test/fixtures/people/play-session.ts'
 import { makeSessionKey, openRecorder } from '../../test/fixtures/people/recorder.ts'
-import { readRecords, updateSessionScored, type DecryptedSession } from './index.ts'
+import { findSession, readRecords, updateSessionScored, type DecryptedSession } from './index.ts'
 import { thumbprintOf } from './recording/chain.ts'
 import { deleteSubjectKey } from './recording/store.ts'
 
@@ -287,7 +287,9 @@ test('a session is scored once, and its credential names the key of the page', a
   const claimsOf = async () => {
     const { sessionId, status, recorder } = await playSession(harness, { site: agentId, key })
     assert.equal(status, 'scored')
-    const place = { agentId, mode: 'test' as const, sessionId }
+    const sessionKey = { agentId, mode: 'test' as const, sessionId }
+    const stored = await inTransaction(harness.ctx, 'system', (tx) => findSession(tx, sessionKey))
+    assert.ok(stored)
     const score = {
       quality: 0.7,
       verified: true,
@@ -300,7 +302,9 @@ test('a session is scored once, and its credential names the key of the page', a
       counted: null,
       salt: Buffer.alloc(32),
     }
-    const again = await inTransaction(harness.ctx, 'system', (tx) => updateSessionScored(tx, place, score))
+    const again = await inTransaction(harness.ctx, 'system', (tx) =>
+      updateSessionScored(tx, { ...sessionKey, at: stored.at }, score),
+    )
     assert.equal(again, false)
     const minted = await harness.call('POST', '/api/agents/verify', { key: apiKey, body: { sessionId } })
     assert.equal(minted.status, 200, minted.text)

@@ -67,10 +67,15 @@ export const findSessions = async (
     select requested.n::int as n, ${sql.join(columns.map((column) => sql.ref(`session.${column}`)))}
     from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
       ${keys.map((key) => key.sessionId)}::text[]) with ordinality requested (agent_id, mode, session_id, n)
-    join session_claims claim on claim.agent_id = requested.agent_id and claim.mode = requested.mode
-      and claim.session_id = requested.session_id
-    join sessions session on session.agent_id = claim.agent_id and session.session_id = claim.session_id
-      and session.at = claim.at and session.mode = claim.mode`
+    cross join lateral (
+      select c.at from session_claims c where c.agent_id = requested.agent_id and c.mode = requested.mode
+        and c.session_id = requested.session_id
+      limit 1) claim
+    cross join lateral (
+      select ${sql.join(columns.map((column) => sql.ref(`s.${column}`)))} from sessions s
+      where s.agent_id = requested.agent_id and s.session_id = requested.session_id and s.at = claim.at
+        and s.mode = requested.mode
+      limit 1) session`
   const rows = await executePrepared(tx, 'sessions_find', query)
   const found = new Map(rows.map((row) => [row.n, sessionOf(row)]))
   return keys.map((_, index) => found.get(index + 1))
@@ -306,16 +311,21 @@ export const findViewSummary = async (
 export type SessionRowKey = SessionKey & { readonly at: Date }
 
 /** Closed sessions without a score, oldest first. */
-export const listClosedSessions = async (tx: Tx, limit: number): Promise<SessionKey[]> => {
+export const listClosedSessions = async (tx: Tx, limit: number): Promise<SessionRowKey[]> => {
   const rows = await tx
     .selectFrom('sessions')
-    .select(['agent_id', 'mode', 'session_id'])
+    .select(['agent_id', 'mode', 'session_id', 'at'])
     .where('status', '=', 'closed')
     .orderBy('at')
     .orderBy('session_id')
     .limit(limit)
     .execute()
-  return rows.map((row) => ({ agentId: row.agent_id, mode: row.mode, sessionId: row.session_id }))
+  return rows.map((row) => ({
+    agentId: row.agent_id,
+    mode: row.mode,
+    sessionId: row.session_id,
+    at: row.at,
+  }))
 }
 
 type SessionScoreUpdate = Pick<
@@ -326,7 +336,7 @@ type SessionScoreUpdate = Pick<
 /** Stores the score of a closed session; false when it is not closed or was scored before. */
 export const updateSessionScored = async (
   tx: Tx,
-  key: SessionKey,
+  rowKey: SessionRowKey,
   score: SessionScoreUpdate,
 ): Promise<boolean> => {
   const result = await tx
@@ -344,9 +354,10 @@ export const updateSessionScored = async (
       counted: score.counted && JSON.stringify(score.counted),
       salt: score.salt,
     })
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('session_id', '=', key.sessionId)
+    .where('agent_id', '=', rowKey.agentId)
+    .where('mode', '=', rowKey.mode)
+    .where('session_id', '=', rowKey.sessionId)
+    .where('at', '=', rowKey.at)
     .where('status', '=', 'closed')
     .executeTakeFirst()
   return result.numUpdatedRows === 1n

@@ -29,6 +29,14 @@ const driftOf = (key: Key, detail: string): Drift => ({
   detail,
 })
 
+const dayMs = 86_400_000
+/** A credential has the time at which its claims were drafted, some seconds before it was paid for. */
+const dayAround = ({ from, to }: Span): Span => ({
+  from: new Date(from.getTime() - dayMs),
+  to: new Date(to.getTime() + dayMs),
+})
+const anyTime: Span = { from: new Date(0), to: new Date(8_000_000_000_000) }
+
 /** Reconciles charged credentials with the ledger entries that paid for them, in both directions. */
 export const debitReconciliation = (spends: SpendLedger) => ({
   name,
@@ -37,7 +45,7 @@ export const debitReconciliation = (spends: SpendLedger) => ({
     const posted = await spends.listPosted(tx, kind, span)
     if (Math.max(charged.length, posted.length) >= span.rowsMax) return undefined
     const unpaid = await spends.listUnposted(tx, kind, charged)
-    const empty = await listUnknownCredentials(tx, posted)
+    const empty = await listUnknownCredentials(tx, posted, dayAround(span))
     return [
       ...unpaid.map((key) => driftOf(key, 'a credential was minted and nothing was spent for it')),
       ...empty.map((key) => driftOf(key, 'a verification was paid for and there is no credential')),
@@ -46,7 +54,7 @@ export const debitReconciliation = (spends: SpendLedger) => ({
   persists: async (tx: Tx, drift: Drift): Promise<boolean> => {
     const key = { agentId: drift.agentId, mode: drift.mode, reference: drift.subject }
     const unpaid = (await spends.listUnposted(tx, kind, [key])).length > 0
-    const unknown = (await listUnknownCredentials(tx, [key])).length > 0
+    const unknown = (await listUnknownCredentials(tx, [key], anyTime)).length > 0
     return unpaid !== unknown
   },
 })

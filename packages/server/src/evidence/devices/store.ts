@@ -133,6 +133,9 @@ export const findDevice = async (
   )
 }
 
+/** A subject has one attestation for each method. */
+const methodsMax = 3
+
 /** The same for many at once, each by its own agent, so the transaction is the system's. */
 export const findDevices = async (
   tx: Tx,
@@ -149,8 +152,11 @@ export const findDevices = async (
     from unnest(${requested.map((one) => one.position)}::int[], ${requested.map((one) => one.agentId)}::text[],
       ${requested.map((one) => one.mode)}::text[], ${requested.map((one) => one.subject)}::text[])
       as k(position, agent_id, mode, subject_ref)
-    join device_attestations d on d.agent_id = k.agent_id and d.mode = k.mode and d.subject_ref = k.subject_ref
-    where d.expires_at > pohf_now()
+    cross join lateral (
+      select method, assurance, attested_at from device_attestations found
+      where found.agent_id = k.agent_id and found.mode = k.mode and found.subject_ref = k.subject_ref
+        and found.expires_at > pohf_now()
+      limit ${methodsMax}) d
     order by k.position, array_position(array['hardware_strong', 'hardware', 'software'], d.assurance), d.attested_at desc`.execute(
     tx,
   )

@@ -21,7 +21,12 @@ const sketchesStoredMax = 256
  */
 const sketchesComparedMax = 24
 
-type SketchKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
+type SketchKey = {
+  readonly agentId: string
+  readonly mode: Mode
+  readonly sessionId: string
+  readonly at: Date
+}
 
 /** Test strokes are compared within one agent, live strokes across all agents. */
 const scopeOf = ({ agentId, mode }: SketchKey): string => (mode === 'live' ? 'live' : agentId)

@@ -102,7 +102,9 @@ test('of two copies scored at the same moment, at least one is flagged as a repl
   for (let round = 0; round < 8; round += 1) {
     await unscore(...ids)
     await harness.owner.query('delete from stroke_sketches where agent_id = $1', [agentId])
-    await Promise.all(ids.map((sessionId) => onClosed({ agentId, mode: 'live', sessionId })))
+    const closed = await inTransaction(harness.ctx, 'system', (tx) => listClosedSessions(tx, 10))
+    assert.deepEqual(closed.map(({ sessionId }) => sessionId).toSorted(), ids.toSorted())
+    await Promise.all(closed.map((rowKey) => onClosed(rowKey)))
     const sessions = await Promise.all(ids.map((sessionId) => read(sessionId, apiKey)))
     assert.ok(sessions.some(({ flags }) => flags.includes('replay_match')))
   }
@@ -129,9 +131,9 @@ test('erasing a session deletes its sketches', async () => {
     (await harness.owner.query('select from stroke_sketches where session_id = $1', [sessionId])).rowCount
   assert.ok(await count())
   const other = await harness.register('live')
-  await inTransaction(harness.ctx, other.agentId, (tx) => deleteSketches(tx, { agentId, sessionId }))
+  await inTransaction(harness.ctx, other.agentId, (tx) => deleteSketches(tx, agentId, [sessionId]))
   assert.ok(await count(), 'another agent erases nothing')
-  await inTransaction(harness.ctx, agentId, (tx) => deleteSketches(tx, { agentId, sessionId }))
+  await inTransaction(harness.ctx, agentId, (tx) => deleteSketches(tx, agentId, [sessionId]))
   assert.equal(await count(), 0)
 })
 

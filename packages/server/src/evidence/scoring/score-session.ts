@@ -16,7 +16,7 @@ import {
   readRecords,
   updateSessionScored,
   type DecryptedSession,
-  type SessionKey,
+  type SessionRowKey,
 } from '../../sessions/index.ts'
 import { makeFindCalibration, type FindCalibration } from './calibrations.ts'
 import { evidenceItem } from '../proof.ts'
@@ -36,7 +36,7 @@ const unscorableScore = {
   flags: ['insufficient_evidence'],
 } as const
 
-const loadRecording = async (tx: Tx, ctx: Ctx, key: SessionKey): Promise<LoadedRecording | Unscorable> => {
+const loadRecording = async (tx: Tx, ctx: Ctx, key: SessionRowKey): Promise<LoadedRecording | Unscorable> => {
   const opened = await readRecords(tx, ctx, key)
   if (!opened) return { unscorable: 'records_gone' }
   return { opened, sketches: sketchesOf(readMouseMotion(opened.records)) }
@@ -67,7 +67,11 @@ const scoreRecording = (
   return scoreSession(records, context, inputModel)
 }
 
-const storeScore = async (tx: Tx, key: SessionKey, scored: SessionScore | Unscorable): Promise<boolean> => {
+const storeScore = async (
+  tx: Tx,
+  key: SessionRowKey,
+  scored: SessionScore | Unscorable,
+): Promise<boolean> => {
   const salt = Buffer.from(tx.ids.token(), 'base64url')
   if ('unscorable' in scored) {
     const verdict = { ...unscorableScore, reasons: [scored.unscorable] }
@@ -87,7 +91,11 @@ const storeScore = async (tx: Tx, key: SessionKey, scored: SessionScore | Unscor
  * Scores a closed session, once; false when another process did. Its sketches are committed before others are
  * compared: of two copies that close at the same moment at least one finds the other.
  */
-const scoreClosed = async (ctx: Ctx, findCalibration: FindCalibration, key: SessionKey): Promise<boolean> => {
+const scoreClosed = async (
+  ctx: Ctx,
+  findCalibration: FindCalibration,
+  key: SessionRowKey,
+): Promise<boolean> => {
   const ready = await inTransaction(ctx, 'system', async (tx) => {
     const found = await loadRecording(tx, ctx, key)
     if ('sketches' in found) await storeSketches(tx, key, found.sketches)
@@ -137,7 +145,7 @@ export const makeScoring = (ctx: Ctx) => {
   return {
     jobs,
     /** The session stays closed, so a failure here does not fail the call: the job scores it later. */
-    onClosed: async (key: SessionKey): Promise<void> => {
+    onClosed: async (key: SessionRowKey): Promise<void> => {
       try {
         await scoreClosed(ctx, findCalibration, key)
       } catch (error) {

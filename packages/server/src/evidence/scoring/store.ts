@@ -1,16 +1,16 @@
 import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import type { Tx } from '../../platform/db/db.ts'
+import { executePrepared, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
 
 type SketchScope = { readonly agentId: string; readonly sessionId: string; readonly scope: string }
 
 type Sketch = { readonly cell: number; readonly bytes: Buffer }
 
-/** Stores the sketches of a session, unless it has some. */
+/** Stores the sketches of a session, unless it has some since it began, at `at`. */
 export const insertSketches = async (
   tx: Tx,
-  session: SketchScope,
+  session: SketchScope & { readonly at: Date },
   sketches: readonly Sketch[],
 ): Promise<void> => {
   if (sketches.length === 0) return
@@ -20,9 +20,8 @@ export const insertSketches = async (
     from unnest(${sketches.map(({ cell }) => cell)}::bigint[], ${sketches.map(({ bytes }) => bytes)}::bytea[])
       with ordinality as sketches(cell, sketch, number)
     where not exists (
-      select from stroke_sketches where agent_id = ${session.agentId} and session_id = ${session.sessionId})`.execute(
-    tx,
-  )
+      select from stroke_sketches where agent_id = ${session.agentId} and session_id = ${session.sessionId}
+        and at >= ${session.at} and at <= pohf_now())`.execute(tx)
 }
 
 /** Far more than honest data holds; an attacker who floods one cell must not slow the others down. */
@@ -30,7 +29,7 @@ const sketchesReadMax = 50_000
 
 /**
  * Sketches of other sessions of the same scope in these cells. Reads across agents, so the transaction is the
- * system's.
+ * system's. Prepared: it reads every day that is kept, and planning some 40 partitions takes longer than reading them.
  */
 export const listSketchesNear = async (
   tx: Tx,
@@ -38,11 +37,12 @@ export const listSketchesNear = async (
   cells: readonly number[],
 ): Promise<Sketch[]> => {
   if (cells.length === 0) return []
-  const { rows } = await sql<Pick<Selectable<DB['stroke_sketches']>, 'cell' | 'sketch'>>`
+  const query = sql<Pick<Selectable<DB['stroke_sketches']>, 'cell' | 'sketch'>>`
     select cell, sketch from stroke_sketches
     where scope = ${session.scope} and cell = any(${[...cells]}::bigint[])
       and not (agent_id = ${session.agentId} and session_id = ${session.sessionId})
-    limit ${sketchesReadMax}`.execute(tx)
+    limit ${sketchesReadMax}`
+  const rows = await executePrepared(tx, 'stroke_sketches_near', query)
   return rows.map(({ cell, sketch }) => ({ cell: Number(cell), bytes: sketch }))
 }
 
@@ -51,15 +51,17 @@ export const dropOldSketches = async (tx: Tx, keepDays: number): Promise<void> =
   await sql`select pohf_drop_days('stroke_sketches', ${keepDays})`.execute(tx)
 }
 
-/** Erasure: the stroke sketches of a session. */
+/** Erasure: the stroke sketches of sessions, on whichever day they were stored. */
 export const deleteSketches = async (
   tx: Tx,
-  session: { readonly agentId: string; readonly sessionId: string },
+  agentId: string,
+  sessionIds: readonly string[],
 ): Promise<void> => {
+  if (sessionIds.length === 0) return
   await tx
     .deleteFrom('stroke_sketches')
-    .where('agent_id', '=', session.agentId)
-    .where('session_id', '=', session.sessionId)
+    .where('agent_id', '=', agentId)
+    .where('session_id', 'in', [...sessionIds])
     .execute()
 }
 
@@ -89,7 +91,11 @@ export const claimRecordings = async (
     select agent_id, mode, session_id, session_id from ${recordings} order by agent_id, mode, session_id
     on conflict do nothing`.execute(tx)
   const { rows } = await sql<Pick<Selectable<DB['attention_claims']>, 'session_id'>>`
-    select session_id from attention_claims join ${recordings} using (agent_id, mode, session_id)
-    where used_by <> session_id`.execute(tx)
+    select recording.session_id from ${recordings}
+    cross join lateral (
+      select used_by from attention_claims claim where claim.agent_id = recording.agent_id
+        and claim.mode = recording.mode and claim.session_id = recording.session_id
+      limit 1) claimed
+    where claimed.used_by <> recording.session_id`.execute(tx)
   return new Set(rows.map((row) => row.session_id))
 }

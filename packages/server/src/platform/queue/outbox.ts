@@ -144,10 +144,16 @@ const claim = async (ctx: Ctx, topic: Topic): Promise<OutboxRow[]> =>
 /** Deletes the rows whose claim still holds, and returns them; another worker has claimed the rest. */
 const deleteClaimed = async (tx: Tx, rows: readonly OutboxRow[]): Promise<OutboxRow[]> => {
   const { rows: removed } = await sql<Pick<Selectable<DB['outbox']>, 'outbox_id'>>`
-    delete from outbox where (agent_id, outbox_id, attempts) in (
-      select * from unnest(${rows.map((row) => row.agentId)}::text[], ${rows.map((row) => row.outboxId)}::text[],
-        ${rows.map((row) => row.attempts)}::int[]))
-    returning outbox_id`.execute(tx)
+    delete from outbox queue using (
+      select given.agent_id, given.outbox_id
+      from unnest(${rows.map((row) => row.agentId)}::text[], ${rows.map((row) => row.outboxId)}::text[],
+        ${rows.map((row) => row.attempts)}::int[]) given(agent_id, outbox_id, attempts),
+      lateral (
+        select from outbox held where held.agent_id = given.agent_id and held.outbox_id = given.outbox_id
+          and held.attempts = given.attempts
+        limit 1 for update) found) claimed
+    where queue.agent_id = claimed.agent_id and queue.outbox_id = claimed.outbox_id
+    returning queue.outbox_id`.execute(tx)
   const ids = new Set(removed.map((row) => row.outbox_id))
   return rows.filter((row) => ids.has(row.outboxId))
 }
@@ -222,17 +228,22 @@ export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler
 /** The topics whose rows are due at once. */
 const topics: readonly Topic[] = ['event', 'mail']
 
+/** The age of a queue is read from the rows that are due first, so that a long queue does not make the metric slow. */
+const measuredMax = 1_000
+
 /** Sets the metric of the oldest waiting row of each topic. */
 export const measureOutbox = async (ctx: Ctx): Promise<void> => {
-  const rows = await inTransaction(ctx, 'system', (tx) =>
-    tx
-      .selectFrom('outbox')
-      .select(['topic', sql<number>`extract(epoch from pohf_now() - min(created_at))::float8`.as('seconds')])
-      .groupBy('topic')
-      .execute(),
+  const { rows } = await inTransaction(ctx, 'system', (tx) =>
+    sql<{ topic: Topic; seconds: number | null }>`
+      select given.topic, extract(epoch from pohf_now() - oldest.created_at)::float8 as seconds
+      from unnest(${[...topics]}::text[]) given(topic),
+      lateral (
+        select min(created_at) as created_at from (
+          select created_at from outbox where outbox.topic = given.topic order by due_at limit ${measuredMax}) first) oldest`.execute(
+      tx,
+    ),
   )
-  for (const topic of topics)
-    ctx.metrics.outboxAge.set({ topic }, rows.find((row) => row.topic === topic)?.seconds ?? 0)
+  for (const { topic, seconds } of rows) ctx.metrics.outboxAge.set({ topic }, seconds ?? 0)
 }
 
 /**
@@ -245,6 +256,8 @@ export const eraseEvents = async (tx: Tx, agentId: string, subject: string): Pro
     .set({ subject: 'erased', data: '{}' })
     .where('agent_id', '=', agentId)
     .where('subject', '=', subject)
+    // The condition of the index: what a mint publishes is about a credential.
+    .where('type', '<>', sql.lit('credential.issued'))
     .where('type', '<>', 'member.erased')
     .returning('event_id')
     .execute()

@@ -58,8 +58,11 @@ export const lockRecordings = async (tx: Tx, sessionIds: readonly string[]): Pro
   const { rows } = await sql<RecorderRow>`
     select r.agent_id, r.session_id, r.mode, r.kind, r.at, r.expires_at, r.status, r.public_key, r.state, k.sealed,
       pohf_now() as now
-    from session_recorders r join session_keys k on k.agent_id = r.agent_id and k.session_id = r.session_id
-    where r.session_id = any(${[...sessionIds]}::text[]) order by r.session_id for update of r`.execute(tx)
+    from (select distinct id from unnest(${[...sessionIds]}::text[]) id order by id) given,
+    lateral (select * from session_recorders where session_recorders.session_id = given.id limit 1 for update) r,
+    lateral (
+      select sealed from session_keys where session_keys.agent_id = r.agent_id and session_keys.session_id = r.session_id
+      limit 1) k`.execute(tx)
   return rows.map((row) => ({
     agentId: row.agent_id,
     sessionId: row.session_id,
@@ -94,8 +97,13 @@ export const updateRecordings = async (
   await sql`
     with moved as (
       update session_recorders r set state = v.state::jsonb
-      from unnest(${changed.map((one) => one.agentId)}::text[], ${changed.map((one) => one.sessionId)}::text[],
-        ${changed.map((one) => JSON.stringify(one.state))}::text[]) as v(agent_id, session_id, state)
+      from (
+        select given.* from unnest(${changed.map((one) => one.agentId)}::text[],
+          ${changed.map((one) => one.sessionId)}::text[], ${changed.map((one) => JSON.stringify(one.state))}::text[])
+          given(agent_id, session_id, state),
+        lateral (
+          select from session_recorders held
+          where held.agent_id = given.agent_id and held.session_id = given.session_id limit 1) found) v
       where r.agent_id = v.agent_id and r.session_id = v.session_id
     )
     insert into session_chunks (agent_id, session_id, seq, at, leaf, ciphertext)

@@ -37,11 +37,7 @@ export const deliveries = async (ctx: Ctx, agent: Agent, query: Query) => {
       limit: limit + 1,
     })
     const page = found.slice(0, limit)
-    const attempts = await listAttempts(
-      tx,
-      agent.agentId,
-      page.map((row) => row.delivery_id),
-    )
+    const attempts = await listAttempts(tx, agent.agentId, page)
     const hasMore = found.length > limit
     return {
       deliveries: page.map((row) => ({

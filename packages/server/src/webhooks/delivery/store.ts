@@ -144,9 +144,12 @@ const listCandidates = async (tx: Tx, limits: ClaimLimits) => {
         select agent_id, delivery_id, endpoint_id, event_id, due_at from webhook_deliveries
         where state = 'pending' and due_at <= pohf_now() and endpoint_id <> all (${closed}::text[])
         order by due_at, event_id limit ${scannedMax}) due
-      join webhook_endpoints endpoint using (agent_id, endpoint_id)
+      cross join lateral (
+        select endpoint_id, failing_since, proven_at from webhook_endpoints
+        where webhook_endpoints.agent_id = due.agent_id and webhook_endpoints.endpoint_id = due.endpoint_id
+        limit 1) endpoint
       left join unnest(${[...limits.inFlight.keys()]}::text[], ${[...limits.inFlight.values()]}::int[]) busy(endpoint_id, count)
-        using (endpoint_id)) ranked
+        on busy.endpoint_id = due.endpoint_id) ranked
     where place <= case when unlimited then ${limits.perEndpoint}::int else ${limits.perFailingEndpoint}::int end
     limit ${limits.limit}`.execute(tx)
   return rows
@@ -333,14 +336,20 @@ export const updateEndpointsHealthy = async (tx: Tx, claims: readonly ClaimedDel
     [claim, ...claim.carried].map(({ endpointId }) => ({ agentId: claim.agentId, endpointId })),
   )
   await sql`
-    update webhook_endpoints set failing_since = null, failures = 0, last_failure_at = null, open_until = null,
+    update webhook_endpoints endpoint set failing_since = null, failures = 0, last_failure_at = null, open_until = null,
       notices = 0, watch_at = null
-    where (agent_id, endpoint_id) in (
-      select agent_id, endpoint_id from webhook_endpoints
-      where (agent_id, endpoint_id) in (
-        select * from unnest(${answered.map((one) => one.agentId)}::text[], ${answered.map((one) => one.endpointId)}::text[]))
-        and failing_since is not null and state = 'enabled'
-      order by agent_id, endpoint_id for update)`.execute(tx)
+    from (
+      select given.agent_id, given.endpoint_id
+      from (
+        select distinct agent_id, endpoint_id from unnest(${answered.map((one) => one.agentId)}::text[],
+          ${answered.map((one) => one.endpointId)}::text[]) listed(agent_id, endpoint_id)
+        order by agent_id, endpoint_id) given,
+      lateral (
+        select from webhook_endpoints known
+        where known.agent_id = given.agent_id and known.endpoint_id = given.endpoint_id
+          and failing_since is not null and state = 'enabled'
+        limit 1 for update) found) failing
+    where endpoint.agent_id = failing.agent_id and endpoint.endpoint_id = failing.endpoint_id`.execute(tx)
 }
 
 /** Deletes a batch of deliveries that were settled long ago and returns how many. */

@@ -59,19 +59,28 @@ export const deleteIdleHosts = async (tx: Tx, limit: number): Promise<number> =>
   return Number(numAffectedRows ?? 0n)
 }
 
+/** An agent has at most 50 enabled endpoints. */
+const endpointsMax = 50
+
 type Receiver = { readonly agentId: string; readonly url: string }
 
 /** Records the first 2xx of receivers, for all endpoints of the agent on that URL. */
 export const updateReceiversProven = async (tx: Tx, receivers: readonly Receiver[]): Promise<void> => {
   if (receivers.length === 0) return
   await sql`
-    update webhook_endpoints set proven_at = pohf_now(), open_until = null
-    where (agent_id, endpoint_id) in (
-      select agent_id, endpoint_id from webhook_endpoints
-      where (agent_id, url) in (
-        select * from unnest(${receivers.map((one) => one.agentId)}::text[], ${receivers.map((one) => one.url)}::text[]))
-        and proven_at is null and state = 'enabled'
-      order by agent_id, endpoint_id for update)`.execute(tx)
+    update webhook_endpoints endpoint set proven_at = pohf_now(), open_until = null
+    from (
+      select known.agent_id, known.endpoint_id
+      from (
+        select agent_id, array_agg(url) as urls from unnest(
+          ${receivers.map((one) => one.agentId)}::text[], ${receivers.map((one) => one.url)}::text[]) listed(agent_id, url)
+        group by agent_id order by agent_id) given,
+      lateral (
+        select agent_id, endpoint_id from webhook_endpoints
+        where webhook_endpoints.agent_id = given.agent_id and url = any(given.urls) and proven_at is null
+          and state = 'enabled'
+        order by endpoint_id limit ${endpointsMax} for update) known) proven
+    where endpoint.agent_id = proven.agent_id and endpoint.endpoint_id = proven.endpoint_id`.execute(tx)
 }
 
 /** Sends nothing to an endpoint for this time, unless it has answered 2xx meanwhile. */

@@ -52,13 +52,22 @@ type AttemptRow = Pick<
   'delivery_id' | 'attempt' | 'at' | 'outcome' | 'status' | 'fault' | 'duration_ms'
 >
 
+/** An attempt is later than its delivery, so older partitions are skipped; a clock that was set back is tolerated. */
+const clockTolerance = sql`interval '1 day'`
+
 /** The latest attempts of deliveries: at most 20 of each, since replays add attempts without limit. */
-export const listAttempts = async (tx: Tx, agentId: string, deliveryIds: readonly string[]) => {
+export const listAttempts = async (
+  tx: Tx,
+  agentId: string,
+  deliveries: readonly { readonly delivery_id: string; readonly created_at: Date }[],
+) => {
   const { rows } = await sql<AttemptRow>`
     select delivery_id, attempt, at, outcome, status, fault, duration_ms
-    from unnest(${deliveryIds}::text[]) requested(delivery_id), lateral (
+    from unnest(${deliveries.map((one) => one.delivery_id)}::text[], ${deliveries.map((one) => one.created_at)}::timestamptz[])
+      requested(delivery_id, created_at), lateral (
       select attempt, at, outcome, status, fault, duration_ms from webhook_attempts
       where agent_id = ${agentId} and webhook_attempts.delivery_id = requested.delivery_id
+        and at > requested.created_at - ${clockTolerance}
       order by attempt desc, at desc limit 20) latest
     order by delivery_id, attempt, at`.execute(tx)
   return rows
@@ -81,6 +90,7 @@ export const findDeliveryLocked = async (tx: Tx, owner: EndpointOwner, deliveryI
     .where('agent_id', '=', owner.agentId)
     .where('delivery_id', '=', deliveryId)
     .where('attempt', '=', delivery.attempts)
+    .where('at', '>', sql<Date>`${delivery.created_at}::timestamptz - ${clockTolerance}`)
     .limit(1)
     .executeTakeFirst()
   return { ...delivery, inProgress: delivery.state === 'pending' && delivery.attempts > 0 && !last }

@@ -19,10 +19,11 @@ export const listQueued = async (tx: Tx, deliveries: readonly QueueKey[]): Promi
     from unnest(${deliveries.map((one) => one.agentId)}::text[], ${deliveries.map((one) => one.mode)}::text[],
       ${deliveries.map((one) => one.endpointId)}::text[], ${deliveries.map((one) => one.eventId)}::text[])
       given(agent_id, mode, endpoint_id, event_id)
-    where exists (
+    cross join lateral (
       select from webhook_deliveries known
       where known.agent_id = given.agent_id and known.mode = given.mode and known.endpoint_id = given.endpoint_id
-        and known.event_id = given.event_id)`.execute(tx)
+        and known.event_id = given.event_id
+      limit 1) found`.execute(tx)
   return rows
 }
 
@@ -104,8 +105,11 @@ export const listCarried = async (
       select carried.agent_id, carried.delivery_id, carried.endpoint_id from webhook_deliveries carried
       where carried.agent_id = given.agent_id and carried.sent_with = given.delivery_id and carried.settled_at is null
       limit ${carriedMax}) other
-    join webhook_endpoints endpoint on endpoint.agent_id = other.agent_id
-      and endpoint.endpoint_id = other.endpoint_id and endpoint.state = 'enabled'
+    cross join lateral (
+      select url, secret_sealed, previous_sealed, previous_until from webhook_endpoints
+      where webhook_endpoints.agent_id = other.agent_id and webhook_endpoints.endpoint_id = other.endpoint_id
+        and state = 'enabled'
+      limit 1) endpoint
     order by other.endpoint_id`.execute(tx)
   return rows
 }
@@ -136,11 +140,17 @@ const updateCarried = async (
     update webhook_deliveries delivery set state = ${change.state}, attempts = given.attempt,
       settled_at = ${change.state === 'pending' ? null : now()}::timestamptz,
       due_at = pohf_now() + make_interval(secs => ${change.waitMs / 1_000}) + ${sentWithDelay}
-    from unnest(${rows.map((row) => row.agentId)}::text[], ${rows.map((row) => row.deliveryId)}::text[],
-      ${rows.map((row) => row.sentWith)}::text[], ${rows.map((row) => row.attempt)}::int[])
-      given(agent_id, delivery_id, sent_with, attempt)
-    where delivery.agent_id = given.agent_id and delivery.delivery_id = given.delivery_id
-      and delivery.sent_with = given.sent_with and delivery.settled_at is null`.execute(tx)
+    from (
+      select listed.agent_id, listed.delivery_id, listed.attempt
+      from unnest(${rows.map((row) => row.agentId)}::text[], ${rows.map((row) => row.deliveryId)}::text[],
+        ${rows.map((row) => row.sentWith)}::text[], ${rows.map((row) => row.attempt)}::int[])
+        listed(agent_id, delivery_id, sent_with, attempt),
+      lateral (
+        select from webhook_deliveries carried
+        where carried.agent_id = listed.agent_id and carried.delivery_id = listed.delivery_id
+          and carried.sent_with = listed.sent_with and carried.settled_at is null
+        limit 1 for update) found) given
+    where delivery.agent_id = given.agent_id and delivery.delivery_id = given.delivery_id`.execute(tx)
 }
 export const updateCarriedDelivered = (tx: Tx, requests: readonly SharedRequest[]): Promise<void> =>
   updateCarried(tx, requests, { state: 'delivered', waitMs: 0 })
