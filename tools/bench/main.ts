@@ -3,11 +3,13 @@ import { purchase } from './purchase.ts'
 import { sessions } from './sessions.ts'
 import { verify } from './verify.ts'
 import { verifySdk } from './verify-sdk.ts'
+import { verifyStatistics } from './verify-statistics.ts'
 import { webhooksBench } from './webhooks.ts'
 
 const benches: Readonly<Record<string, () => Promise<Readonly<Record<string, unknown>>>>> = {
   verify,
   'verify-sdk': verifySdk,
+  'verify-statistics': verifyStatistics,
   sessions,
   purchase,
   webhooks: webhooksBench,

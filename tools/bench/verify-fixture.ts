@@ -11,6 +11,7 @@ import {
   runToEnd,
   waitUntilReady,
 } from '../../packages/server/test/fixtures/processes/restarts.ts'
+import { fillBackground } from '../../packages/server/test/fixtures/plans/background.ts'
 import { cpuOfProcessTree, cpuOfProcess } from './cpu.ts'
 import { runHttpLoad } from './http-load.ts'
 
@@ -28,6 +29,12 @@ export type RunFigures = {
   readonly signerCpu: number
 }
 type AgentLoad = 'many' | 'hot'
+export type FixtureOptions = {
+  /** `absent`: no table was ever analysed, as after a restore. */
+  readonly statistics: 'absent' | 'present'
+  /** Further agents with keys, accounts and history, which nobody calls. */
+  readonly others: number
+}
 type RunOptions = { readonly crowd: AgentLoad; readonly connections: number; readonly seconds: number }
 
 const quantile = (values: readonly number[], share: number): number =>
@@ -124,14 +131,14 @@ const registerAgents = async (port: number): Promise<{ agentId: string; apiKey: 
 }
 
 /** Makes scored sessions for agents; gives the prefix of their ids. */
-const makeSeeder = (client: Client) => {
+const makeSeeder = (client: Client, statistics: FixtureOptions['statistics']) => {
   let batches = 0
   return async (owners: readonly string[], count: number): Promise<string> => {
     const prefix = `b${batches++}x`
     await client.query(seedSql.claims, [[...owners], prefix, count])
     await client.query(seedSql.sessions, [prefix])
-    await client.query('analyze session_claims')
-    await client.query('analyze sessions')
+    // All tables: with the statistics of some of them, the plans and the figures change from round to round.
+    if (statistics === 'present') await client.query('analyze')
     await client.query('checkpoint')
     return prefix
   }
@@ -272,7 +279,7 @@ const bytesPerVerify = async (client: Client): Promise<number> => {
   return bytes / (await countCredentials(client))
 }
 
-const seedFixture = async (servers: Servers) => {
+const seedFixture = async (servers: Servers, { statistics, others }: FixtureOptions) => {
   const client = new Client({ connectionString: servers.databaseUrl })
   await client.connect()
   await client.query(`set "pohf.tenant" = 'system'`)
@@ -281,7 +288,9 @@ const seedFixture = async (servers: Servers) => {
   const agents = registered.map(({ agentId }) => agentId)
   const pgbenchAgents = agents.map((_, n) => `agt_pgbench${n}`)
   for (const agentId of [...agents, ...pgbenchAgents]) await client.query(seedSql.balances, [agentId])
-  const fixture: Fixture = { servers, client, keys, agents, pgbenchAgents, seed: makeSeeder(client) }
+  if (others > 0) await fillBackground(servers.databaseUrl, { agents: others, rows: Math.ceil(others / 5) })
+  const seed = makeSeeder(client, statistics)
+  const fixture: Fixture = { servers, client, keys, agents, pgbenchAgents, seed }
   const sample = await sampleVerify(fixture)
   return {
     measureHttp: (options: RunOptions) => measureHttp(fixture, options),
@@ -295,10 +304,10 @@ const seedFixture = async (servers: Servers) => {
 }
 
 /** The servers with agents and credits, ready to be measured. */
-export const openVerifyFixture = async () => {
+export const openVerifyFixture = async (options: FixtureOptions = { statistics: 'present', others: 0 }) => {
   const servers = await startServers()
   try {
-    return await seedFixture(servers)
+    return await seedFixture(servers, options)
   } catch (error) {
     await servers.close()
     throw error

@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely'
 import { apiVersion, type CredentialKind, type Mode } from '@pohf/protocol'
-import { executePrepared, type Tx } from '../platform/db/db.ts'
+import { executePrepared, permitBitmaps, type Tx } from '../platform/db/db.ts'
 import type { DB } from '../platform/db/schema.ts'
 import type { CredentialState } from './status/rules.ts'
 
@@ -139,14 +139,14 @@ export const eraseCredentialLinks = async (tx: Tx, erased: ErasedMember): Promis
       delete from credential_claims
       where agent_id = ${agentId} and mode = ${mode} and act = 'personhood'
         and (reference = ${memberId} or starts_with(reference, ${`${memberId} `}))
-      returning credential_id, at
+      returning agent_id, credential_id, at
     ), sealed as (
-      select credential_id, at from credential_claims
+      select agent_id, credential_id, at from credential_claims
       where agent_id = ${agentId} and mode = ${mode} and act = 'session' and reference = any(${[...sessionIds]}::text[])
     )
     update credentials c set salt = null
     from (select * from forgotten union select * from sealed) f
-    where c.agent_id = ${agentId} and c.credential_id = f.credential_id and c.at = f.at`.execute(tx)
+    where c.agent_id = f.agent_id and c.credential_id = f.credential_id and c.at = f.at`.execute(tx)
   await tx
     .updateTable('payment_bindings')
     .set({ human_ref: 'erased' })
@@ -280,6 +280,7 @@ export const listIssuedCredentials = async (
   span: { readonly from: Date; readonly to: Date },
   limit: number,
 ): Promise<IssuedCredential[]> => {
+  await permitBitmaps(tx)
   const rows = await tx
     .selectFrom('credentials')
     .select(['credential_id', 'jwt', 'at', sql`answer -> 'onchain'`.as('onchain')])
@@ -297,6 +298,7 @@ export const listChargedCredentials = async (
   tx: Tx,
   span: { readonly from: Date; readonly to: Date; readonly rowsMax: number },
 ): Promise<ChargedKey[]> => {
+  await permitBitmaps(tx)
   const { rows } = await sql<ChargedKey>`
     select agent_id as "agentId", mode, credential_id as reference from credentials
     where charged and at >= ${span.from} and at < ${span.to} limit ${span.rowsMax}`.execute(tx)

@@ -1,5 +1,5 @@
 import { sql, type RawBuilder } from 'kysely'
-import { executePrepared, now, type Tx } from '../platform/db/db.ts'
+import { executePrepared, now, permitBitmaps, type Tx } from '../platform/db/db.ts'
 import type { Mode } from '@pohf/protocol'
 import type { Account, AccountCheck, LedgerTotal, Claim, Drift, Entry, PostedLine, Unit } from './rules.ts'
 
@@ -272,6 +272,7 @@ export const listPosted = async (
   kind: string,
   span: { readonly from: Date; readonly to: Date; readonly rowsMax: number },
 ): Promise<PostedKey[]> => {
+  await permitBitmaps(tx)
   const { rows } = await sql<PostedKey>`
     select agent_id as "agentId", mode, reference from ledger_entries
     where kind = ${kind} and at >= ${span.from} and at < ${span.to} limit ${span.rowsMax}`.execute(tx)

@@ -191,9 +191,8 @@ export const deleteExpiredClaims = async (tx: Tx, days: number): Promise<number>
   for (const table of claimTables) {
     const { numAffectedRows } = await sql`
       delete from ${sql.table(table)} where ctid = any(array(
-        select ctid from ${sql.table(table)} where viewed_at < pohf_now() - make_interval(days => ${days}) limit ${deleteMax}))`.execute(
-      tx,
-    )
+        select ctid from ${sql.table(table)} where viewed_at < pohf_now() - make_interval(days => ${days})
+        order by viewed_at limit ${deleteMax}))`.execute(tx)
     deleted += Number(numAffectedRows ?? 0)
   }
   return deleted

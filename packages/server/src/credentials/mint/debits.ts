@@ -2,7 +2,8 @@ import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 import { listChargedCredentials, listUnknownCredentials } from '../store.ts'
 
-type Span = { readonly from: Date; readonly to: Date; readonly rowsMax: number }
+type Period = { readonly from: Date; readonly to: Date }
+type Span = Period & { readonly rowsMax: number }
 type Key = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
 type Drift = {
   readonly agentId: string
@@ -31,11 +32,11 @@ const driftOf = (key: Key, detail: string): Drift => ({
 
 const dayMs = 86_400_000
 /** A credential has the time at which its claims were drafted, some seconds before it was paid for. */
-const dayAround = ({ from, to }: Span): Span => ({
+const dayAround = ({ from, to }: Period): Period => ({
   from: new Date(from.getTime() - dayMs),
   to: new Date(to.getTime() + dayMs),
 })
-const anyTime: Span = { from: new Date(0), to: new Date(8_000_000_000_000) }
+const anyTime: Period = { from: new Date(0), to: new Date(8_000_000_000_000) }
 
 /** Reconciles charged credentials with the ledger entries that paid for them, in both directions. */
 export const debitReconciliation = (spends: SpendLedger) => ({

@@ -233,9 +233,13 @@ test('a planted fault is found: a mint that reads and writes the balance without
     "select pg_get_functiondef('ledger_hold'::regproc) as text",
   )
   const definition = rows[0]?.text ?? ''
-  assert.match(definition, /for update of held/)
+  assert.match(definition, /limit 1 for update\n/)
   // The planted fault: no lock, 300 ms (enough on a busy machine) between reading and writing, and no constraint to catch what follows.
-  await broken.owner.query(definition.replace(/for update of held;/, '; perform pg_sleep(0.3);'))
+  await broken.owner.query(
+    definition
+      .replace('limit 1 for update', 'limit 1')
+      .replace(') present;', ') present; perform pg_sleep(0.3);'),
+  )
   await broken.owner.query('alter table ledger_accounts drop constraint ledger_balance_side')
   const agent = await broken.register('live')
   await grantCredits(broken, agent, 50n)

@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import { now, type Tx } from '../../platform/db/db.ts'
+import { now, permitBitmaps, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
 import {
   mergeRefundState,
@@ -115,6 +115,7 @@ export const findRefundOfFact = async (
   tx: Tx,
   fact: Pick<RefundStateFact, 'providerRefundId' | 'refundId'>,
 ): Promise<RefundRow | undefined> => {
+  await permitBitmaps(tx)
   const row = await query(tx)
     .where((where) =>
       where.or([

@@ -180,6 +180,11 @@ export const checkWrites = async (ctx: WithDatabase): Promise<void> => {
   )
 }
 
+/** Lets the statements of this transaction use a BRIN index, or two indexes for one table. */
+export const permitBitmaps = async (tx: Tx): Promise<void> => {
+  await sql`select set_config('enable_bitmapscan', 'on', true)`.execute(tx)
+}
+
 /** The database's time, by which rules decide. */
 export const now = () => sql<Date>`pohf_now()`
 

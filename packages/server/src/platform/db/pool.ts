@@ -16,6 +16,13 @@ export type PoolOptions = {
 /** The role of the program: neither owner nor superuser, so that row-level security applies. */
 const applicationRole = 'pohf_app'
 /**
+ * Every statement has an index that finds its rows one by one, in its order. Without statistics PostgreSQL takes the rows
+ * of a table for evenly spread: it reads the whole table where the partial index of a statement is empty, and collects and
+ * sorts all rows behind a page where the index would give the page. What is left to a sequential scan looks so expensive
+ * under these settings that it would be compiled first.
+ */
+const planSettings = '-c enable_seqscan=off -c enable_bitmapscan=off -c jit=off'
+/**
  * How much later than the server's own limit a statement expires here: a server that can answer stops the statement itself.
  * The socket is destroyed and no cancel request is sent: a cancelled wait for a synchronous standby confirms a COMMIT.
  */
@@ -155,7 +162,7 @@ export const openPool = (
     lock_timeout: waitSeconds * 1_000,
     idle_in_transaction_session_timeout: waitSeconds * 2_000,
     application_name: options.name,
-    options: `-c role=${applicationRole} -c timezone=UTC ${serverKeepAlive}`,
+    options: `-c role=${applicationRole} -c timezone=UTC ${serverKeepAlive} ${planSettings}`,
     Client: makeClientClass(watchdog, statementSeconds * 1_000),
   })
   // A lost idle connection is replaced by the pool; without a listener it would end the process. Only the message is

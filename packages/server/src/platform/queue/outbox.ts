@@ -144,16 +144,15 @@ const claim = async (ctx: Ctx, topic: Topic): Promise<OutboxRow[]> =>
 /** Deletes the rows whose claim still holds, and returns them; another worker has claimed the rest. */
 const deleteClaimed = async (tx: Tx, rows: readonly OutboxRow[]): Promise<OutboxRow[]> => {
   const { rows: removed } = await sql<Pick<Selectable<DB['outbox']>, 'outbox_id'>>`
-    delete from outbox queue using (
-      select given.agent_id, given.outbox_id
+    delete from outbox where ctid = any(array(
+      select found.ctid
       from unnest(${rows.map((row) => row.agentId)}::text[], ${rows.map((row) => row.outboxId)}::text[],
         ${rows.map((row) => row.attempts)}::int[]) given(agent_id, outbox_id, attempts),
       lateral (
-        select from outbox held where held.agent_id = given.agent_id and held.outbox_id = given.outbox_id
+        select ctid from outbox held where held.agent_id = given.agent_id and held.outbox_id = given.outbox_id
           and held.attempts = given.attempts
-        limit 1 for update) found) claimed
-    where queue.agent_id = claimed.agent_id and queue.outbox_id = claimed.outbox_id
-    returning queue.outbox_id`.execute(tx)
+        limit 1 for update) found))
+    returning outbox_id`.execute(tx)
   const ids = new Set(removed.map((row) => row.outbox_id))
   return rows.filter((row) => ids.has(row.outboxId))
 }

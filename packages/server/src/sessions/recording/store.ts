@@ -196,9 +196,8 @@ export const deleteOldRecorders = async (tx: Tx): Promise<number> => {
   const { numAffectedRows } = await sql`
     delete from session_recorders where ctid = any(array(
       select ctid from session_recorders
-      where status <> 'open' and expires_at < pohf_now() - interval '1 day' limit ${expireBatchMax}))`.execute(
-    tx,
-  )
+      where status <> 'open' and expires_at < pohf_now() - interval '1 day'
+      order by expires_at limit ${expireBatchMax}))`.execute(tx)
   return Number(numAffectedRows ?? 0)
 }
 

@@ -361,7 +361,7 @@ export const deleteSettledDeliveries = async (
     delete from webhook_deliveries where (agent_id, delivery_id) in (
       select agent_id, delivery_id from webhook_deliveries
       where state <> 'pending' and settled_at < pohf_now() - make_interval(days => ${keep.days})
-      limit ${keep.limit} for update skip locked)`.execute(tx)
+      order by settled_at limit ${keep.limit} for update skip locked)`.execute(tx)
   return Number(numAffectedRows ?? 0n)
 }
 
@@ -388,7 +388,7 @@ export const deleteEmptyEndpoints = async (tx: Tx, limit: number): Promise<void>
   await sql`
     delete from webhook_health where (agent_id, endpoint_id, hour) in (
       select agent_id, endpoint_id, hour from webhook_health where hour < pohf_now() - interval '7 days'
-      limit ${limit} for update skip locked)`.execute(tx)
+      order by hour limit ${limit} for update skip locked)`.execute(tx)
 }
 
 /** Erases the deliveries of erased events, sent or pending. The attempts log holds no body. */

@@ -55,7 +55,7 @@ export const deleteIdleHosts = async (tx: Tx, limit: number): Promise<number> =>
   const { numAffectedRows } = await sql`
     delete from webhook_hosts where host in (
       select host from webhook_hosts where window_ends_at < pohf_now() and coalesce(busy_until < pohf_now(), true)
-      limit ${limit} for update skip locked)`.execute(tx)
+      order by window_ends_at limit ${limit} for update skip locked)`.execute(tx)
   return Number(numAffectedRows ?? 0n)
 }
 
