@@ -1,7 +1,7 @@
 // Runs the tests of the server's modules on databases without statistics that hold 100,000 other agents and months of
 // history, reads the plan of every statement, and fails on a scan that grows with them. The tests are the load: some of
 // them count all rows of a table and fail on such a database, which does not matter here.
-// npm run battery:plans [-- --postgres system|embedded --agents N --rows N --files part-of-a-path --report]
+// npm run battery:plans [-- --postgres system|embedded --agents N --rows N --files part-of-a-path … --report]
 import { spawn } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -26,7 +26,7 @@ const { values } = parseArgs({
     postgres: { type: 'string' },
     agents: { type: 'string', default: '100000' },
     rows: { type: 'string', default: '20000' },
-    files: { type: 'string', default: '' },
+    files: { type: 'string', multiple: true, default: [''] },
     report: { type: 'boolean', default: false },
   },
 })
@@ -38,10 +38,10 @@ const sources: readonly PostgresSource[] =
 
 /** The tests that start the server on a database of their own; model tests repeat the same statements for minutes. */
 const files = globSync('packages/server/src/**/*.test.ts', { cwd: root })
-  .filter((file) => file.includes(values.files) && !file.endsWith('model.test.ts'))
+  .filter((file) => values.files.some((part) => file.includes(part)) && !file.endsWith('model.test.ts'))
   .filter((file) => /Harness\(/.test(readFileSync(join(root, file), 'utf8')))
   .toSorted()
-if (files.length === 0) throw new Error(`no test file contains ${values.files}`)
+if (files.length === 0) throw new Error(`no test file contains ${values.files.join(' or ')}`)
 
 const storeFiles = new Set(
   globSync(['packages/server/src/**/store.ts', 'packages/server/src/platform/{db,queue}/*.ts'], {

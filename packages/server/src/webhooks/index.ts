@@ -1,6 +1,6 @@
 export { deliveryJob } from './delivery/deliver.ts'
 export { fanOut } from './delivery/fan-out.ts'
-export { eraseDeliveries } from './delivery/store.ts'
+export { eraseDeliveries } from './delivery/log/store.ts'
 export { recoveryJob } from './endpoints/recover.ts'
 export { retentionJob } from './delivery/retain.ts'
 export { routes } from './routes.ts'

@@ -57,7 +57,7 @@ export const makeMetrics = () => {
     }),
     outboxAge: new Gauge({
       name: 'pohf_outbox_oldest_seconds',
-      help: 'Age of the oldest row in the outbox in seconds, by topic, read from the database.',
+      help: 'Age in seconds of the oldest of the 1,000 rows in the outbox that are due first, by topic, read from the database.',
       labelNames: ['topic'],
       registers: [registry],
     }),

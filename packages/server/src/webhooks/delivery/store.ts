@@ -390,19 +390,3 @@ export const deleteEmptyEndpoints = async (tx: Tx, limit: number): Promise<void>
       select agent_id, endpoint_id, hour from webhook_health where hour < pohf_now() - interval '7 days'
       order by hour limit ${limit} for update skip locked)`.execute(tx)
 }
-
-/** Erases the deliveries of erased events, sent or pending. The attempts log holds no body. */
-export const eraseDeliveries = async (
-  tx: Tx,
-  agent: { readonly agentId: string; readonly mode: Mode },
-  eventIds: readonly string[],
-): Promise<void> => {
-  // Endpoint by endpoint, so that the unique key finds them.
-  await sql`
-    delete from webhook_deliveries delivery using webhook_endpoints endpoint
-    where endpoint.agent_id = ${agent.agentId} and endpoint.mode = ${agent.mode}
-      and delivery.agent_id = endpoint.agent_id and delivery.mode = endpoint.mode
-      and delivery.endpoint_id = endpoint.endpoint_id and delivery.event_id = any(${[...eventIds]}::text[])`.execute(
-    tx,
-  )
-}

@@ -128,3 +128,19 @@ export const updateDeliveryReplayed = async (tx: Tx, agentId: Tenant, deliveryId
     .where('delivery_id', '=', deliveryId)
     .execute()
 }
+
+/** Erases the deliveries of erased events, sent or pending. The attempts log holds no body. */
+export const eraseDeliveries = async (
+  tx: Tx,
+  agent: EndpointOwner,
+  eventIds: readonly string[],
+): Promise<void> => {
+  // Endpoint by endpoint, so that the unique key finds them.
+  await sql`
+    delete from webhook_deliveries delivery using webhook_endpoints endpoint
+    where endpoint.agent_id = ${agent.agentId} and endpoint.mode = ${agent.mode}
+      and delivery.agent_id = endpoint.agent_id and delivery.mode = endpoint.mode
+      and delivery.endpoint_id = endpoint.endpoint_id and delivery.event_id = any(${[...eventIds]}::text[])`.execute(
+    tx,
+  )
+}
