@@ -124,6 +124,7 @@ export const startCluster = async (options: {
   source?: PostgresSource
   port?: number
   settings?: Readonly<Record<string, string>>
+  env?: NodeJS.ProcessEnv
 }): Promise<Cluster> => {
   const owner = ownerOf()
   const { folder } = options
@@ -145,7 +146,7 @@ export const startCluster = async (options: {
   const server = spawn(
     join(bin, 'postgres'),
     ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    { ...owner, cwd: '/', stdio: 'ignore' },
+    { ...owner, cwd: '/', stdio: 'ignore', env: { ...process.env, ...options.env } },
   )
   const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`
   const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))

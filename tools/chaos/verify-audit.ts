@@ -1,0 +1,85 @@
+import { setTimeout } from 'node:timers/promises'
+import { Client } from 'pg'
+import type { VerifyRecord } from './verify-load.ts'
+
+/** Opens a connection as `system`, which sees the rows of every agent. */
+export const withDatabase = async <T>(url: string, work: (client: Client) => Promise<T>): Promise<T> => {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(`set "pohf.tenant" = 'system'`)
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+const auditSql = {
+  stored: `select k.agent_id || ' ' || k.reference as name, c.jwt from credential_claims k
+    join credentials c on c.agent_id = k.agent_id and c.credential_id = k.credential_id and c.at = k.at`,
+  credentials: 'select count(*)::int as n from credentials',
+  debits: "select count(*)::int as n from ledger_claims where kind = 'spend'",
+  missing: `select count(*)::int as n from ledger_claims l where l.kind = 'spend' and not exists
+    (select from credentials c where c.agent_id = l.agent_id and c.credential_id = l.reference)`,
+  twice: `select count(*)::int as n from (select from events where type = 'credential.issued'
+    group by agent_id, data ->> 'sessionId' having count(*) > 1) doubled`,
+  uneven: `select count(*)::int as n from ledger_accounts a where a.balance <> (select coalesce(sum(amount), 0) from ledger_lines l
+    where (l.agent_id, l.mode, l.account, l.unit) = (a.agent_id, a.mode, a.account, a.unit)) or not ledger_may_hold(a.account, a.balance)`,
+  spent: `select coalesce(sum(balance), 0)::int as n from ledger_accounts where account = 'consumed:credit'`,
+  events: "select event_id from events where type = 'credential.issued'",
+}
+
+export type Audit = {
+  readonly faults: readonly string[]
+  /** Acknowledged, and not stored as it was. */
+  readonly lost: number
+  /** Debits more than credentials, and sessions with more than one credential. */
+  readonly doubleCharged: number
+  /** Debits without their credential. */
+  readonly missingCredential: number
+  /** The ids of the events of the credentials. */
+  readonly events: readonly string[]
+}
+
+/** Compares what was acknowledged, stored and paid. Only an unresolved session may have a credential that nobody got. */
+export const audit = async (
+  database: Client,
+  { acknowledged, unresolved }: Pick<VerifyRecord, 'acknowledged' | 'unresolved'>,
+): Promise<Audit> => {
+  const numberOf = async (text: string) => (await database.query<{ n: number }>(text)).rows[0]?.n ?? NaN
+  const { rows } = await database.query<{ name: string; jwt: string }>(auditSql.stored)
+  const stored = new Map(rows.map((row) => [row.name, row.jwt]))
+  const [credentials, debits] = [await numberOf(auditSql.credentials), await numberOf(auditSql.debits)]
+  const faults: string[] = []
+  if (credentials !== debits) faults.push(`${credentials} credentials and ${debits} debits`)
+  if ((await numberOf(auditSql.spent)) !== debits) faults.push('the credits that are gone are not the debits')
+  if ((await numberOf(auditSql.uneven)) > 0) faults.push('a balance is not the sum of its lines')
+  const unknown = [...stored.keys()].filter((name) => !acknowledged.has(name) && !unresolved.has(name))
+  if (stored.size !== credentials || unknown.length > 0)
+    faults.push(
+      `${acknowledged.size} acknowledged, ${unknown.length} more stored, and ${credentials} credentials`,
+    )
+  return {
+    faults,
+    lost: [...acknowledged].filter(([name, jwt]) => stored.get(name) !== jwt).length,
+    doubleCharged: Math.max(0, debits - credentials) + (await numberOf(auditSql.twice)),
+    missingCredential: await numberOf(auditSql.missing),
+    events: (await database.query<{ event_id: string }>(auditSql.events)).rows.map((row) => row.event_id),
+  }
+}
+
+/** Waits until every event has come, as long as some still do. Returns how many have not. */
+export const waitForDeliveries = async (
+  events: readonly string[],
+  received: ReadonlyMap<string, number>,
+  patienceMs: number,
+): Promise<number> => {
+  const missing = () => events.filter((id) => !received.has(id)).length
+  let [left, since] = [missing(), performance.now()]
+  while (left > 0 && performance.now() - since < patienceMs) {
+    await setTimeout(250)
+    const now = missing()
+    if (now < left) [left, since] = [now, performance.now()]
+  }
+  return left
+}
