@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { createDatabase, freePort } from '../../packages/server/dev/cluster.ts'
 import { runToEnd, startWithRestarts } from '../../packages/server/test/fixtures/processes/restarts.ts'
 
-const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
+export const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 
 /** A migrated database, free ports and the environment for the server's processes; logs and limits out of the way. */
 export const prepareServer = async (

@@ -3,10 +3,10 @@
 # what is missing then is skipped by the tests that need it, and they say so.
 set -euo pipefail
 # g++, make and python3 build the binding to PKCS#11; softhsm2 is the token that it is tested on.
-# faketime gives a process a wrong clock.
+# faketime gives a process a wrong clock. haproxy is the load balancer of the battery of faults.
 # xvfb and xdotool play a person in the end-to-end tests: a screen that nobody sees, and input at the system's level.
 # curl and jq are in the examples of the documentation. postgresql is the second version that the installation is tested on.
-packages=(softhsm2 g++ make python3 faketime xvfb xdotool curl jq postgresql)
+packages=(softhsm2 g++ make python3 faketime haproxy xvfb xdotool curl jq postgresql)
 
 missing=()
 for package in "${packages[@]}"; do

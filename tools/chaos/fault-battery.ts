@@ -1,0 +1,285 @@
+import { request } from 'node:http'
+import { setTimeout } from 'node:timers/promises'
+import { waitUntilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
+import { faults, type Fault } from './faults.ts'
+import {
+  bounds,
+  figuresOf,
+  judge,
+  type FaultFigures,
+  type FaultRecord,
+  type ReadinessProbe,
+} from './fault-judgement.ts'
+import { missingFor, openWorld, type World, type WorldKind } from './fault-world.ts'
+import { randomFrom } from './server-processes.ts'
+import { audit, waitForDeliveries, withDatabase } from './verify-audit.ts'
+import { startLoad, waitForProgress } from './verify-load.ts'
+
+export type BatteryOptions = {
+  /** Names of faults and planned stops; all where it is empty. */
+  readonly only: readonly string[]
+  /** How long each fault lasts that has a duration; its own where undefined. */
+  readonly seconds: number | undefined
+  readonly clients: number
+  readonly seed: number
+  /** How often the server is stopped, and each api process behind HAProxy. */
+  readonly stops: number
+  /** How long the load waits at its end for calls that have no answer yet. */
+  readonly patienceSeconds: number
+  /** Sessions of each world; a load that has used all of them stands still. */
+  readonly sessions: number
+  /** Whether the folders with data and logs are kept. */
+  readonly keep: boolean
+}
+export type FaultResult = {
+  readonly name: string
+  readonly title: string
+  /** Why it was not run. */
+  readonly skipped?: string
+  /** By what the fault was seen. */
+  readonly proof?: string
+  readonly figures?: FaultFigures
+  /** Why it does not hold; empty where every bound holds. */
+  readonly reasons: readonly string[]
+}
+
+/** A call that hangs is given up after this time: far above the bound, so that the figure says how far. */
+const callTimeoutMs = 75_000
+const deliveryPatienceMs = 90_000
+/** Without failures for this time, a server has recovered. */
+const quietMs = 3_000
+const observationMsMax = 45_000
+
+const probeReadiness = (baseUrl: string): Promise<ReadinessProbe> =>
+  new Promise((resolve) => {
+    const startedAt = performance.now()
+    const done = (status: number) => resolve({ startedAt, endedAt: performance.now(), status })
+    const probe = request(`${baseUrl}/readyz`, { agent: false })
+    const deadline = globalThis.setTimeout(() => probe.destroy(new Error('no answer')), bounds.probeMs)
+    probe.on('close', () => clearTimeout(deadline))
+    probe.on('error', () => done(0))
+    probe.on('response', (response) => {
+      response.resume().on('end', () => done(response.statusCode ?? 0))
+    })
+    probe.end()
+  })
+
+const startProbes = (baseUrl: string) => {
+  const probes: ReadinessProbe[] = []
+  const end = new AbortController()
+  const asking = (async () => {
+    while (!end.signal.aborted) {
+      probes.push(await probeReadiness(baseUrl))
+      await setTimeout(200)
+    }
+  })()
+  return {
+    probes,
+    stop: async () => {
+      end.abort()
+      await asking
+    },
+  }
+}
+
+type Observation = Omit<FaultRecord, 'beganAt' | 'endedAt' | 'kind'>
+
+/** A load on a world, watched until it is stopped and audited. */
+const watch = (world: World, options: BatteryOptions) => {
+  const load = startLoad(world.baseUrl, world.agents, world.record, {
+    clients: options.clients,
+    random: randomFrom(options.seed),
+    twice: 0.15,
+    idempotencyKeys: true,
+    pauseMs: 50,
+    timeoutMs: callTimeoutMs,
+  })
+  const readiness = startProbes(world.baseUrl)
+  const succeeded = () => load.calls.filter(({ status }) => status === 200).length
+  return {
+    progress: (ms: number) => waitForProgress(succeeded, ms),
+    /** Waits until calls succeed and none has failed for a while; false where that does not happen. */
+    recovery: async (since: number): Promise<boolean> => {
+      const deadline = performance.now() + observationMsMax
+      for (;;) {
+        const from = Math.max(since, performance.now() - quietMs)
+        const recent = load.calls.filter(({ endedAt }) => endedAt >= from)
+        const isQuiet = recent.every(({ status }) => status > 0 && status < 500)
+        const isLongEnough = performance.now() - since >= quietMs
+        if (isLongEnough && isQuiet && recent.some(({ status }) => status === 200)) return true
+        if (performance.now() > deadline) return false
+        await setTimeout(100)
+      }
+    },
+    /** Ends the load without looking at what came of it. */
+    abandon: (): void => void Promise.all([readiness.stop(), load.stop(0)]),
+    stop: async (isRecovered: boolean): Promise<Observation> => {
+      const observedUntil = performance.now()
+      // A server that has not recovered gives no answers and delivers nothing: there is no need to wait.
+      const patienceMs = isRecovered ? options.patienceSeconds * 1_000 : 0
+      await Promise.all([readiness.stop(), load.stop(patienceMs)])
+      const found = await withDatabase(world.databaseUrl, (client) => audit(client, world.record))
+      return {
+        calls: load.calls.filter(({ startedAt }) => startedAt <= observedUntil),
+        probes: readiness.probes,
+        observedUntil,
+        lost: found.lost,
+        doubled: found.doubleCharged + found.missingCredential,
+        undelivered: await waitForDeliveries(
+          found.events,
+          world.received,
+          isRecovered ? deliveryPatienceMs : 0,
+        ),
+        faults: [...load.faults.slice(0, 5), ...found.faults],
+        restartedByHand: isRecovered ? 0 : 1,
+      }
+    },
+  }
+}
+
+/** Begins a fault, keeps it for its time, makes sure that it took place, and ends it. */
+const bringAbout = async (fault: Fault, world: World, options: BatteryOptions) => {
+  const beganAt = performance.now()
+  const active = await fault.begin(world)
+  const lastsMs = fault.seconds === 0 ? 0 : (options.seconds ?? fault.seconds) * 1_000
+  await setTimeout(Math.max(0, beganAt + lastsMs - performance.now()))
+  try {
+    const proof = await active.proof()
+    return { beganAt, proof, faults: [], end: active.end }
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    return { beganAt, proof: '', faults: [reason], end: active.end }
+  }
+}
+
+const runFault = async (fault: Fault, world: World, options: BatteryOptions): Promise<FaultResult> => {
+  const watched = watch(world, options)
+  try {
+    await watched.progress(30_000)
+    const { beganAt, proof, faults: unseen, end } = await bringAbout(fault, world, options)
+    await end()
+    const endedAt = fault.isMomentary ? beganAt : performance.now()
+    const observed = await watched.stop(await watched.recovery(endedAt))
+    const record: FaultRecord = {
+      ...observed,
+      beganAt,
+      endedAt,
+      faults: [...unseen, ...observed.faults],
+      kind: 'unplanned',
+    }
+    const { name, title } = fault
+    return { name, title, proof, figures: figuresOf(record), reasons: judge(record) }
+  } finally {
+    watched.abandon()
+  }
+}
+
+const plannedStops: readonly { name: string; title: string; world: WorldKind; kind: 'stop' | 'rolling' }[] = [
+  { name: 'sigterm', title: 'SIGTERM to the supervisor under load', world: 'plain', kind: 'stop' },
+  {
+    name: 'rolling',
+    title: 'rolling restart of two api processes behind HAProxy',
+    world: 'haproxy',
+    kind: 'rolling',
+  },
+]
+type PlannedStop = (typeof plannedStops)[number]
+
+const runStops = async (stop: PlannedStop, world: World, options: BatteryOptions): Promise<FaultResult> => {
+  const watched = watch(world, options)
+  try {
+    await watched.progress(30_000)
+    const beganAt = performance.now()
+    const exits: (number | string)[] = []
+    for (let count = 0; count < options.stops; count++)
+      for (const [index, server] of world.servers.entries()) {
+        exits.push(await server.terminate())
+        server.start()
+        await waitUntilReady(world.serverUrls[index] ?? world.baseUrl)
+        await watched.progress(15_000)
+      }
+    const endedAt = performance.now()
+    const observed = await watched.stop(true)
+    const unclean = exits.filter((exit) => exit !== 0)
+    const record: FaultRecord = {
+      ...observed,
+      beganAt,
+      endedAt,
+      faults: [
+        ...(unclean.length > 0 ? [`${unclean.length} stops ended with ${unclean.join(', ')}`] : []),
+        ...observed.faults,
+      ],
+      kind: stop.kind,
+    }
+    const proof = `${exits.length} processes stopped by SIGTERM and started again`
+    const { name, title } = stop
+    return { name, title, proof, figures: figuresOf(record), reasons: judge(record) }
+  } finally {
+    watched.abandon()
+  }
+}
+
+type Item = { readonly name: string; readonly title: string; readonly world: WorldKind } & (
+  { readonly fault: Fault } | { readonly stop: PlannedStop }
+)
+const items: readonly Item[] = [
+  ...faults.map((fault) => ({ name: fault.name, title: fault.title, world: fault.world, fault })),
+  ...plannedStops.map((stop) => ({ name: stop.name, title: stop.title, world: stop.world, stop })),
+]
+export const faultNames: readonly string[] = items.map(({ name }) => name)
+
+/** The names of `only`, or all of them. A name that does not exist is an error. */
+const chosenItems = (only: readonly string[]): readonly Item[] => {
+  const unknown = only.filter((name) => !faultNames.includes(name))
+  if (unknown.length > 0)
+    throw new Error(`no such fault: ${unknown.join(', ')}. There are: ${faultNames.join(', ')}`)
+  return only.length === 0 ? items : items.filter(({ name }) => only.includes(name))
+}
+
+/**
+ * Runs one fault after another under load. Faults of one kind share a world as long as all bounds hold; after a broken one
+ * the next gets a new world.
+ */
+export const runFaults = async (
+  options: BatteryOptions,
+  report: (result: FaultResult) => void,
+): Promise<FaultResult[]> => {
+  const results: FaultResult[] = []
+  let world: World | undefined
+  const closeWorld = async () => {
+    await world?.close()
+    world = undefined
+  }
+  const runItem = async (item: Item): Promise<FaultResult> => {
+    const { name, title } = item
+    const skipped = missingFor(item.world)
+    if (skipped !== undefined) return { name, title, skipped, reasons: [] }
+    // Rows of a moved clock stay in the database.
+    if (world?.kind !== item.world || item.world === 'clock') await closeWorld()
+    world ??= await openWorld(item.world, options)
+    try {
+      return 'fault' in item
+        ? await runFault(item.fault, world, options)
+        : await runStops(item.stop, world, options)
+    } catch (error) {
+      return {
+        name,
+        title,
+        reasons: [
+          `the battery could not go on: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
+        ],
+      }
+    }
+  }
+  try {
+    for (const item of chosenItems(options.only)) {
+      const result = await runItem(item)
+      results.push(result)
+      report(result)
+      if (result.reasons.length > 0) await closeWorld()
+    }
+  } finally {
+    await closeWorld()
+  }
+  return results
+}

@@ -1,0 +1,253 @@
+import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { freePort } from '../../packages/server/dev/cluster.ts'
+import { waitForExit, waitUntilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
+import { startTcpProxy } from '../../packages/server/test/fixtures/tcp-proxy.ts'
+import { openPostgres, type RestartingPostgres } from './restarting-postgres.ts'
+import { main, prepareServer } from './server-processes.ts'
+import { withDatabase } from './verify-audit.ts'
+import { openReceiver, seedAgents, subscribeAgents, type VerifyAgent } from './verify-calls.ts'
+import { newRecord, type VerifyRecord } from './verify-load.ts'
+
+/** What a world has besides PostgreSQL, a proxy before it and the server. */
+export type WorldKind = 'plain' | 'disks' | 'clock' | 'haproxy'
+
+/** A process of the server that the battery starts and stops as an operator does. */
+export type ServerProcess = {
+  readonly pid: () => number
+  readonly start: () => void
+  /** Sends SIGTERM, waits for the end and returns the exit code or the signal. */
+  readonly terminate: () => Promise<number | string>
+}
+
+export type World = {
+  readonly kind: WorldKind
+  readonly folder: string
+  readonly baseUrl: string
+  /** Past the proxy. */
+  readonly databaseUrl: string
+  readonly postgres: RestartingPostgres
+  readonly proxy: Awaited<ReturnType<typeof startTcpProxy>>
+  /** The supervisor of `npm start`; behind HAProxy, the api processes. */
+  readonly servers: readonly ServerProcess[]
+  /** Where each of `servers` listens. */
+  readonly serverUrls: readonly string[]
+  readonly paths: {
+    readonly data: string
+    readonly log: string
+    readonly signerSocket: string
+    /** libfaketime reads the offset of PostgreSQL's clock from it. */
+    readonly clock: string
+  }
+  readonly agents: readonly VerifyAgent[]
+  readonly record: VerifyRecord
+  readonly received: ReadonlyMap<string, number>
+  readonly close: () => Promise<void>
+}
+
+const run = (command: string, parameters: readonly string[]) =>
+  spawnSync(command, parameters, { encoding: 'utf8' })
+
+/** The library that moves a clock, as Debian's package `faketime` has it. */
+const findFaketime = (): string | undefined =>
+  /^LD_PRELOAD=(.+)$/m.exec(run('faketime', ['-f', '+0', 'env']).stdout ?? '')?.[1]
+
+const mountTmpfs = (folder: string, size: string): string | undefined => {
+  mkdirSync(folder, { recursive: true })
+  const mounted = run('mount', ['-t', 'tmpfs', '-o', `size=${size},mode=755`, 'tmpfs', folder])
+  return mounted.status === 0 ? undefined : (mounted.stderr ?? String(mounted.error)).trim()
+}
+
+const tryMount = (): string | undefined => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-mount-'))
+  const refused = mountTmpfs(folder, '64k')
+  if (refused === undefined) run('umount', [folder])
+  rmSync(folder, { recursive: true, force: true })
+  return refused
+}
+
+/** Why a world of this kind cannot be opened on this machine; undefined where it can. */
+export const missingFor = (kind: WorldKind): string | undefined => {
+  if (kind === 'clock' && findFaketime() === undefined) return 'no faketime here: tools/ci/debian-packages.sh'
+  if (kind === 'haproxy' && run('haproxy', ['-v']).status !== 0)
+    return 'no haproxy here: tools/ci/debian-packages.sh'
+  const refused = kind === 'disks' ? tryMount() : undefined
+  return refused === undefined ? undefined : `tmpfs cannot be mounted: ${refused}`
+}
+
+const clockEnvironment = (kind: WorldKind, clockFile: string): NodeJS.ProcessEnv =>
+  kind === 'clock'
+    ? {
+        LD_PRELOAD: findFaketime(),
+        FAKETIME_TIMESTAMP_FILE: clockFile,
+        FAKETIME_CACHE_DURATION: '1',
+        // Timers go by the monotonic clock, which no wrong date changes on a real machine either.
+        FAKETIME_DONT_FAKE_MONOTONIC: '1',
+      }
+    : {}
+
+const makeServerProcess = (
+  parameters: readonly string[],
+  env: NodeJS.ProcessEnv,
+  logFile: string,
+): ServerProcess => {
+  let child: ChildProcess
+  const start = () => {
+    const log = openSync(logFile, 'a')
+    child = spawn(process.execPath, [main, ...parameters], { env, stdio: ['ignore', log, log] })
+    closeSync(log)
+  }
+  start()
+  return {
+    pid: () => child.pid ?? 0,
+    start,
+    terminate: async () => {
+      child.kill('SIGTERM')
+      await waitForExit(child)
+      return child.exitCode ?? child.signalCode ?? ''
+    },
+  }
+}
+
+/** A listener that stops closes its port before the next check sees it: the call goes to the other server then. */
+const haproxyConfig = (port: number, serverPorts: readonly number[]): string => `global
+  maxconn 500
+defaults
+  mode http
+  timeout connect 2s
+  timeout client 60s
+  timeout server 60s
+  timeout check 2s
+listen api
+  bind 127.0.0.1:${port}
+  option httpchk GET /readyz
+  http-check expect status 200
+  option redispatch 1
+  retries 3
+  retry-on conn-failure
+  default-server inter 500ms fall 1 rise 1
+${serverPorts.map((each, index) => `  server api${index + 1} 127.0.0.1:${each} check`).join('\n')}
+`
+
+type Servers = Pick<World, 'baseUrl' | 'servers' | 'serverUrls'> & { readonly close: () => Promise<void> }
+
+const startSupervised = (baseUrl: string, env: NodeJS.ProcessEnv, logFile: string): Servers => {
+  const server = makeServerProcess([], env, logFile)
+  return {
+    baseUrl,
+    servers: [server],
+    serverUrls: [baseUrl],
+    close: async () => void (await server.terminate()),
+  }
+}
+
+const startBehindHaproxy = async (
+  folder: string,
+  env: NodeJS.ProcessEnv,
+  logFile: string,
+): Promise<Servers> => {
+  const port = await freePort()
+  const others = ['signer', 'worker'].map((role) => makeServerProcess([role], env, logFile))
+  const ports = [await freePort(), await freePort()]
+  const servers: ServerProcess[] = []
+  for (const each of ports)
+    servers.push(
+      makeServerProcess(
+        ['api'],
+        {
+          ...env,
+          PORT: String(each),
+          OPERATOR_PORT: String(await freePort()),
+          BASE_URL: `http://127.0.0.1:${port}`,
+        },
+        logFile,
+      ),
+    )
+  const config = join(folder, 'haproxy.cfg')
+  writeFileSync(config, haproxyConfig(port, ports))
+  const haproxy = spawn('haproxy', ['-db', '-f', config], { stdio: 'ignore' })
+  return {
+    baseUrl: `http://127.0.0.1:${port}`,
+    servers,
+    serverUrls: ports.map((each) => `http://127.0.0.1:${each}`),
+    close: async () => {
+      haproxy.kill('SIGTERM')
+      for (const each of [...servers, ...others]) await each.terminate()
+    },
+  }
+}
+
+const openFolders = (kind: WorldKind) => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-faults-'))
+  chmodSync(folder, 0o755)
+  const paths = {
+    data: join(folder, 'postgres'),
+    log: join(folder, 'log'),
+    signerSocket: join(folder, 'secrets', 'signer.sock'),
+    clock: join(folder, 'clock'),
+  }
+  const mounts: string[] = []
+  for (const [path, size] of [
+    [paths.data, '512m'],
+    [paths.log, '16m'],
+  ] as const) {
+    if (kind !== 'disks') mkdirSync(path)
+    else if (mountTmpfs(path, size) === undefined) mounts.push(path)
+  }
+  writeFileSync(paths.clock, '+0\n')
+  return {
+    folder,
+    paths,
+    remove: () => {
+      for (const each of mounts) run('umount', [each])
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** A server of real processes on a PostgreSQL of its own, with agents whose events go to a receiver. */
+export const openWorld = async (
+  kind: WorldKind,
+  options: { readonly sessions: number; readonly keep: boolean },
+): Promise<World> => {
+  const { folder, paths, remove } = openFolders(kind)
+  const closing: (() => Promise<void> | void)[] = [() => (options.keep ? undefined : remove())]
+  const close = async () => {
+    for (const each of closing.toReversed()) await each()
+  }
+  try {
+    const postgres = await openPostgres({
+      folder: paths.data,
+      settings: { max_connections: '60', max_wal_size: '64MB', min_wal_size: '32MB' },
+      env: clockEnvironment(kind, paths.clock),
+    })
+    closing.push(postgres.stop)
+    const proxy = await startTcpProxy({ host: '127.0.0.1', port: postgres.port })
+    closing.push(proxy.close)
+    const prepared = await prepareServer(postgres, folder, {
+      DATABASE_URL: proxy.urlOf(postgres.url('pohf')),
+      LOG_LEVEL: 'info',
+    })
+    const logFile = join(paths.log, 'server.log')
+    const servers =
+      kind === 'haproxy'
+        ? await startBehindHaproxy(folder, prepared.env, logFile)
+        : startSupervised(prepared.baseUrl, prepared.env, logFile)
+    closing.push(servers.close)
+    const receiver = await openReceiver()
+    closing.push(receiver.close)
+    for (const url of [...servers.serverUrls, servers.baseUrl]) await waitUntilReady(url)
+    const { databaseUrl } = prepared
+    const agents = await withDatabase(databaseUrl, (client) =>
+      seedAgents(servers.baseUrl, client, options.sessions),
+    )
+    await subscribeAgents(servers.baseUrl, agents, receiver.url)
+    const opened = { kind, folder, databaseUrl, postgres, proxy, paths, agents, close }
+    return { ...opened, ...servers, close, record: newRecord(), received: receiver.received }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { runFaults } from './fault-battery.ts'
+
+test('verify survives stranded connections, a read-only database and three stops under load', async () => {
+  const results = await runFaults(
+    {
+      only: ['stranded', 'readonly', 'sigterm'],
+      seconds: 3,
+      clients: 8,
+      seed: 7,
+      stops: 3,
+      // A key that a dead call has claimed is free after a minute: the long form waits for it.
+      patienceSeconds: 2,
+      sessions: 8_000,
+      keep: false,
+    },
+    () => undefined,
+  )
+  assert.deepEqual(
+    results.map(({ name, reasons }) => ({ name, reasons })),
+    ['stranded', 'readonly', 'sigterm'].map((name) => ({ name, reasons: [] })),
+    JSON.stringify(results, undefined, 2),
+  )
+})

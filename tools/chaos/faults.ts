@@ -1,0 +1,354 @@
+import { existsSync, openSync, closeSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { Client } from 'pg'
+import { childrenOf } from '../../packages/server/test/fixtures/processes/child-processes.ts'
+import type { World, WorldKind } from './fault-world.ts'
+import { withDatabase } from './verify-audit.ts'
+
+/** A fault that has begun. */
+type ActiveFault = {
+  /** Asserts that the fault takes place, and says by what it was seen. */
+  readonly proof: () => Promise<string>
+  readonly end: () => Promise<void>
+}
+export type Fault = {
+  readonly name: string
+  readonly title: string
+  readonly world: WorldKind
+  /** How long it lasts, in seconds; 0 where `end` waits for it. */
+  readonly seconds: number
+  /** Nothing has to be repaired: it is over when it has begun, and the server has to recover by itself. */
+  readonly isMomentary?: true
+  readonly begin: (world: World) => Promise<ActiveFault>
+}
+
+const nothingToEnd = async (): Promise<void> => undefined
+
+/** An error code is the proof; no error means that the fault does not take place. */
+const codeOfFailure = async (work: () => Promise<unknown>): Promise<string> => {
+  try {
+    await work()
+  } catch (error) {
+    return error instanceof Error && 'code' in error ? String(error.code) : String(error)
+  }
+  throw new Error('the fault does not take place: what it should refuse succeeded')
+}
+
+const requireTrue = (isTrue: boolean, what: string): void => {
+  if (!isTrue) throw new Error(`the fault does not take place: ${what}`)
+}
+
+/** The server's connections, as PostgreSQL sees them. */
+const countConnections = (databaseUrl: string): Promise<number> =>
+  withDatabase(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ n: number }>(
+      "select count(*)::int as n from pg_stat_activity where application_name like 'pohf-%'",
+    )
+    return rows[0]?.n ?? 0
+  })
+
+/** How long a first statement takes on a new connection through the proxy, in milliseconds. */
+const timeStatement = async ({ proxy, postgres }: World): Promise<number> => {
+  const client = new Client({
+    connectionString: proxy.urlOf(postgres.url('postgres')),
+    connectionTimeoutMillis: 2_000,
+  })
+  client.on('error', () => undefined)
+  await client.connect()
+  const startedAt = performance.now()
+  await client.query('select 1')
+  const ms = performance.now() - startedAt
+  await client.end()
+  return Math.round(ms)
+}
+
+const strandConnections = async (world: World): Promise<ActiveFault> => {
+  const count = await countConnections(world.databaseUrl)
+  world.proxy.strand()
+  return {
+    proof: async () => {
+      requireTrue(count > 0, 'there was no connection')
+      const ms = await timeStatement(world)
+      return `${count} connections stranded; a new one answered in ${ms} ms`
+    },
+    end: nothingToEnd,
+  }
+}
+
+const stallPath = async (world: World): Promise<ActiveFault> => {
+  world.proxy.stall()
+  return {
+    proof: async () => `a new connection failed: ${await codeOfFailure(() => timeStatement(world))}`,
+    end: async () => world.proxy.heal(),
+  }
+}
+
+const delayPath = async (world: World): Promise<ActiveFault> => {
+  world.proxy.delay(100)
+  return {
+    proof: async () => {
+      const ms = await timeStatement(world)
+      requireTrue(ms >= 195, `a statement took ${ms} ms`)
+      return `a statement took ${ms} ms`
+    },
+    end: async () => world.proxy.heal(),
+  }
+}
+
+const setReadOnly = async ({ databaseUrl }: World): Promise<ActiveFault> => {
+  const set = (sql: string) =>
+    withDatabase(databaseUrl, async (client) => {
+      await client.query('set transaction_read_only = off')
+      await client.query(sql)
+      await client.query('select pg_reload_conf()')
+    })
+  await set('alter system set default_transaction_read_only = on')
+  return {
+    proof: async () => {
+      const code = await codeOfFailure(() =>
+        withDatabase(databaseUrl, (client) => client.query('create table battery_proof ()')),
+      )
+      return `a write failed with ${code}`
+    },
+    end: () => set('alter system reset default_transaction_read_only'),
+  }
+}
+
+const restartPostgres =
+  (signal: NodeJS.Signals) =>
+  async ({ postgres }: World): Promise<ActiveFault> => {
+    const before = postgres.starts()
+    const restarting = postgres.restart(signal)
+    return {
+      proof: async () => {
+        await restarting
+        requireTrue(postgres.starts() > before, 'PostgreSQL was not started again')
+        return `PostgreSQL ended by ${signal} and was started again`
+      },
+      end: () => restarting,
+    }
+  }
+
+const signerPids = ({ servers }: World): number[] =>
+  childrenOf(servers[0]?.pid() ?? 0)
+    .filter(({ role }) => role === 'signer')
+    .map(({ pid }) => pid)
+
+const killSigner = async (world: World): Promise<ActiveFault> => {
+  const pids = signerPids(world)
+  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  return {
+    proof: async () => {
+      await setTimeout(100)
+      const left = signerPids(world).filter((pid) => pids.includes(pid))
+      requireTrue(pids.length === 1 && left.length === 0, 'the signer lives')
+      return 'the signer is gone'
+    },
+    end: nothingToEnd,
+  }
+}
+
+const removeSocket = async ({ paths }: World): Promise<ActiveFault> => {
+  requireTrue(existsSync(paths.signerSocket), `${paths.signerSocket} was not there`)
+  rmSync(paths.signerSocket)
+  return {
+    proof: async () => 'the socket file was there and was removed',
+    end: nothingToEnd,
+  }
+}
+
+/** Writes until no byte fits any more. */
+const fillDisk = (file: string): void => {
+  const descriptor = openSync(file, 'w')
+  try {
+    for (let size = 1_048_576; size >= 1; size = Math.floor(size / 2)) {
+      const block = Buffer.alloc(size, 1)
+      try {
+        for (;;) if (writeSync(descriptor, block) < size) break
+      } catch (error) {
+        if (!(error instanceof Error && 'code' in error && error.code === 'ENOSPC')) throw error
+      }
+    }
+  } finally {
+    closeSync(descriptor)
+  }
+}
+
+const fillFolder =
+  (which: 'data' | 'log') =>
+  async ({ paths }: World): Promise<ActiveFault> => {
+    const folder = paths[which]
+    const filler = join(folder, 'filler')
+    fillDisk(filler)
+    return {
+      proof: async () => {
+        const code = await codeOfFailure(async () =>
+          writeFileSync(join(folder, 'proof'), Buffer.alloc(65_536)),
+        )
+        rmSync(join(folder, 'proof'), { force: true })
+        return `a write failed with ${code}; the filler has ${statSync(filler).size} bytes`
+      },
+      end: async () => rmSync(filler),
+    }
+  }
+
+/** Takes every connection that PostgreSQL has to give, and those of the server too. */
+const exhaustConnections = async ({ postgres }: World): Promise<ActiveFault> => {
+  const held: Client[] = []
+  const state = { code: '', ended: false }
+  const takeAll = async (): Promise<void> => {
+    for (;;) {
+      const client = new Client({ connectionString: postgres.url('postgres') })
+      client.on('error', () => undefined)
+      try {
+        await client.connect()
+        held.push(client)
+      } catch (error) {
+        state.code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+        return
+      }
+    }
+  }
+  const evict = () =>
+    held[0]?.query(
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name like 'pohf-%'",
+    )
+  const guard = async () => {
+    while (!state.ended) {
+      await takeAll()
+      await evict()
+      await takeAll()
+      await setTimeout(100)
+    }
+  }
+  await takeAll()
+  const guarding = guard()
+  return {
+    proof: async () => {
+      requireTrue(state.code === '53300', `the last connection failed with "${state.code}"`)
+      return `${held.length} connections held; the next failed with 53300`
+    },
+    end: async () => {
+      state.ended = true
+      await guarding
+      await Promise.all(held.map((client) => client.end()))
+    },
+  }
+}
+
+const moveClock =
+  (offset: string, offsetSeconds: number) =>
+  async ({ databaseUrl, paths }: World): Promise<ActiveFault> => {
+    const offsetNow = () =>
+      withDatabase(databaseUrl, async (client) => {
+        const { rows } = await client.query<{ now: Date }>('select clock_timestamp() as now')
+        return ((rows[0]?.now.getTime() ?? 0) - Date.now()) / 1_000
+      })
+    const set = async (text: string, expected: number) => {
+      writeFileSync(paths.clock, `${text}\n`)
+      // libfaketime reads the file once a second.
+      const deadline = performance.now() + 10_000
+      while (Math.abs((await offsetNow()) - expected) > 60 && performance.now() < deadline)
+        await setTimeout(100)
+    }
+    await set(offset, offsetSeconds)
+    return {
+      proof: async () => {
+        const seen = await offsetNow()
+        requireTrue(Math.abs(seen - offsetSeconds) < 60, `the clock is off by ${seen} s`)
+        return `PostgreSQL's clock is off by ${Math.round(seen)} s`
+      },
+      end: () => set('+0', 0),
+    }
+  }
+
+const [hour, month] = [3_600, 31 * 86_400]
+
+/** Every fault of the battery, except planned stops. */
+export const faults: readonly Fault[] = [
+  {
+    name: 'stranded',
+    title: 'connections stranded without a reset',
+    world: 'plain',
+    seconds: 0,
+    isMomentary: true,
+    begin: strandConnections,
+  },
+  { name: 'stalled', title: 'path to the database stalled', world: 'plain', seconds: 60, begin: stallPath },
+  {
+    name: 'latency',
+    title: '200 ms more for each round trip to the database',
+    world: 'plain',
+    seconds: 30,
+    begin: delayPath,
+  },
+  { name: 'readonly', title: 'database read-only', world: 'plain', seconds: 20, begin: setReadOnly },
+  {
+    name: 'restart-fast',
+    title: 'PostgreSQL restarted, fast shutdown',
+    world: 'plain',
+    seconds: 0,
+    begin: restartPostgres('SIGINT'),
+  },
+  {
+    name: 'restart-immediate',
+    title: 'PostgreSQL restarted, immediate shutdown',
+    world: 'plain',
+    seconds: 0,
+    begin: restartPostgres('SIGQUIT'),
+  },
+  {
+    name: 'signer',
+    title: 'signer killed',
+    world: 'plain',
+    seconds: 0,
+    isMomentary: true,
+    begin: killSigner,
+  },
+  {
+    name: 'socket',
+    title: 'socket of the signer removed',
+    world: 'plain',
+    seconds: 0,
+    isMomentary: true,
+    begin: removeSocket,
+  },
+  {
+    name: 'connections',
+    title: 'connections of PostgreSQL exhausted',
+    world: 'plain',
+    seconds: 20,
+    begin: exhaustConnections,
+  },
+  { name: 'log-disk', title: 'log disk full', world: 'disks', seconds: 20, begin: fillFolder('log') },
+  { name: 'data-disk', title: 'data disk full', world: 'disks', seconds: 20, begin: fillFolder('data') },
+  {
+    name: 'clock+1h',
+    title: "PostgreSQL's clock 1 hour ahead",
+    world: 'clock',
+    seconds: 20,
+    begin: moveClock('+1h', hour),
+  },
+  {
+    name: 'clock-1h',
+    title: "PostgreSQL's clock 1 hour behind",
+    world: 'clock',
+    seconds: 20,
+    begin: moveClock('-1h', -hour),
+  },
+  {
+    name: 'clock+31d',
+    title: "PostgreSQL's clock 31 days ahead",
+    world: 'clock',
+    seconds: 20,
+    begin: moveClock('+31d', month),
+  },
+  {
+    name: 'clock-31d',
+    title: "PostgreSQL's clock 31 days behind",
+    world: 'clock',
+    seconds: 20,
+    begin: moveClock('-31d', -month),
+  },
+]
