@@ -257,6 +257,7 @@ export const runFaults = async (
     // Rows of a moved clock stay in the database.
     if (world?.kind !== item.world || item.world === 'clock') await closeWorld()
     world ??= await openWorld(item.world, options)
+    if (options.keep) console.log(`data and logs: ${world.folder}`)
     try {
       return 'fault' in item
         ? await runFault(item.fault, world, options)

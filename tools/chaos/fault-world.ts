@@ -161,6 +161,8 @@ const startBehindHaproxy = async (
           PORT: String(each),
           OPERATOR_PORT: String(await freePort()),
           BASE_URL: `http://127.0.0.1:${port}`,
+          // On loopback the default is 0. HAProxy looks twice a second.
+          DRAIN_SECONDS: '2',
         },
         logFile,
       ),

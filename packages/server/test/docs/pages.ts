@@ -20,6 +20,7 @@ export const groups = {
     'docs/guides/verify.md',
     'docs/guides/wallets.md',
     'docs/operate/abuse-cases.md',
+    'docs/operate/faults.md',
     'docs/operate/operations.md',
     'docs/operate/scale.md',
     'docs/operate/threat-model.md',
@@ -68,6 +69,7 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
 export const withoutBlocks: readonly string[] = [
   'docs/guides/workers.md',
   'docs/operate/abuse-cases.md',
+  'docs/operate/faults.md',
   'docs/operate/scale.md',
   'docs/operate/threat-model.md',
   'docs/reference/cli.md',
