@@ -61,7 +61,7 @@ export const bounds = {
   /** A probe that is not answered in this time has told nothing. */
   probeMs: 5_000,
   /** Fewer calls during a fault say nothing about it. */
-  callsMin: 10,
+  callsMin: 5,
 } as const
 
 /** Of any number of values: spread arguments are limited. */

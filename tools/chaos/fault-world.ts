@@ -217,7 +217,14 @@ export const openWorld = async (
   const { folder, paths, remove } = openFolders(kind)
   const closing: (() => Promise<void> | void)[] = [() => (options.keep ? undefined : remove())]
   const close = async () => {
-    for (const each of closing.toReversed()) await each()
+    const errors: unknown[] = []
+    for (const each of closing.toReversed())
+      try {
+        await each()
+      } catch (error) {
+        errors.push(error)
+      }
+    if (errors.length > 0) throw new AggregateError(errors, `world in ${folder} could not be closed`)
   }
   try {
     const postgres = await openPostgres({

@@ -26,7 +26,10 @@ export const openPostgres = async (options: {
     cluster = await startCluster({ ...options, port })
     state.starts += 1
     void waitForExit(cluster.process).then(() => {
-      if (!state.stopping) running = startAgain()
+      if (state.stopping) return
+      running = startAgain()
+      // Whoever waits for the start gets the error.
+      running.catch(() => undefined)
     })
   }
   const startAgain = async (): Promise<void> => {
