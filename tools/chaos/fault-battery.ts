@@ -22,8 +22,10 @@ export type BatteryOptions = {
   readonly seconds: number | undefined
   readonly clients: number
   readonly seed: number
-  /** How often the server is stopped, and each api process behind HAProxy. */
+  /** How often the supervisor is stopped. */
   readonly stops: number
+  /** How often the api processes behind HAProxy are restarted in turn. */
+  readonly rounds: number
   /** How long the load waits at its end for calls that have no answer yet. */
   readonly patienceSeconds: number
   /** Sessions of each world; a load that has used all of them stands still. */
@@ -191,7 +193,8 @@ const runStops = async (stop: PlannedStop, world: World, options: BatteryOptions
     await watched.progress(30_000)
     const beganAt = performance.now()
     const exits: (number | string)[] = []
-    for (let count = 0; count < options.stops; count++)
+    const times = stop.kind === 'stop' ? options.stops : options.rounds
+    for (let count = 0; count < times; count++)
       for (const [index, server] of world.servers.entries()) {
         exits.push(await server.terminate())
         server.start()

@@ -1,8 +1,10 @@
 import { existsSync, openSync, closeSync, rmSync, statSync, writeFileSync, writeSync } from 'node:fs'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
 import { childrenOf } from '../../packages/server/test/fixtures/processes/child-processes.ts'
+import { bounds } from './fault-judgement.ts'
 import type { World, WorldKind } from './fault-world.ts'
 import { withDatabase } from './verify-audit.ts'
 
@@ -149,11 +151,31 @@ const killSigner = async (world: World): Promise<ActiveFault> => {
   }
 }
 
+const canConnect = (path: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const socket = connect(path)
+    socket.once('error', () => resolve(false))
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+  })
+
 const removeSocket = async ({ paths }: World): Promise<ActiveFault> => {
   requireTrue(existsSync(paths.signerSocket), `${paths.signerSocket} was not there`)
   rmSync(paths.signerSocket)
+  const removedAt = performance.now()
   return {
-    proof: async () => 'the socket file was there and was removed',
+    // The api keeps its connection, so only a client that connects shows whether the signer listens.
+    proof: async () => {
+      while (!(await canConnect(paths.signerSocket))) {
+        if (performance.now() - removedAt > bounds.recoveryMs)
+          throw new Error('the signer does not listen on its socket again')
+        await setTimeout(50)
+      }
+      const ms = Math.round(performance.now() - removedAt)
+      return `the socket file was removed; the signer accepted connections again after ${ms} ms`
+    },
     end: nothingToEnd,
   }
 }
