@@ -5,9 +5,9 @@ import { setTimeout } from 'node:timers/promises'
 import { waitUntilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
 import { openPostgres } from './restarting-postgres.ts'
 import { prepareServer, randomFrom, startRole } from './server-processes.ts'
-import { audit, waitForDeliveries, withDatabase } from './verify-audit.ts'
-import { openReceiver, seedAgents, subscribeAgents } from './verify-calls.ts'
-import { newRecord, startLoad, waitForProgress, type LoadOptions } from './verify-load.ts'
+import { audit, waitForDeliveries, withDatabase } from './verify-load/audit.ts'
+import { openReceiver, seedAgents, subscribeAgents } from './verify-load/calls.ts'
+import { newRecord, startLoad, waitForProgress, type LoadOptions } from './verify-load/load.ts'
 
 type Target = 'api' | 'signer' | 'worker' | 'postgres'
 /** The api takes longest to start, and no call succeeds without it: one kill of six is for it. */

@@ -4,8 +4,8 @@ import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { tableOf } from '../ci/pages/markdown.ts'
 import { today, writeReport } from '../report.ts'
-import { runFaults, type FaultResult } from './fault-battery.ts'
-import { bounds } from './fault-judgement.ts'
+import { runFaults, type FaultResult } from './faults/battery.ts'
+import { bounds } from './faults/judgement.ts'
 
 const { values } = parseArgs({
   options: {

@@ -1,19 +1,19 @@
 import { request } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import { waitUntilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
-import { faults, type Fault } from './faults.ts'
+import { waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
+import { faults, type FaultScenario } from './scenarios.ts'
 import {
   bounds,
   figuresOf,
-  judge,
+  findBrokenBounds,
   type FaultFigures,
   type FaultRecord,
   type ReadinessProbe,
-} from './fault-judgement.ts'
-import { missingFor, openWorld, type World, type WorldKind } from './fault-world.ts'
-import { randomFrom } from './server-processes.ts'
-import { audit, waitForDeliveries, withDatabase } from './verify-audit.ts'
-import { startLoad, waitForProgress } from './verify-load.ts'
+} from './judgement.ts'
+import { missingFor, openDeployment, type Deployment, type DeploymentKind } from './deployment.ts'
+import { randomFrom } from '../server-processes.ts'
+import { audit, waitForDeliveries, withDatabase } from '../verify-load/audit.ts'
+import { startLoad, waitForProgress } from '../verify-load/load.ts'
 
 export type BatteryOptions = {
   /** Names of faults and planned stops; all where it is empty. */
@@ -28,7 +28,7 @@ export type BatteryOptions = {
   readonly rounds: number
   /** How long the load waits at its end for calls that have no answer yet. */
   readonly patienceSeconds: number
-  /** Sessions of each world; a load that has used all of them stands still. */
+  /** Sessions of each deployment; a load that has used all of them stands still. */
   readonly sessions: number
   /** Whether the folders with data and logs are kept. */
   readonly keep: boolean
@@ -86,9 +86,9 @@ const startProbes = (baseUrl: string) => {
 
 type Observation = Omit<FaultRecord, 'beganAt' | 'endedAt' | 'kind'>
 
-/** A load on a world, watched until it is stopped and audited. */
-const watch = (world: World, options: BatteryOptions) => {
-  const load = startLoad(world.baseUrl, world.agents, world.record, {
+/** A load on a deployment, watched until it is stopped and audited. */
+const watch = (deployment: Deployment, options: BatteryOptions) => {
+  const load = startLoad(deployment.baseUrl, deployment.agents, deployment.record, {
     clients: options.clients,
     random: randomFrom(options.seed),
     twice: 0.15,
@@ -96,7 +96,7 @@ const watch = (world: World, options: BatteryOptions) => {
     pauseMs: 50,
     timeoutMs: callTimeoutMs,
   })
-  const readiness = startProbes(world.baseUrl)
+  const readiness = startProbes(deployment.baseUrl)
   const succeeded = () => load.calls.filter(({ status }) => status === 200).length
   return {
     progress: (ms: number) => waitForProgress(succeeded, ms),
@@ -120,7 +120,7 @@ const watch = (world: World, options: BatteryOptions) => {
       // A server that has not recovered gives no answers and delivers nothing: there is no need to wait.
       const patienceMs = isRecovered ? options.patienceSeconds * 1_000 : 0
       await Promise.all([readiness.stop(), load.stop(patienceMs)])
-      const found = await withDatabase(world.databaseUrl, (client) => audit(client, world.record))
+      const found = await withDatabase(deployment.databaseUrl, (client) => audit(client, deployment.record))
       return {
         calls: load.calls.filter(({ startedAt }) => startedAt <= observedUntil),
         probes: readiness.probes,
@@ -129,7 +129,7 @@ const watch = (world: World, options: BatteryOptions) => {
         doubled: found.doubleCharged + found.missingCredential,
         undelivered: await waitForDeliveries(
           found.events,
-          world.received,
+          deployment.received,
           isRecovered ? deliveryPatienceMs : 0,
         ),
         faults: [...load.faults.slice(0, 5), ...found.faults],
@@ -140,9 +140,9 @@ const watch = (world: World, options: BatteryOptions) => {
 }
 
 /** Begins a fault, keeps it for its time, makes sure that it took place, and ends it. */
-const bringAbout = async (fault: Fault, world: World, options: BatteryOptions) => {
+const bringAbout = async (fault: FaultScenario, deployment: Deployment, options: BatteryOptions) => {
   const beganAt = performance.now()
-  const active = await fault.begin(world)
+  const active = await fault.begin(deployment)
   const lastsMs = fault.seconds === 0 ? 0 : (options.seconds ?? fault.seconds) * 1_000
   await setTimeout(Math.max(0, beganAt + lastsMs - performance.now()))
   try {
@@ -154,11 +154,15 @@ const bringAbout = async (fault: Fault, world: World, options: BatteryOptions) =
   }
 }
 
-const runFault = async (fault: Fault, world: World, options: BatteryOptions): Promise<FaultResult> => {
-  const watched = watch(world, options)
+const runFault = async (
+  fault: FaultScenario,
+  deployment: Deployment,
+  options: BatteryOptions,
+): Promise<FaultResult> => {
+  const watched = watch(deployment, options)
   try {
     await watched.progress(30_000)
-    const { beganAt, proof, faults: unseen, end } = await bringAbout(fault, world, options)
+    const { beganAt, proof, faults: unseen, end } = await bringAbout(fault, deployment, options)
     await end()
     const endedAt = fault.isMomentary ? beganAt : performance.now()
     const observed = await watched.stop(await watched.recovery(endedAt))
@@ -170,35 +174,44 @@ const runFault = async (fault: Fault, world: World, options: BatteryOptions): Pr
       kind: 'unplanned',
     }
     const { name, title } = fault
-    return { name, title, proof, figures: figuresOf(record), reasons: judge(record) }
+    return { name, title, proof, figures: figuresOf(record), reasons: findBrokenBounds(record) }
   } finally {
     watched.abandon()
   }
 }
 
-const plannedStops: readonly { name: string; title: string; world: WorldKind; kind: 'stop' | 'rolling' }[] = [
-  { name: 'sigterm', title: 'SIGTERM to the supervisor under load', world: 'plain', kind: 'stop' },
+const plannedStops: readonly {
+  name: string
+  title: string
+  deployment: DeploymentKind
+  kind: 'stop' | 'rolling'
+}[] = [
+  { name: 'sigterm', title: 'SIGTERM to the supervisor under load', deployment: 'plain', kind: 'stop' },
   {
     name: 'rolling',
     title: 'rolling restart of two api processes behind HAProxy',
-    world: 'haproxy',
+    deployment: 'haproxy',
     kind: 'rolling',
   },
 ]
 type PlannedStop = (typeof plannedStops)[number]
 
-const runStops = async (stop: PlannedStop, world: World, options: BatteryOptions): Promise<FaultResult> => {
-  const watched = watch(world, options)
+const runStops = async (
+  stop: PlannedStop,
+  deployment: Deployment,
+  options: BatteryOptions,
+): Promise<FaultResult> => {
+  const watched = watch(deployment, options)
   try {
     await watched.progress(30_000)
     const beganAt = performance.now()
     const exits: (number | string)[] = []
     const times = stop.kind === 'stop' ? options.stops : options.rounds
     for (let count = 0; count < times; count++)
-      for (const [index, server] of world.servers.entries()) {
+      for (const [index, server] of deployment.servers.entries()) {
         exits.push(await server.terminate())
         server.start()
-        await waitUntilReady(world.serverUrls[index] ?? world.baseUrl)
+        await waitUntilReady(deployment.serverUrls[index] ?? deployment.baseUrl)
         await watched.progress(15_000)
       }
     const endedAt = performance.now()
@@ -216,18 +229,18 @@ const runStops = async (stop: PlannedStop, world: World, options: BatteryOptions
     }
     const proof = `${exits.length} processes stopped by SIGTERM and started again`
     const { name, title } = stop
-    return { name, title, proof, figures: figuresOf(record), reasons: judge(record) }
+    return { name, title, proof, figures: figuresOf(record), reasons: findBrokenBounds(record) }
   } finally {
     watched.abandon()
   }
 }
 
-type Item = { readonly name: string; readonly title: string; readonly world: WorldKind } & (
-  { readonly fault: Fault } | { readonly stop: PlannedStop }
+type Item = { readonly name: string; readonly title: string; readonly deployment: DeploymentKind } & (
+  { readonly fault: FaultScenario } | { readonly stop: PlannedStop }
 )
 const items: readonly Item[] = [
-  ...faults.map((fault) => ({ name: fault.name, title: fault.title, world: fault.world, fault })),
-  ...plannedStops.map((stop) => ({ name: stop.name, title: stop.title, world: stop.world, stop })),
+  ...faults.map((fault) => ({ name: fault.name, title: fault.title, deployment: fault.deployment, fault })),
+  ...plannedStops.map((stop) => ({ name: stop.name, title: stop.title, deployment: stop.deployment, stop })),
 ]
 export const faultNames: readonly string[] = items.map(({ name }) => name)
 
@@ -240,31 +253,31 @@ const chosenItems = (only: readonly string[]): readonly Item[] => {
 }
 
 /**
- * Runs one fault after another under load. Faults of one kind share a world as long as all bounds hold; after a broken one
- * the next gets a new world.
+ * Runs one fault after another under load. Faults of one kind share a deployment as long as all bounds hold; after a broken one
+ * the next gets a new deployment.
  */
 export const runFaults = async (
   options: BatteryOptions,
   report: (result: FaultResult) => void,
 ): Promise<FaultResult[]> => {
   const results: FaultResult[] = []
-  let world: World | undefined
-  const closeWorld = async () => {
-    await world?.close()
-    world = undefined
+  let deployment: Deployment | undefined
+  const closeDeployment = async () => {
+    await deployment?.close()
+    deployment = undefined
   }
   const runItem = async (item: Item): Promise<FaultResult> => {
     const { name, title } = item
-    const skipped = missingFor(item.world)
+    const skipped = missingFor(item.deployment)
     if (skipped !== undefined) return { name, title, skipped, reasons: [] }
-    // Rows of a moved clock stay in the database.
-    if (world?.kind !== item.world || item.world === 'clock') await closeWorld()
-    world ??= await openWorld(item.world, options)
-    if (options.keep) console.log(`data and logs: ${world.folder}`)
     try {
+      // Rows of a moved clock stay in the database.
+      if (deployment?.kind !== item.deployment || item.deployment === 'clock') await closeDeployment()
+      deployment ??= await openDeployment(item.deployment, options)
+      if (options.keep) console.log(`data and logs: ${deployment.folder}`)
       return 'fault' in item
-        ? await runFault(item.fault, world, options)
-        : await runStops(item.stop, world, options)
+        ? await runFault(item.fault, deployment, options)
+        : await runStops(item.stop, deployment, options)
     } catch (error) {
       return {
         name,
@@ -280,10 +293,10 @@ export const runFaults = async (
       const result = await runItem(item)
       results.push(result)
       report(result)
-      if (result.reasons.length > 0) await closeWorld()
+      if (result.reasons.length > 0) await closeDeployment()
     }
   } finally {
-    await closeWorld()
+    await closeDeployment()
   }
   return results
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { figuresOf, judge, type FaultRecord, type ReadinessProbe } from './fault-judgement.ts'
-import type { CallOutcome } from './verify-calls.ts'
+import { figuresOf, findBrokenBounds, type FaultRecord, type ReadinessProbe } from './judgement.ts'
+import type { CallOutcome } from '../verify-load/calls.ts'
 
 // Records of faults as the battery makes them, one second a step. The fault begins at 10 s and ends at 20 s.
 
@@ -42,7 +42,7 @@ const sound: FaultRecord = {
 }
 
 test('a fault within all bounds is not reported, and its figures are those of the record', () => {
-  assert.deepEqual(judge(sound), [])
+  assert.deepEqual(findBrokenBounds(sound), [])
   const { calls, status503, succeeded, readinessMs, recoveryMs, longestCallMs } = figuresOf(sound)
   assert.deepEqual({ calls, status503, succeeded }, { calls: 21, status503: 24, succeeded: 36 })
   assert.ok(readinessMs > 1_500 && readinessMs < 2_500, `/readyz was untrue for ${readinessMs} ms`)
@@ -106,7 +106,7 @@ const planted: readonly (readonly [string, Partial<FaultRecord>, RegExp])[] = [
 ]
 for (const [what, change, reason] of planted)
   test(`${what} is found, with its reason`, () => {
-    const reasons = judge({ ...sound, ...change })
+    const reasons = findBrokenBounds({ ...sound, ...change })
     assert.ok(
       reasons.some((each) => reason.test(each)),
       JSON.stringify(reasons),
@@ -119,6 +119,6 @@ test('a closed listener is allowed where the only server stops, and not behind a
     ...Array.from({ length: 20 }, (_, index) => call(10_000 + index * 100, 0, { error: 'ECONNREFUSED' })),
     ...callsBetween(12, 40, 200),
   ]
-  assert.deepEqual(judge({ ...sound, calls, kind: 'stop' }), [])
-  assert.match(judge({ ...sound, calls, kind: 'rolling' }).join(), /closed listener/)
+  assert.deepEqual(findBrokenBounds({ ...sound, calls, kind: 'stop' }), [])
+  assert.match(findBrokenBounds({ ...sound, calls, kind: 'rolling' }).join(), /closed listener/)
 })

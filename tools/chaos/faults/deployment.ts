@@ -2,17 +2,17 @@ import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { freePort } from '../../packages/server/dev/cluster.ts'
-import { waitForExit, waitUntilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
-import { startTcpProxy } from '../../packages/server/test/fixtures/tcp-proxy.ts'
-import { openPostgres, type RestartingPostgres } from './restarting-postgres.ts'
-import { main, prepareServer } from './server-processes.ts'
-import { withDatabase } from './verify-audit.ts'
-import { openReceiver, seedAgents, subscribeAgents, type VerifyAgent } from './verify-calls.ts'
-import { newRecord, type VerifyRecord } from './verify-load.ts'
+import { freePort } from '../../../packages/server/dev/cluster.ts'
+import { waitForExit, waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
+import { startTcpProxy } from '../../../packages/server/test/fixtures/tcp-proxy.ts'
+import { openPostgres, type RestartingPostgres } from '../restarting-postgres.ts'
+import { main, prepareServer } from '../server-processes.ts'
+import { withDatabase } from '../verify-load/audit.ts'
+import { openReceiver, seedAgents, subscribeAgents, type VerifyAgent } from '../verify-load/calls.ts'
+import { newRecord, type VerifyRecord } from '../verify-load/load.ts'
 
-/** What a world has besides PostgreSQL, a proxy before it and the server. */
-export type WorldKind = 'plain' | 'disks' | 'clock' | 'haproxy'
+/** What a deployment has besides PostgreSQL, a proxy before it and the server. */
+export type DeploymentKind = 'plain' | 'disks' | 'clock' | 'haproxy'
 
 /** A process of the server that the battery starts and stops as an operator does. */
 export type ServerProcess = {
@@ -22,8 +22,8 @@ export type ServerProcess = {
   readonly terminate: () => Promise<number | string>
 }
 
-export type World = {
-  readonly kind: WorldKind
+export type Deployment = {
+  readonly kind: DeploymentKind
   readonly folder: string
   readonly baseUrl: string
   /** Past the proxy. */
@@ -68,8 +68,8 @@ const tryMount = (): string | undefined => {
   return refused
 }
 
-/** Why a world of this kind cannot be opened on this machine; undefined where it can. */
-export const missingFor = (kind: WorldKind): string | undefined => {
+/** Why a deployment of this kind cannot be opened on this machine; undefined where it can. */
+export const missingFor = (kind: DeploymentKind): string | undefined => {
   if (kind === 'clock' && findFaketime() === undefined) return 'no faketime here: tools/ci/debian-packages.sh'
   if (kind === 'haproxy' && run('haproxy', ['-v']).status !== 0)
     return 'no haproxy here: tools/ci/debian-packages.sh'
@@ -77,7 +77,7 @@ export const missingFor = (kind: WorldKind): string | undefined => {
   return refused === undefined ? undefined : `tmpfs cannot be mounted: ${refused}`
 }
 
-const clockEnvironment = (kind: WorldKind, clockFile: string): NodeJS.ProcessEnv =>
+const clockEnvironment = (kind: DeploymentKind, clockFile: string): NodeJS.ProcessEnv =>
   kind === 'clock'
     ? {
         LD_PRELOAD: findFaketime(),
@@ -131,7 +131,9 @@ listen api
 ${serverPorts.map((each, index) => `  server api${index + 1} 127.0.0.1:${each} check`).join('\n')}
 `
 
-type Servers = Pick<World, 'baseUrl' | 'servers' | 'serverUrls'> & { readonly close: () => Promise<void> }
+type Servers = Pick<Deployment, 'baseUrl' | 'servers' | 'serverUrls'> & {
+  readonly close: () => Promise<void>
+}
 
 const startSupervised = (baseUrl: string, env: NodeJS.ProcessEnv, logFile: string): Servers => {
   const server = makeServerProcess([], env, logFile)
@@ -181,7 +183,7 @@ const startBehindHaproxy = async (
   }
 }
 
-const openFolders = (kind: WorldKind) => {
+const openFolders = (kind: DeploymentKind) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-faults-'))
   chmodSync(folder, 0o755)
   const paths = {
@@ -210,10 +212,10 @@ const openFolders = (kind: WorldKind) => {
 }
 
 /** A server of real processes on a PostgreSQL of its own, with agents whose events go to a receiver. */
-export const openWorld = async (
-  kind: WorldKind,
+export const openDeployment = async (
+  kind: DeploymentKind,
   options: { readonly sessions: number; readonly keep: boolean },
-): Promise<World> => {
+): Promise<Deployment> => {
   const { folder, paths, remove } = openFolders(kind)
   const closing: (() => Promise<void> | void)[] = [() => (options.keep ? undefined : remove())]
   const close = async () => {
@@ -224,7 +226,7 @@ export const openWorld = async (
       } catch (error) {
         errors.push(error)
       }
-    if (errors.length > 0) throw new AggregateError(errors, `world in ${folder} could not be closed`)
+    if (errors.length > 0) throw new AggregateError(errors, `deployment in ${folder} could not be closed`)
   }
   try {
     const postgres = await openPostgres({

@@ -1,4 +1,4 @@
-import type { CallOutcome } from './verify-calls.ts'
+import type { CallOutcome } from '../verify-load/calls.ts'
 
 /** One question to `/readyz`. */
 export type ReadinessProbe = {
@@ -166,7 +166,7 @@ const seconds = (ms: number): string =>
   Number.isFinite(ms) ? `${(ms / 1_000).toFixed(1)} s` : 'never in the time of observation'
 
 /** The reasons why the figures break a bound; none where all hold. */
-export const judge = (record: FaultRecord): string[] => {
+export const findBrokenBounds = (record: FaultRecord): string[] => {
   const found = figuresOf(record)
   const planned = record.kind !== 'unplanned'
   const checks: readonly (readonly [broken: boolean, reason: string])[] = [

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runFaults } from './fault-battery.ts'
+import { runFaults } from './battery.ts'
 
 test('verify survives stranded connections, a read-only database and three stops under load', async () => {
   const results = await runFaults(

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { postJson, type CallOutcome, type VerifyAgent } from './verify-calls.ts'
+import { postJson, type CallOutcome, type VerifyAgent } from './calls.ts'
 
 /** What clients of one server were told: it outlives a load, so that the audit can compare all of it. */
 export type VerifyRecord = {

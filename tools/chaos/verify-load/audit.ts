@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
-import type { VerifyRecord } from './verify-load.ts'
+import type { VerifyRecord } from './load.ts'
 
 /** Opens a connection as `system`, which sees the rows of every agent. */
 export const withDatabase = async <T>(url: string, work: (client: Client) => Promise<T>): Promise<T> => {

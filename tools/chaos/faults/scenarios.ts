@@ -3,10 +3,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
-import { childrenOf } from '../../packages/server/test/fixtures/processes/child-processes.ts'
-import { bounds } from './fault-judgement.ts'
-import type { World, WorldKind } from './fault-world.ts'
-import { withDatabase } from './verify-audit.ts'
+import { childrenOf } from '../../../packages/server/test/fixtures/processes/child-processes.ts'
+import { bounds } from './judgement.ts'
+import type { Deployment, DeploymentKind } from './deployment.ts'
+import { withDatabase } from '../verify-load/audit.ts'
 
 /** A fault that has begun. */
 type ActiveFault = {
@@ -14,15 +14,15 @@ type ActiveFault = {
   readonly proof: () => Promise<string>
   readonly end: () => Promise<void>
 }
-export type Fault = {
+export type FaultScenario = {
   readonly name: string
   readonly title: string
-  readonly world: WorldKind
+  readonly deployment: DeploymentKind
   /** How long it lasts, in seconds; 0 where `end` waits for it. */
   readonly seconds: number
   /** Nothing has to be repaired: it is over when it has begun, and the server has to recover by itself. */
   readonly isMomentary?: true
-  readonly begin: (world: World) => Promise<ActiveFault>
+  readonly begin: (deployment: Deployment) => Promise<ActiveFault>
 }
 
 const nothingToEnd = async (): Promise<void> => undefined
@@ -51,7 +51,7 @@ const countConnections = (databaseUrl: string): Promise<number> =>
   })
 
 /** How long a first statement takes on a new connection through the proxy, in milliseconds. */
-const timeStatement = async ({ proxy, postgres }: World): Promise<number> => {
+const timeStatement = async ({ proxy, postgres }: Deployment): Promise<number> => {
   const client = new Client({
     connectionString: proxy.urlOf(postgres.url('postgres')),
     connectionTimeoutMillis: 2_000,
@@ -65,40 +65,40 @@ const timeStatement = async ({ proxy, postgres }: World): Promise<number> => {
   return Math.round(ms)
 }
 
-const strandConnections = async (world: World): Promise<ActiveFault> => {
-  const count = await countConnections(world.databaseUrl)
-  world.proxy.strand()
+const strandConnections = async (deployment: Deployment): Promise<ActiveFault> => {
+  const count = await countConnections(deployment.databaseUrl)
+  deployment.proxy.strand()
   return {
     proof: async () => {
       requireTrue(count > 0, 'there was no connection')
-      const ms = await timeStatement(world)
+      const ms = await timeStatement(deployment)
       return `${count} connections stranded; a new one answered in ${ms} ms`
     },
     end: nothingToEnd,
   }
 }
 
-const stallPath = async (world: World): Promise<ActiveFault> => {
-  world.proxy.stall()
+const stallPath = async (deployment: Deployment): Promise<ActiveFault> => {
+  deployment.proxy.stall()
   return {
-    proof: async () => `a new connection failed: ${await codeOfFailure(() => timeStatement(world))}`,
-    end: async () => world.proxy.heal(),
+    proof: async () => `a new connection failed: ${await codeOfFailure(() => timeStatement(deployment))}`,
+    end: async () => deployment.proxy.heal(),
   }
 }
 
-const delayPath = async (world: World): Promise<ActiveFault> => {
-  world.proxy.delay(100)
+const delayPath = async (deployment: Deployment): Promise<ActiveFault> => {
+  deployment.proxy.delay(100)
   return {
     proof: async () => {
-      const ms = await timeStatement(world)
+      const ms = await timeStatement(deployment)
       requireTrue(ms >= 195, `a statement took ${ms} ms`)
       return `a statement took ${ms} ms`
     },
-    end: async () => world.proxy.heal(),
+    end: async () => deployment.proxy.heal(),
   }
 }
 
-const setReadOnly = async ({ databaseUrl }: World): Promise<ActiveFault> => {
+const setReadOnly = async ({ databaseUrl }: Deployment): Promise<ActiveFault> => {
   const set = (sql: string) =>
     withDatabase(databaseUrl, async (client) => {
       await client.query('set transaction_read_only = off')
@@ -119,7 +119,7 @@ const setReadOnly = async ({ databaseUrl }: World): Promise<ActiveFault> => {
 
 const restartPostgres =
   (signal: NodeJS.Signals) =>
-  async ({ postgres }: World): Promise<ActiveFault> => {
+  async ({ postgres }: Deployment): Promise<ActiveFault> => {
     const before = postgres.starts()
     const restarting = postgres.restart(signal)
     return {
@@ -132,18 +132,18 @@ const restartPostgres =
     }
   }
 
-const signerPids = ({ servers }: World): number[] =>
+const signerPids = ({ servers }: Deployment): number[] =>
   childrenOf(servers[0]?.pid() ?? 0)
     .filter(({ role }) => role === 'signer')
     .map(({ pid }) => pid)
 
-const killSigner = async (world: World): Promise<ActiveFault> => {
-  const pids = signerPids(world)
+const sigkillSigner = async (deployment: Deployment): Promise<ActiveFault> => {
+  const pids = signerPids(deployment)
   for (const pid of pids) process.kill(pid, 'SIGKILL')
   return {
     proof: async () => {
       await setTimeout(100)
-      const left = signerPids(world).filter((pid) => pids.includes(pid))
+      const left = signerPids(deployment).filter((pid) => pids.includes(pid))
       requireTrue(pids.length === 1 && left.length === 0, 'the signer lives')
       return 'the signer is gone'
     },
@@ -161,7 +161,7 @@ const canConnect = (path: string): Promise<boolean> =>
     })
   })
 
-const removeSocket = async ({ paths }: World): Promise<ActiveFault> => {
+const removeSocket = async ({ paths }: Deployment): Promise<ActiveFault> => {
   requireTrue(existsSync(paths.signerSocket), `${paths.signerSocket} was not there`)
   rmSync(paths.signerSocket)
   const removedAt = performance.now()
@@ -199,7 +199,7 @@ const fillDisk = (file: string): void => {
 
 const fillFolder =
   (which: 'data' | 'log') =>
-  async ({ paths }: World): Promise<ActiveFault> => {
+  async ({ paths }: Deployment): Promise<ActiveFault> => {
     const folder = paths[which]
     const filler = join(folder, 'filler')
     fillDisk(filler)
@@ -216,7 +216,7 @@ const fillFolder =
   }
 
 /** Takes every connection that PostgreSQL has to give, and those of the server too. */
-const exhaustConnections = async ({ postgres }: World): Promise<ActiveFault> => {
+const exhaustConnections = async ({ postgres }: Deployment): Promise<ActiveFault> => {
   const held: Client[] = []
   const state = { code: '', ended: false }
   const takeAll = async (): Promise<void> => {
@@ -261,7 +261,7 @@ const exhaustConnections = async ({ postgres }: World): Promise<ActiveFault> => 
 
 const moveClock =
   (offset: string, offsetSeconds: number) =>
-  async ({ databaseUrl, paths }: World): Promise<ActiveFault> => {
+  async ({ databaseUrl, paths }: Deployment): Promise<ActiveFault> => {
     const offsetNow = () =>
       withDatabase(databaseUrl, async (client) => {
         const { rows } = await client.query<{ now: Date }>('select clock_timestamp() as now')
@@ -288,50 +288,56 @@ const moveClock =
 const [hour, month] = [3_600, 31 * 86_400]
 
 /** Every fault of the battery, except planned stops. */
-export const faults: readonly Fault[] = [
+export const faults: readonly FaultScenario[] = [
   {
     name: 'stranded',
     title: 'connections stranded without a reset',
-    world: 'plain',
+    deployment: 'plain',
     seconds: 0,
     isMomentary: true,
     begin: strandConnections,
   },
-  { name: 'stalled', title: 'path to the database stalled', world: 'plain', seconds: 60, begin: stallPath },
+  {
+    name: 'stalled',
+    title: 'path to the database stalled',
+    deployment: 'plain',
+    seconds: 60,
+    begin: stallPath,
+  },
   {
     name: 'latency',
     title: '200 ms more for each round trip to the database',
-    world: 'plain',
+    deployment: 'plain',
     seconds: 30,
     begin: delayPath,
   },
-  { name: 'readonly', title: 'database read-only', world: 'plain', seconds: 20, begin: setReadOnly },
+  { name: 'readonly', title: 'database read-only', deployment: 'plain', seconds: 20, begin: setReadOnly },
   {
     name: 'restart-fast',
     title: 'PostgreSQL restarted, fast shutdown',
-    world: 'plain',
+    deployment: 'plain',
     seconds: 0,
     begin: restartPostgres('SIGINT'),
   },
   {
     name: 'restart-immediate',
     title: 'PostgreSQL restarted, immediate shutdown',
-    world: 'plain',
+    deployment: 'plain',
     seconds: 0,
     begin: restartPostgres('SIGQUIT'),
   },
   {
     name: 'signer',
     title: 'signer killed',
-    world: 'plain',
+    deployment: 'plain',
     seconds: 0,
     isMomentary: true,
-    begin: killSigner,
+    begin: sigkillSigner,
   },
   {
     name: 'socket',
     title: 'socket of the signer removed',
-    world: 'plain',
+    deployment: 'plain',
     seconds: 0,
     isMomentary: true,
     begin: removeSocket,
@@ -339,37 +345,37 @@ export const faults: readonly Fault[] = [
   {
     name: 'connections',
     title: 'connections of PostgreSQL exhausted',
-    world: 'plain',
+    deployment: 'plain',
     seconds: 20,
     begin: exhaustConnections,
   },
-  { name: 'log-disk', title: 'log disk full', world: 'disks', seconds: 20, begin: fillFolder('log') },
-  { name: 'data-disk', title: 'data disk full', world: 'disks', seconds: 20, begin: fillFolder('data') },
+  { name: 'log-disk', title: 'log disk full', deployment: 'disks', seconds: 20, begin: fillFolder('log') },
+  { name: 'data-disk', title: 'data disk full', deployment: 'disks', seconds: 20, begin: fillFolder('data') },
   {
     name: 'clock+1h',
     title: "PostgreSQL's clock 1 hour ahead",
-    world: 'clock',
+    deployment: 'clock',
     seconds: 20,
     begin: moveClock('+1h', hour),
   },
   {
     name: 'clock-1h',
     title: "PostgreSQL's clock 1 hour behind",
-    world: 'clock',
+    deployment: 'clock',
     seconds: 20,
     begin: moveClock('-1h', -hour),
   },
   {
     name: 'clock+31d',
     title: "PostgreSQL's clock 31 days ahead",
-    world: 'clock',
+    deployment: 'clock',
     seconds: 20,
     begin: moveClock('+31d', month),
   },
   {
     name: 'clock-31d',
     title: "PostgreSQL's clock 31 days behind",
-    world: 'clock',
+    deployment: 'clock',
     seconds: 20,
     begin: moveClock('-31d', -month),
   },
