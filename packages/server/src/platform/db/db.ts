@@ -167,12 +167,13 @@ const writeCheckMs = 1_000
 /**
  * Fails where the database takes no writes now. It reads no row and leaves none. The delete fails on a read-only or
  * demoted server, the series goes to a temporary file and so fails on a full disk, and the message lets the commit wait
- * for the disk and for synchronous standbys as a mint does.
+ * for the disk and for synchronous standbys as a mint does. One round trip and one transaction.
  */
 export const checkWrites = async (ctx: WithDatabase): Promise<void> => {
-  const begin = `${beginAs('system')}; set local statement_timeout = ${writeCheckMs}; set local work_mem = '64kB'`
-  await withClient(ctx, { begin, statementMs: writeCheckMs }, (tx) =>
+  await withClient(ctx, { statementMs: writeCheckMs }, (tx) =>
     sql`
+      set local statement_timeout = ${sql.lit(writeCheckMs)};
+      set local work_mem = '64kB';
       with nothing as (delete from mail_counts where false)
       select pg_logical_emit_message(true, 'pohf', 'ready'), count(*) from generate_series(1, 10000)`.execute(
       tx,
