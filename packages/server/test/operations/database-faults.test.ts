@@ -245,6 +245,7 @@ test('a slow path is slow and nothing else: the process stays ready', async () =
   proxy.delay(200)
   try {
     proxy.cut()
+    await pollUntil('the lost connections are noticed', async () => harness.ctx.db.pool.totalCount === 0)
     assert.deepEqual(await readiness(), [200, 'ready\n'])
     assert.equal((await harness.call('GET', '/api/agents/credits/balance', { key })).status, 200)
   } finally {
