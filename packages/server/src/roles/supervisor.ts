@@ -7,10 +7,10 @@ const entry = fileURLToPath(new URL('../main.ts', import.meta.url))
 const restartDelayMs = (failures: number) => Math.min(5_000, 200 * 2 ** failures)
 const healthyMs = 30_000
 
-const startOrder = ['signer', 'api', 'worker'] as const
+const startSequence = ['signer', 'api', 'worker'] as const
 /** The api first: it finishes its requests while the signer still signs. */
-const stopOrder = ['api', 'worker', 'signer'] as const
-type Role = (typeof startOrder)[number]
+const stopSequence = ['api', 'worker', 'signer'] as const
+type Role = (typeof startSequence)[number]
 
 /** Keeps one child process per role running until this process receives SIGTERM or SIGINT; then stops them in order. */
 export const supervise = ({ log, limitSeconds }: StopOptions): void => {
@@ -46,7 +46,7 @@ export const supervise = ({ log, limitSeconds }: StopOptions): void => {
       log.error({ roles: [...children.keys()], limitSeconds }, 'stop took too long; the children are killed')
       endAtOnce()
     }, limitSeconds * 1_000)
-    for (const role of stopOrder) {
+    for (const role of stopSequence) {
       stopped.add(role)
       const running = children.get(role)
       // A child that is ending by itself has closed its channel.
@@ -58,5 +58,5 @@ export const supervise = ({ log, limitSeconds }: StopOptions): void => {
   }
 
   onSignals(() => void stop(), endAtOnce)
-  for (const role of startOrder) start(role, 0)
+  for (const role of startSequence) start(role, 0)
 }

@@ -1,6 +1,6 @@
 import { checkWrites } from '../platform/db/db.ts'
 import type { Page } from '../platform/http/call.ts'
-import type { ServingState } from '../platform/http/graceful-close.ts'
+import type { ServingState } from '../platform/http/http-close.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Signer } from '../signing/index.ts'
 

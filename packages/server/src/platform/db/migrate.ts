@@ -123,8 +123,8 @@ const readApplied = async (databaseUrl: string): Promise<Applied[]> => {
   }
 }
 
-/** Backoff between two looks at the schema: 0.25 s, 0.5 s, up to 2 s. */
-const lookAgainMs = (looks: number) => Math.min(2_000, 250 * 2 ** looks)
+/** Backoff between two checks of the schema: 0.25 s, 0.5 s, up to 2 s. */
+const checkAgainMs = (attempt: number) => Math.min(2_000, 250 * 2 ** attempt)
 
 /**
  * Returns when every migration of this version has run. A schema that has more is of a newer version and is accepted:
@@ -137,7 +137,7 @@ export const waitForSchema = async (databaseUrl: string, log: Logger): Promise<v
     if (!waitsFor.has(reason)) line()
     waitsFor.add(reason)
   }
-  for (let looks = 0; ; looks++) {
+  for (let attempt = 0; ; attempt++) {
     const applied = await readApplied(databaseUrl).catch((error: unknown) => {
       logOnce('database', () => log.warn({ err: error }, 'database does not answer; the start waits for it'))
       return undefined
@@ -148,7 +148,7 @@ export const waitForSchema = async (databaseUrl: string, log: Logger): Promise<v
       logOnce('schema', () =>
         log.warn({ pending }, 'schema is not up to date; the start waits for the migrations'),
       )
-    await setTimeout(lookAgainMs(looks))
+    await setTimeout(checkAgainMs(attempt))
   }
   if (waitsFor.size > 0) log.info('schema is up to date; the start continues')
 }

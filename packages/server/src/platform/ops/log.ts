@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import { pino, type DestinationStream, type Logger } from 'pino'
+import { systemClock } from './clock.ts'
 
 /** Fields that are redacted in every line, up to three levels deep. */
 const secretFields = [
@@ -60,7 +61,11 @@ const makeSafeOutput = (): DestinationStream => {
     write: (line) => {
       try {
         if (unreported > 0) {
-          const fields = { level: pino.levels.values['warn'], time: Date.now(), lines: unreported }
+          const fields = {
+            level: pino.levels.values['warn'],
+            time: systemClock.now().getTime(),
+            lines: unreported,
+          }
           // The first line feed ends a line of which only a part was written.
           writeFully(`\n${JSON.stringify({ ...fields, msg: 'log lines were dropped' })}\n`, 0)
           unreported = 0

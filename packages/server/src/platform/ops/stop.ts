@@ -36,7 +36,7 @@ export const onSignals = (first: () => void, again: () => void): void => {
 export const onStop = ({ log, limitSeconds }: StopOptions, stop: () => Promise<void>): void => {
   const supervised = process.argv[2] === supervisedFlag
   let stopping = false
-  const begin = () => {
+  const beginStop = () => {
     if (stopping) return
     stopping = true
     setTimeout(() => {
@@ -53,9 +53,9 @@ export const onStop = ({ log, limitSeconds }: StopOptions, stop: () => Promise<v
   }
   // A terminal or a service manager signals the supervisor and its children together: a child waits for its turn.
   onSignals(
-    () => supervised || begin(),
+    () => supervised || beginStop(),
     () => supervised || process.exit(1),
   )
-  process.on('message', (message) => message === stopMessage && begin())
-  process.on('disconnect', begin)
+  process.on('message', (message) => message === stopMessage && beginStop())
+  process.on('disconnect', beginStop)
 }

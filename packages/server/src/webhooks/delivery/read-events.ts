@@ -1,6 +1,6 @@
 import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
-import { readableFrom } from '../../platform/db/database-clock.ts'
+import { readableFrom } from '../../platform/db/clock.ts'
 import { inTransaction, readNow } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { listEvents } from '../../platform/queue/outbox.ts'

@@ -13,7 +13,7 @@ import {
   subscribe,
   type Agent,
 } from '../../../test/fixtures/webhooks.ts'
-import { clockJob } from './database-clock.ts'
+import { clockJob } from './clock.ts'
 import { inTransaction } from './db.ts'
 import { claimDue } from '../queue/leases.ts'
 
