@@ -288,7 +288,7 @@ const seedFixture = async (servers: Servers, { statistics, others }: FixtureOpti
   const agents = registered.map(({ agentId }) => agentId)
   const pgbenchAgents = agents.map((_, n) => `agt_pgbench${n}`)
   for (const agentId of [...agents, ...pgbenchAgents]) await client.query(seedSql.balances, [agentId])
-  if (others > 0) await fillBackground(servers.databaseUrl, { agents: others, rows: Math.ceil(others / 5) })
+  if (others > 0) await fillBackground(servers.databaseUrl, { agents: others, rows: Math.ceil(others / 20) })
   const seed = makeSeeder(client, statistics)
   const fixture: Fixture = { servers, client, keys, agents, pgbenchAgents, seed }
   const sample = await sampleVerify(fixture)

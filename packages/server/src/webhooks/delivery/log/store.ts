@@ -135,12 +135,16 @@ export const eraseDeliveries = async (
   agent: EndpointOwner,
   eventIds: readonly string[],
 ): Promise<void> => {
-  // Endpoint by endpoint, so that the unique key finds them.
+  // One look-up by the unique key for each endpoint and event.
   await sql`
-    delete from webhook_deliveries delivery using webhook_endpoints endpoint
-    where endpoint.agent_id = ${agent.agentId} and endpoint.mode = ${agent.mode}
-      and delivery.agent_id = endpoint.agent_id and delivery.mode = endpoint.mode
-      and delivery.endpoint_id = endpoint.endpoint_id and delivery.event_id = any(${[...eventIds]}::text[])`.execute(
-    tx,
-  )
+    delete from webhook_deliveries delivery using (
+      select found.agent_id, found.delivery_id
+      from webhook_endpoints endpoint cross join unnest(${[...eventIds]}::text[]) event(event_id),
+      lateral (
+        select agent_id, delivery_id from webhook_deliveries known
+        where known.agent_id = endpoint.agent_id and known.mode = endpoint.mode
+          and known.endpoint_id = endpoint.endpoint_id and known.event_id = event.event_id
+        limit 1 for update) found
+      where endpoint.agent_id = ${agent.agentId} and endpoint.mode = ${agent.mode}) erased
+    where delivery.agent_id = erased.agent_id and delivery.delivery_id = erased.delivery_id`.execute(tx)
 }
