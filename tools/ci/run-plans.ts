@@ -108,12 +108,8 @@ const run = async (source: PostgresSource): Promise<Run> => {
         },
       },
     )
-    let ended = false
-    child.once('exit', () => {
-      ended = true
-    })
     const { judge, findings } = makePlanJudge(cluster.firstColumns)
-    while (!ended) {
+    while (child.exitCode === null && child.signalCode === null) {
       await setTimeout(2_000)
       await cluster.readStatements(judge)
     }
