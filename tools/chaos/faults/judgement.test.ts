@@ -56,7 +56,7 @@ const planted: readonly (readonly [string, Partial<FaultRecord>, RegExp])[] = [
   [
     'a call that was accepted and dropped',
     { calls: [...sound.calls, call(15_000, 0, { error: 'ECONNRESET' })] },
-    /^1 calls were accepted and got no complete answer$/,
+    /^1 calls were accepted and got no complete answer: 1 ECONNRESET$/,
   ],
   [
     'a listener that closed by itself',

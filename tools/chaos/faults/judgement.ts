@@ -125,6 +125,9 @@ const untruthMsOf = (record: FaultRecord): number => {
   return longestOf(spans)
 }
 
+/** Accepted, and without a complete answer; a closed listener accepts nothing. */
+const isUnanswered = ({ status, error }: CallOutcome): boolean => status === 0 && error !== 'ECONNREFUSED'
+
 const isFailed = ({ status }: CallOutcome): boolean => status === 0 || status >= 500
 
 const recoveryMsOf = ({ calls, endedAt }: FaultRecord): number => {
@@ -147,8 +150,8 @@ export const figuresOf = (record: FaultRecord): FaultFigures => {
     status500: count(({ status }) => status === 500),
     status503: count(({ status }) => status === 503),
     otherErrors: count(({ status }) => status > 500 && status !== 503),
-    unanswered: count(({ status, error }) => status === 0 && error !== 'ECONNREFUSED'),
-    refused: count(({ status, error }) => status === 0 && error === 'ECONNREFUSED'),
+    unanswered: count(isUnanswered),
+    refused: count((call) => call.status === 0 && !isUnanswered(call)),
     longestCallMs: maxOf(
       affected.map((call) => call.endedAt - call.startedAt),
       0,
@@ -160,6 +163,14 @@ export const figuresOf = (record: FaultRecord): FaultFigures => {
     undelivered: record.undelivered,
     restartedByHand: record.restartedByHand,
   }
+}
+
+/** The errors of unanswered calls, with their numbers. */
+const errorsOf = ({ calls, beganAt }: FaultRecord): string => {
+  const unanswered = calls.filter((call) => call.endedAt >= beganAt && isUnanswered(call))
+  return [...Map.groupBy(unanswered, ({ error }) => error)]
+    .map(([error, { length }]) => `${length} ${error}`)
+    .join(', ')
 }
 
 const seconds = (ms: number): string =>
@@ -175,7 +186,10 @@ export const findBrokenBounds = (record: FaultRecord): string[] => {
     [found.status500 > 0, `${found.status500} calls were answered 500`],
     [found.otherErrors > 0, `${found.otherErrors} calls were answered with another 5xx than 500 and 503`],
     [planned && found.status503 > 0, `${found.status503} calls were answered 503 in a planned stop`],
-    [found.unanswered > 0, `${found.unanswered} calls were accepted and got no complete answer`],
+    [
+      found.unanswered > 0,
+      `${found.unanswered} calls were accepted and got no complete answer: ${errorsOf(record)}`,
+    ],
     [
       record.kind !== 'stop' && found.refused > 0,
       `${found.refused} calls met a closed listener although it should be open`,

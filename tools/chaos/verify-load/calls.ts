@@ -9,7 +9,7 @@ export type CallOutcome = {
   readonly endedAt: number
   /** 0 where there was no complete answer. */
   readonly status: number
-  /** The code of the refusal, or of the socket's error. */
+  /** The code of the refusal, or of the socket's error and whether its connection had been used before. */
   readonly error: string
 }
 export type Answer = CallOutcome & { readonly json: Readonly<Record<string, string>> }
@@ -55,7 +55,9 @@ export const postJson = (url: string, call: Call): Promise<Answer> =>
       () => outgoing.destroy(Object.assign(new Error('no answer in time'), { code: 'CLIENT_TIMEOUT' })),
       call.timeoutMs ?? 15_000,
     )
-    outgoing.on('error', (error) => done(0, codeOf(error)))
+    // A server that closes an idle connection cannot know that a request is on its way.
+    const where = () => (outgoing.reusedSocket ? ' on a kept connection' : '')
+    outgoing.on('error', (error) => done(0, `${codeOf(error)}${where()}`))
     outgoing.on('response', (response) => {
       let text = ''
       response.on('data', (chunk: Buffer) => (text += chunk.toString()))
