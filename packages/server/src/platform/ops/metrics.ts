@@ -3,6 +3,19 @@ import { countDroppedLines } from './log.ts'
 
 export type Metrics = ReturnType<typeof makeMetrics>
 
+const makeDatabaseMetrics = (registry: Registry) => ({
+  statementDeadlines: new Counter({
+    name: 'pohf_database_deadlines_total',
+    help: 'Statements that got no answer of the database in time. Their connections were closed.',
+    registers: [registry],
+  }),
+  poolRebuilds: new Counter({
+    name: 'pohf_database_pool_rebuilds_total',
+    help: 'How often all database connections were replaced, because none had answered for as long as a statement may take.',
+    registers: [registry],
+  }),
+})
+
 /** The metrics of this process, in a registry of their own so that tests do not share one. */
 export const makeMetrics = () => {
   const registry = new Registry()
@@ -45,16 +58,7 @@ export const makeMetrics = () => {
       labelNames: ['address'],
       registers: [registry],
     }),
-    statementDeadlines: new Counter({
-      name: 'pohf_database_deadlines_total',
-      help: 'Statements that got no answer of the database in time. Their connections were closed.',
-      registers: [registry],
-    }),
-    poolRebuilds: new Counter({
-      name: 'pohf_database_pool_rebuilds_total',
-      help: 'How often all database connections were replaced, because none had answered for as long as a statement may take.',
-      registers: [registry],
-    }),
+    ...makeDatabaseMetrics(registry),
     outboxAge: new Gauge({
       name: 'pohf_outbox_oldest_seconds',
       help: 'Age in seconds of the oldest of the 1,000 rows in the outbox that are due first, by topic, read from the database.',
