@@ -59,12 +59,18 @@ export const runApi = async (config: Config): Promise<void> => {
   })
   logPaymentWarnings(config, log)
   logExposureWarnings(config, log)
-  // Until the schema is there, both listeners answer health checks with 503 and refuse everything else.
-  app.hold()
-  await app.operator.listen({ host: config.OPERATOR_HOST, port: config.OPERATOR_PORT })
-  await app.api.listen({ host: config.HOST, port: config.PORT })
-  await waitForSchema(config.DATABASE_URL, log)
+  const listen = async () => {
+    if (app.api.server.listening) return
+    await app.operator.listen({ host: config.OPERATOR_HOST, port: config.OPERATOR_PORT })
+    await app.api.listen({ host: config.HOST, port: config.PORT })
+  }
+  // While the schema is not there, both listeners answer health checks with 503 and refuse everything else.
+  await waitForSchema(config.DATABASE_URL, log, async () => {
+    app.hold()
+    await listen()
+  })
   await app.start()
+  await listen()
   app.open()
   log.info(
     { url: config.BASE_URL, operators: `http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}` },

@@ -129,8 +129,13 @@ const checkAgainMs = (attempt: number) => Math.min(2_000, 250 * 2 ** attempt)
 /**
  * Returns when every migration of this version has run. A schema that has more is of a newer version and is accepted:
  * migrations keep the version before them working, so that an upgrade can replace one process after the other.
+ * `beforeWait` runs once, if there is something to wait for.
  */
-export const waitForSchema = async (databaseUrl: string, log: Logger): Promise<void> => {
+export const waitForSchema = async (
+  databaseUrl: string,
+  log: Logger,
+  beforeWait: () => Promise<void> = async () => undefined,
+): Promise<void> => {
   const migrations = readMigrations()
   const waitsFor = new Set<string>()
   const logOnce = (reason: string, line: () => void) => {
@@ -148,6 +153,7 @@ export const waitForSchema = async (databaseUrl: string, log: Logger): Promise<v
       logOnce('schema', () =>
         log.warn({ pending }, 'schema is not up to date; the start waits for the migrations'),
       )
+    if (attempt === 0) await beforeWait()
     await setTimeout(checkAgainMs(attempt))
   }
   if (waitsFor.size > 0) log.info('schema is up to date; the start continues')

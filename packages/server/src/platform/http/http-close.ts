@@ -1,5 +1,5 @@
 import { Server as NetServer, type Socket } from 'node:net'
-import { setTimeout } from 'node:timers/promises'
+import { setImmediate, setTimeout } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import { Refusal } from './errors.ts'
 
@@ -11,7 +11,7 @@ export type ServingState = { value: 'starting' | 'serving' | 'stopping' }
 
 const healthPaths: ReadonlySet<string | undefined> = new Set(['/livez', '/readyz'])
 /** How long a connection that was accepted last, or that is idle, has for a request that is on its way. */
-const lingerMs = 250
+const lingerMs = 500
 
 /** Adds the behaviour of each state; returns the function that closes the listener after every request was answered. */
 export const addGracefulClose = (app: FastifyInstance, state: ServingState): (() => Promise<void>) => {
@@ -29,10 +29,14 @@ export const addGracefulClose = (app: FastifyInstance, state: ServingState): (()
   })
   return async () => {
     if (app.server.listening) {
+      // After the accepts of this turn of the event loop: what waits to be accepted is reset by the close.
+      await setImmediate()
       const drained = new Promise<void>((resolve) => app.server.once('close', () => resolve()))
       // Ends only the accepting: close() of node:http would reset idle connections whose next request is on its way.
       NetServer.prototype.close.call(app.server)
       await setTimeout(lingerMs)
+      // On a busy process, requests have arrived that no turn of the event loop has read yet.
+      for (let turn = 0; turn < 2; turn++) await setImmediate()
       app.server.closeIdleConnections()
       // Node counts a connection without a single byte as busy. Browsers open such connections in advance.
       for (const socket of connections) if (socket.bytesRead === 0) socket.destroy()
