@@ -2,7 +2,8 @@
 # Installs the Debian packages that the tests use and npm cannot bring. Does nothing without root or apt:
 # what is missing then is skipped by the tests that need it, and they say so.
 set -euo pipefail
-# g++, make and python3 build the binding to PKCS#11; softhsm2 is the token that it is tested on.
+# g++, make and python3 build the binding to PKCS#11; softhsm2 is the token that it is tested on. g++ brings cc, with which
+# the battery of faults builds a library that moves PostgreSQL's clock.
 # faketime gives a process a wrong clock. haproxy is the load balancer of the battery of faults.
 # xvfb and xdotool play a person in the end-to-end tests: a screen that nobody sees, and input at the system's level.
 # curl and jq are in the examples of the documentation. postgresql is the second version that the installation is tested on.

@@ -1,7 +1,18 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
-import { chmodSync, closeSync, mkdirSync, mkdtempSync, openSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { freePort } from '../../../packages/server/dev/cluster.ts'
 import { waitForExit, waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
 import { startTcpProxy } from '../../../packages/server/test/fixtures/tcp-proxy.ts'
@@ -38,7 +49,7 @@ export type Deployment = {
     readonly data: string
     readonly log: string
     readonly signerSocket: string
-    /** libfaketime reads the offset of PostgreSQL's clock from it. */
+    /** The offset of PostgreSQL's clock. */
     readonly clock: string
   }
   readonly agents: readonly VerifyAgent[]
@@ -50,9 +61,23 @@ export type Deployment = {
 const run = (command: string, parameters: readonly string[]) =>
   spawnSync(command, parameters, { encoding: 'utf8' })
 
-/** The library that moves a clock, as Debian's package `faketime` has it. */
-const findFaketime = (): string | undefined =>
-  /^LD_PRELOAD=(.+)$/m.exec(run('faketime', ['-f', '+0', 'env']).stdout ?? '')?.[1]
+/** Builds the library that moves the clock of PostgreSQL. */
+const buildClockLibrary = (folder: string): string => {
+  const library = join(folder, 'clock-offset.so')
+  const source = fileURLToPath(new URL('clock-offset.c', import.meta.url))
+  const built = run('cc', ['-shared', '-fPIC', '-O2', '-o', library, source])
+  if (built.status !== 0) throw new Error(`clock-offset.c could not be built: ${built.stderr}`)
+  return library
+}
+
+/** Sets the offset of the clock in seconds. The file is mapped, so every process sees it at once. */
+export const writeClockOffset = (file: string, seconds: number): void => {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigInt64LE(BigInt(seconds))
+  const descriptor = openSync(file, constants.O_WRONLY | constants.O_CREAT, 0o644)
+  writeSync(descriptor, bytes, 0, bytes.length, 0)
+  closeSync(descriptor)
+}
 
 const mountTmpfs = (folder: string, size: string): string | undefined => {
   mkdirSync(folder, { recursive: true })
@@ -70,23 +95,16 @@ const tryMount = (): string | undefined => {
 
 /** Why a deployment of this kind cannot be opened on this machine; undefined where it can. */
 export const missingFor = (kind: DeploymentKind): string | undefined => {
-  if (kind === 'clock' && findFaketime() === undefined) return 'no faketime here: tools/ci/debian-packages.sh'
+  if (kind === 'clock' && run('cc', ['--version']).status !== 0)
+    return 'no C compiler here: tools/ci/debian-packages.sh'
   if (kind === 'haproxy' && run('haproxy', ['-v']).status !== 0)
     return 'no haproxy here: tools/ci/debian-packages.sh'
   const refused = kind === 'disks' ? tryMount() : undefined
   return refused === undefined ? undefined : `tmpfs cannot be mounted: ${refused}`
 }
 
-const clockEnvironment = (kind: DeploymentKind, clockFile: string): NodeJS.ProcessEnv =>
-  kind === 'clock'
-    ? {
-        LD_PRELOAD: findFaketime(),
-        FAKETIME_TIMESTAMP_FILE: clockFile,
-        FAKETIME_CACHE_DURATION: '1',
-        // Timers go by the monotonic clock, which no wrong date changes on a real machine either.
-        FAKETIME_DONT_FAKE_MONOTONIC: '1',
-      }
-    : {}
+const clockEnvironment = (kind: DeploymentKind, folder: string, clockFile: string): NodeJS.ProcessEnv =>
+  kind === 'clock' ? { LD_PRELOAD: buildClockLibrary(folder), CLOCK_OFFSET_FILE: clockFile } : {}
 
 const makeServerProcess = (
   parameters: readonly string[],
@@ -200,7 +218,7 @@ const openFolders = (kind: DeploymentKind) => {
     if (kind !== 'disks') mkdirSync(path)
     else if (mountTmpfs(path, size) === undefined) mounts.push(path)
   }
-  writeFileSync(paths.clock, '+0\n')
+  writeClockOffset(paths.clock, 0)
   return {
     folder,
     paths,
@@ -232,7 +250,7 @@ export const openDeployment = async (
     const postgres = await openPostgres({
       folder: paths.data,
       settings: { max_connections: '60', max_wal_size: '64MB', min_wal_size: '32MB' },
-      env: clockEnvironment(kind, paths.clock),
+      env: clockEnvironment(kind, folder, paths.clock),
     })
     closing.push(postgres.stop)
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: postgres.port })

@@ -7,7 +7,8 @@ export const withDatabase = async <T>(url: string, work: (client: Client) => Pro
   const client = new Client({ connectionString: url })
   await client.connect()
   try {
-    await client.query(`set "pohf.tenant" = 'system'`)
+    // A lock that is never released must not stop the battery.
+    await client.query(`set "pohf.tenant" = 'system'; set statement_timeout = '60s'`)
     return await work(client)
   } finally {
     await client.end()
