@@ -54,7 +54,7 @@ test('an api and a worker on a half-migrated schema wait, are not ready, and sta
   const [api, worker] = [start('api'), start('worker')]
   for (const run of [api, worker])
     await pollUntil('it waits', async () => linesOf(run, waits).length > 0, startMs)
-  assert.equal(await get('/readyz'), '503 starting\n')
+  await pollUntil('the api says so', async () => (await get('/readyz')) === '503 starting\n')
   assert.equal(await get('/livez'), '200 alive\n')
   assert.match(await get('/api/events/catalog'), /^503 .*overloaded/)
 
