@@ -19,9 +19,10 @@ const applicationRole = 'pohf_app'
  * Every statement has an index that finds its rows one by one, in its order. Without statistics PostgreSQL takes the rows
  * of a table for evenly spread: it reads the whole table where the partial index of a statement is empty, and collects and
  * sorts all rows behind a page where the index would give the page. What is left to a sequential scan looks so expensive
- * under these settings that it would be compiled first.
+ * under these settings that it would be compiled first, or be given to parallel workers, which read past the limit.
  */
-const planSettings = '-c enable_seqscan=off -c enable_bitmapscan=off -c jit=off'
+const planSettings =
+  '-c enable_seqscan=off -c enable_bitmapscan=off -c jit=off -c max_parallel_workers_per_gather=0'
 /**
  * How much later than the server's own limit a statement expires here: a server that can answer stops the statement itself.
  * The socket is destroyed and no cancel request is sent: a cancelled wait for a synchronous standby confirms a COMMIT.

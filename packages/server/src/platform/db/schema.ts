@@ -652,6 +652,18 @@ export interface PhotoHashes {
   session_id: string;
 }
 
+export interface PlatformClock {
+  seen_at: Generated<Timestamp>;
+  set_back_at: Timestamp | null;
+  single: Generated<boolean>;
+}
+
+export interface PlatformDueTimes {
+  column_name: string;
+  condition: Generated<string>;
+  table_name: string;
+}
+
 export interface PlatformMigrations {
   applied_at: Generated<Timestamp>;
   hash: string;
@@ -1064,6 +1076,8 @@ export interface DB {
   person_proofs: PersonProofs;
   person_recovery_codes: PersonRecoveryCodes;
   photo_hashes: PhotoHashes;
+  platform_clock: PlatformClock;
+  platform_due_times: PlatformDueTimes;
   platform_migrations: PlatformMigrations;
   platform_partitioned: PlatformPartitioned;
   presences: Presences;
