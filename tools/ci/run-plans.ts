@@ -129,7 +129,12 @@ const ranOf = ({ functions }: Run): string =>
   `${[...functions.values()].filter(Boolean).length} of ${functions.size}`
 
 const runs: Run[] = []
-for (const source of sources) runs.push(await run(source))
+for (const source of sources) {
+  const one = await run(source)
+  runs.push(one)
+  for (const { table: name, fault, nodes, text } of one.faults)
+    console.log(`PostgreSQL ${one.version}: ${name} ${fault} (${nodes.join(', ')}): ${text.slice(0, 800)}`)
+}
 const table = tableOf(
   ['PostgreSQL', 'Statements', 'Calls', 'Functions of stores that ran', 'Faults', 'Seconds'],
   runs.map((one) => [
@@ -142,10 +147,6 @@ const table = tableOf(
   ]),
 )
 console.log(table)
-for (const { version, faults } of runs)
-  for (const { table: name, fault, nodes, text } of faults)
-    console.log(`PostgreSQL ${version}: ${name} ${fault} (${nodes.join(', ')}): ${text.slice(0, 800)}`)
-
 const unseen = [...(runs[0]?.functions ?? new Map<string, boolean>())]
   .filter(([name]) => runs.every(({ functions }) => functions.get(name) !== true))
   .map(([name]) => name)
