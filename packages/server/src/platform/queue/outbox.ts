@@ -73,6 +73,8 @@ export const listEvents = async (
     select agent_id, event_id, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at_text, at, type, data
     from events
     where agent_id = ${agentId} and mode = ${mode} and (at, event_id) > (${after.at}::timestamptz, ${after.eventId})
+      -- PostgreSQL skips older partitions by this alone.
+      and at >= ${after.at}::timestamptz
       and (not ${stableOnly} or at < (select pohf_events_whole_until()))
     order by at, event_id limit ${limit}`.execute(tx)
   return rows.map((row) => ({
