@@ -242,7 +242,7 @@ const items: readonly Item[] = [
   ...faults.map((fault) => ({ name: fault.name, title: fault.title, deployment: fault.deployment, fault })),
   ...plannedStops.map((stop) => ({ name: stop.name, title: stop.title, deployment: stop.deployment, stop })),
 ]
-export const faultNames: readonly string[] = items.map(({ name }) => name)
+const faultNames: readonly string[] = items.map(({ name }) => name)
 
 /** The names of `only`, or all of them. A name that does not exist is an error. */
 const chosenItems = (only: readonly string[]): readonly Item[] => {

@@ -26,7 +26,7 @@ import { newRecord, type VerifyRecord } from '../verify-load/load.ts'
 export type DeploymentKind = 'plain' | 'disks' | 'clock' | 'haproxy'
 
 /** A process of the server that the battery starts and stops as an operator does. */
-export type ServerProcess = {
+type ServerProcess = {
   readonly pid: () => number
   readonly start: () => void
   /** Sends SIGTERM, waits for the end and returns the exit code or the signal. */
