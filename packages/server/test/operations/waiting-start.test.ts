@@ -69,6 +69,7 @@ test('an api and a worker on a half-migrated schema wait, are not ready, and sta
 })
 
 test('a worker of an older version starts under a newer schema', async () => {
+  await migrate(databaseUrl)
   const owner = new Client({ connectionString: databaseUrl })
   await owner.connect()
   await owner.query(

@@ -1,14 +1,14 @@
 import { sql } from 'kysely'
 import type { Ctx } from '../ops/context.ts'
 import type { Job } from '../queue/worker.ts'
-import { inTransaction, type Tx } from './db.ts'
+import { inLongTransaction, type Tx } from './db.ts'
 
 /** Follows jumps of the database's clock, so that what was due before a jump is done within seconds after it. */
 export const clockJob = (ctx: Ctx): Job => ({
   name: 'clock',
   everyMs: 1_000,
   run: async () => {
-    const seconds = await inTransaction(ctx, 'system', async (tx) => {
+    const seconds = await inLongTransaction(ctx, 'system', async (tx) => {
       const { rows } = await sql<{ seconds: number | null }>`
         select extract(epoch from pohf_follow_clock())::float8 as seconds`.execute(tx)
       return rows[0]?.seconds
