@@ -108,12 +108,12 @@ const run = async (source: PostgresSource): Promise<Run> => {
         },
       },
     )
-    const { judge, findings } = makePlanJudge(cluster.firstColumns)
+    const { addStatement, findings } = makePlanJudge(cluster.firstColumns)
     while (child.exitCode === null && child.signalCode === null) {
       await setTimeout(2_000)
-      await cluster.readStatements(judge)
+      await cluster.readStatements(addStatement)
     }
-    await cluster.readStatements(judge)
+    await cluster.readStatements(addStatement)
     const functions = readCoverage(coverage)
     const seconds = (performance.now() - started) / 1_000
     return { ...findings(), version: rows[0]?.version ?? 'unknown', functions, seconds }

@@ -35,8 +35,8 @@ const fill = (server: Server, rows: number) =>
 
 /** What the server did since the last call of this. */
 const findPlans = async (server: Server): Promise<PlanFindings> => {
-  const { judge, findings } = makePlanJudge(await readFirstColumns(server.ctx.config.DATABASE_URL))
-  await cluster.readStatements(judge)
+  const { addStatement, findings } = makePlanJudge(await readFirstColumns(server.ctx.config.DATABASE_URL))
+  await cluster.readStatements(addStatement)
   return findings()
 }
 
@@ -45,13 +45,13 @@ const post = async (server: Server, path: string, key: string, body: unknown) =>
   assert.equal(answer.status, 200, `${path}: ${answer.text}`)
   return answer.json
 }
-const registerPaying = async (server: Server) => {
+const registerWithCredits = async (server: Server) => {
   const agent = await server.register('live')
   await grantCredits(server, agent, 1_000n)
   return agent
 }
 const verifyMany = async (server: Server, count: number): Promise<void> => {
-  const agents = [await registerPaying(server), await registerPaying(server)]
+  const agents = [await registerWithCredits(server), await registerWithCredits(server)]
   const calls: (() => Promise<unknown>)[] = []
   for (const agent of agents)
     for (let n = 0; n < count; n++) {
@@ -63,7 +63,7 @@ const verifyMany = async (server: Server, count: number): Promise<void> => {
 
 /** What agents, people, operators and jobs do most. */
 const drive = async (): Promise<void> => {
-  const agent = await registerPaying(harness)
+  const agent = await registerWithCredits(harness)
   await subscribe(harness, agent, receiver.url)
   await verifyMany(harness, 10)
   const { sessionId } = await playSession(harness, { site: agent.agentId })

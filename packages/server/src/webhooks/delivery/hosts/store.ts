@@ -79,8 +79,8 @@ export const updateReceiversProven = async (tx: Tx, receivers: readonly Receiver
         select agent_id, endpoint_id from webhook_endpoints
         where webhook_endpoints.agent_id = given.agent_id and url = any(given.urls) and proven_at is null
           and state = 'enabled'
-        order by endpoint_id limit ${endpointsMax} for update) known) proven
-    where endpoint.agent_id = proven.agent_id and endpoint.endpoint_id = proven.endpoint_id`.execute(tx)
+        order by endpoint_id limit ${endpointsMax} for update) known) receiver
+    where endpoint.agent_id = receiver.agent_id and endpoint.endpoint_id = receiver.endpoint_id`.execute(tx)
 }
 
 /** Sends nothing to an endpoint for this time, unless it has answered 2xx meanwhile. */
