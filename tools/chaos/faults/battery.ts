@@ -106,7 +106,8 @@ const watch = (deployment: Deployment, options: BatteryOptions) => {
       for (;;) {
         const from = Math.max(since, performance.now() - quietMs)
         const recent = load.calls.filter(({ endedAt }) => endedAt >= from)
-        const isQuiet = recent.every(({ status }) => status > 0 && status < 500)
+        // A call that hangs has not failed yet.
+        const isQuiet = load.pendingSince() > from && recent.every(({ status }) => status > 0 && status < 500)
         const isLongEnough = performance.now() - since >= quietMs
         if (isLongEnough && isQuiet && recent.some(({ status }) => status === 200)) return true
         if (performance.now() > deadline) return false

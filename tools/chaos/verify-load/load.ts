@@ -47,14 +47,18 @@ const nameOf = ({ agent, sessionId }: VerifyCall): string => `${agent.agentId} $
 const makeRecorder = (baseUrl: string, { acknowledged }: VerifyRecord, timeoutMs: number) => {
   const calls: CallOutcome[] = []
   const faults: string[] = []
+  const pending = new Map<symbol, number>()
   const send = async (call: VerifyCall): Promise<CallOutcome> => {
     const { agent, sessionId, idempotencyKey } = call
+    const id = Symbol(sessionId)
+    pending.set(id, performance.now())
     const { json, ...outcome } = await postJson(`${baseUrl}/api/agents/verify`, {
       body: { sessionId },
       key: agent.key,
       timeoutMs,
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     })
+    pending.delete(id)
     calls.push(outcome)
     const name = nameOf(call)
     if (outcome.status === 200) {
@@ -65,7 +69,7 @@ const makeRecorder = (baseUrl: string, { acknowledged }: VerifyRecord, timeoutMs
       faults.push(`${name} was answered ${outcome.status} ${outcome.error}`)
     return outcome
   }
-  return { calls, faults, send }
+  return { calls, faults, send, pendingSince: () => Math.min(...pending.values()) }
 }
 
 /** Clients that verify one session after another, sometimes twice at once, and repeat until they have an answer. */
@@ -75,7 +79,7 @@ export const startLoad = (
   record: VerifyRecord,
   options: LoadOptions,
 ) => {
-  const { calls, faults, send } = makeRecorder(baseUrl, record, options.timeoutMs)
+  const { calls, faults, send, pendingSince } = makeRecorder(baseUrl, record, options.timeoutMs)
   const { random } = options
   const end = new AbortController()
   let waitUntil = Infinity
@@ -116,6 +120,8 @@ export const startLoad = (
   return {
     calls,
     faults,
+    /** When the oldest call without an outcome was sent; Infinity where there is none. */
+    pendingSince,
     /** Begins no further session, and waits this long for answers to those that have begun. */
     stop: async (patienceMs: number) => {
       waitUntil = performance.now() + patienceMs
