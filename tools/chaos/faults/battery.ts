@@ -47,6 +47,7 @@ export type FaultResult = {
 
 /** A call that hangs is given up after this time: far above the bound, so that the figure says how far. */
 const callTimeoutMs = 75_000
+const shareSentTwice = 0.15
 const deliveryPatienceMs = 90_000
 /** Without failures for this time, a server has recovered. */
 const quietMs = 3_000
@@ -87,11 +88,11 @@ const startProbes = (baseUrl: string) => {
 type Observation = Omit<FaultRecord, 'beganAt' | 'endedAt' | 'kind'>
 
 /** A load on a deployment, watched until it is stopped and audited. */
-const watch = (deployment: Deployment, options: BatteryOptions) => {
+const watch = (deployment: Deployment, options: BatteryOptions, twice: number) => {
   const load = startLoad(deployment.baseUrl, deployment.agents, deployment.record, {
     clients: options.clients,
     random: randomFrom(options.seed),
-    twice: 0.15,
+    twice,
     idempotencyKeys: true,
     pauseMs: 50,
     timeoutMs: callTimeoutMs,
@@ -160,7 +161,7 @@ const runFault = async (
   deployment: Deployment,
   options: BatteryOptions,
 ): Promise<FaultResult> => {
-  const watched = watch(deployment, options)
+  const watched = watch(deployment, options, fault.outlivesCredentials ? 0 : shareSentTwice)
   try {
     await watched.progress(30_000)
     const { beganAt, proof, faults: unseen, end } = await bringAbout(fault, deployment, options)
@@ -202,7 +203,7 @@ const runStops = async (
   deployment: Deployment,
   options: BatteryOptions,
 ): Promise<FaultResult> => {
-  const watched = watch(deployment, options)
+  const watched = watch(deployment, options, shareSentTwice)
   try {
     await watched.progress(30_000)
     const beganAt = performance.now()

@@ -22,6 +22,11 @@ export type FaultScenario = {
   readonly seconds: number
   /** Nothing has to be repaired: it is over when it has begun, and the server has to recover by itself. */
   readonly isMomentary?: true
+  /**
+   * Credentials expire by the moved clock, and verify then mints another one for the session. Calls are not sent twice:
+   * the second would be a renewal.
+   */
+  readonly outlivesCredentials?: true
   readonly begin: (deployment: Deployment) => Promise<ActiveFault>
 }
 
@@ -360,6 +365,7 @@ export const faults: readonly FaultScenario[] = [
     title: "PostgreSQL's clock 31 days ahead",
     deployment: 'clock',
     seconds: 20,
+    outlivesCredentials: true,
     begin: moveClock(month),
   },
   {
