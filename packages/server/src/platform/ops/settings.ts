@@ -98,7 +98,7 @@ export const settings = z.object({
   DATABASE_STATEMENT_SECONDS: integer(
     1,
     600,
-    8,
+    5,
     'Seconds that a statement may take. PostgreSQL then stops it, and one second later its connection is closed. The request gets 503. Maintenance and migrations have limits of their own.',
   ),
   SMTP_URL: z
