@@ -120,5 +120,7 @@ test('a closed listener is allowed where the only server stops, and not behind a
     ...callsBetween(12, 40, 200),
   ]
   assert.deepEqual(findBrokenBounds({ ...sound, calls, kind: 'stop' }), [])
+  const dropped = [...calls, call(11_000, 0, { error: 'ECONNRESET on a kept connection' })]
+  assert.match(findBrokenBounds({ ...sound, calls: dropped, kind: 'stop' }).join(), /no complete answer/)
   assert.match(findBrokenBounds({ ...sound, calls, kind: 'rolling' }).join(), /closed listener/)
 })

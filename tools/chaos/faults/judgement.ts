@@ -125,8 +125,13 @@ const untruthMsOf = (record: FaultRecord): number => {
   return longestOf(spans)
 }
 
-/** Accepted, and without a complete answer; a closed listener accepts nothing. */
-const isUnanswered = ({ status, error }: CallOutcome): boolean => status === 0 && error !== 'ECONNREFUSED'
+/**
+ * Accepted, and without a complete answer; a closed listener accepts nothing. A listener that closes resets new
+ * connections that wait in its queue, which a client cannot tell from a closed one. Most calls use kept connections, so a
+ * server that drops what it has accepted is found by those.
+ */
+const isUnanswered = ({ status, error }: CallOutcome, kind: FaultRecord['kind']): boolean =>
+  status === 0 && error !== 'ECONNREFUSED' && !(kind === 'stop' && error === 'ECONNRESET')
 
 const isFailed = ({ status }: CallOutcome): boolean => status === 0 || status >= 500
 
@@ -150,8 +155,8 @@ export const figuresOf = (record: FaultRecord): FaultFigures => {
     status500: count(({ status }) => status === 500),
     status503: count(({ status }) => status === 503),
     otherErrors: count(({ status }) => status > 500 && status !== 503),
-    unanswered: count(isUnanswered),
-    refused: count((call) => call.status === 0 && !isUnanswered(call)),
+    unanswered: count((call) => isUnanswered(call, record.kind)),
+    refused: count((call) => call.status === 0 && !isUnanswered(call, record.kind)),
     longestCallMs: maxOf(
       affected.map((call) => call.endedAt - call.startedAt),
       0,
@@ -166,8 +171,8 @@ export const figuresOf = (record: FaultRecord): FaultFigures => {
 }
 
 /** The errors of unanswered calls, with their numbers. */
-const errorsOf = ({ calls, beganAt }: FaultRecord): string => {
-  const unanswered = calls.filter((call) => call.endedAt >= beganAt && isUnanswered(call))
+const errorsOf = ({ calls, beganAt, kind }: FaultRecord): string => {
+  const unanswered = calls.filter((call) => call.endedAt >= beganAt && isUnanswered(call, kind))
   return [...Map.groupBy(unanswered, ({ error }) => error)]
     .map(([error, { length }]) => `${length} ${error}`)
     .join(', ')

@@ -61,7 +61,7 @@ export const postJson = (url: string, call: Call): Promise<Answer> =>
     outgoing.on('response', (response) => {
       let text = ''
       response.on('data', (chunk: Buffer) => (text += chunk.toString()))
-      response.on('error', (error) => done(0, codeOf(error)))
+      response.on('error', (error) => done(0, `${codeOf(error)} in the answer`))
       response.on('end', () => {
         const json = jsonOf(text)
         done(response.complete ? (response.statusCode ?? 0) : 0, json['error'] ?? '', json)
