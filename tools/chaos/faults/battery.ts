@@ -95,6 +95,7 @@ const watch = (deployment: Deployment, options: BatteryOptions, twice: number) =
     twice,
     idempotencyKeys: true,
     pauseMs: 50,
+    arrivalMs: 500,
     timeoutMs: callTimeoutMs,
   })
   const readiness = startProbes(deployment.baseUrl)

@@ -25,6 +25,8 @@ export type LoadOptions = {
   readonly idempotencyKeys: boolean
   /** A client waits at least this long between two sessions. */
   readonly pauseMs: number
+  /** One more call is begun this often, whatever the others wait for: a new call shows whether the service works. */
+  readonly arrivalMs?: number
   /** A client gives up waiting for an answer after this time. */
   readonly timeoutMs: number
 }
@@ -72,6 +74,25 @@ const makeRecorder = (baseUrl: string, { acknowledged }: VerifyRecord, timeoutMs
   return { calls, faults, send, pendingSince: () => Math.min(...pending.values()) }
 }
 
+/** Begins one call after another. */
+const runClient = async (ended: AbortSignal, pauseMs: number, begin: () => Promise<void>): Promise<void> => {
+  while (!ended.aborted) await Promise.all([begin(), setTimeout(pauseMs)])
+}
+
+/** Begins a call at each interval, whether or not those before were answered. */
+const runArrivals = async (
+  ended: AbortSignal,
+  everyMs: number,
+  begin: () => Promise<void>,
+): Promise<void> => {
+  const begun: Promise<void>[] = []
+  while (!ended.aborted) {
+    begun.push(begin())
+    await setTimeout(everyMs)
+  }
+  await Promise.all(begun)
+}
+
 /** Clients that verify one session after another, sometimes twice at once, and repeat until they have an answer. */
 export const startLoad = (
   baseUrl: string,
@@ -108,15 +129,14 @@ export const startLoad = (
     const call = { agent, sessionId: `s${n}`, ...key }
     await Promise.all(Array.from({ length: times }, () => untilAnswered(call)))
   }
-  const client = async () => {
-    while (!end.signal.aborted) {
-      const pause = setTimeout(options.pauseMs)
-      const agent = agents[Math.floor(random() * agents.length)]
-      if (agent) await verifyNext(agent)
-      await pause
-    }
+  const verifyAny = async (): Promise<void> => {
+    const agent = agents[Math.floor(random() * agents.length)]
+    if (agent) await verifyNext(agent)
   }
-  const all = Promise.all(Array.from({ length: options.clients }, client))
+  const all = Promise.all([
+    ...Array.from({ length: options.clients }, () => runClient(end.signal, options.pauseMs, verifyAny)),
+    ...(options.arrivalMs === undefined ? [] : [runArrivals(end.signal, options.arrivalMs, verifyAny)]),
+  ])
   return {
     calls,
     faults,
