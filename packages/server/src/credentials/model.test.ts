@@ -12,6 +12,7 @@ import { insertScoredSession } from '../sessions/index.ts'
 import { connectSigner } from '../signing/index.ts'
 import { makeStatusIndexes } from './index.ts'
 import type { CredentialsDeps } from './mint/mint.ts'
+import { makeProgress } from '../platform/queue/progress.ts'
 import { makeVerifyQueue } from './verify-batch.ts'
 
 /** Concurrent sequences, so that their calls share batches as those of different agents do. */
@@ -23,13 +24,14 @@ const commandsMax = 7
 const openMint = (harness: Harness, credits: Partial<CredentialsDeps['credits']> = {}) => {
   const { ctx } = harness
   const signer = connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
-  const mintOne = makeVerifyQueue({
+  const deps = {
     ctx,
     signer,
     statusIndexes: makeStatusIndexes(ctx, signer),
     credits: { ...makeCredits(ctx, agents), ...credits },
     findWorkRef: async () => undefined,
-  })
+  }
+  const mintOne = makeVerifyQueue(deps, makeProgress())
   return { mintOne, close: signer.close }
 }
 type Mint = ReturnType<typeof openMint>['mintOne']

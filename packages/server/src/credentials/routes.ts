@@ -1,4 +1,5 @@
 import { route, type Audit, type Route } from '../platform/http/call.ts'
+import type { Progress } from '../platform/queue/progress.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { bindTransaction, type BindDeps } from './binding/bind.ts'
 import { operatorReinstate } from './status/operator-reinstate.ts'
@@ -8,8 +9,8 @@ import { makeStatusList } from './status/list.ts'
 import { makeVerifyQueue } from './verify-batch.ts'
 import { verifyPersonhood } from './verify-personhood.ts'
 
-export const routes = (deps: BindDeps): Route[] => {
-  const verify = makeVerifyQueue(deps)
+export const routes = (deps: BindDeps, verifyProgress: Progress): Route[] => {
+  const verify = makeVerifyQueue(deps, verifyProgress)
   const statusList = makeStatusList(deps.ctx)
   return [
     route('credentials.verify', (call) => verify({ agent: call.agent, input: call.body })),

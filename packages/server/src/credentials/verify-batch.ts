@@ -2,6 +2,7 @@ import { resolveSession } from '../evidence/index.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { makeCoalescer, runBisected, type Outcome } from '../platform/queue/coalesce.ts'
+import type { Progress } from '../platform/queue/progress.ts'
 import type { CredentialsDeps } from './mint/mint.ts'
 import { busy } from './refusals.ts'
 import { verifyBatch, type VerifyRequest, type VerifyResponse } from './verify.ts'
@@ -37,9 +38,11 @@ const isUnavailable = (error: unknown): boolean => error instanceof Refusal
 /** Coalesces calls of verify into batches. A batch that fails is split, down to the call at fault. */
 export const makeVerifyQueue = (
   deps: CredentialsDeps,
+  progress: Progress,
 ): ((request: VerifyRequest) => Promise<VerifyResponse>) => {
   const enqueue = makeCoalescer<VerifyRequest, VerifyResponse>({
-    run: (batch) => runBisected(batch, (part) => verifyWithRetry(deps, part), isUnavailable),
+    run: (batch) =>
+      progress.track(() => runBisected(batch, (part) => verifyWithRetry(deps, part), isUnavailable)),
     batchMax,
     inFlightMax,
     waitingMax,

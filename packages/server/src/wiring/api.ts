@@ -95,7 +95,7 @@ const apiRoutes = (services: Services): Route[] => {
   return [
     ...agents.routes(ctx, services.authenticator),
     ...credits.routes(ctx, { credits: services.credits, payments: services.payments }),
-    ...credentials.routes(credentialsDepsOf(services)),
+    ...credentials.routes(credentialsDepsOf(services), services.verifyProgress),
     ...sessions.routes(ctx, {
       findSite: findSiteWith(members.originOf(ctx.config).origin),
       findRecordingOwner: services.findRecordingOwner,

@@ -2,7 +2,7 @@ import { checkWrites } from '../platform/db/db.ts'
 import type { Page } from '../platform/http/call.ts'
 import type { ServingState } from '../platform/http/http-close.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import type { Signer } from '../signing/index.ts'
+import type { Services } from './services.ts'
 
 type Check = { readonly name: string; readonly run: () => Promise<unknown> }
 
@@ -46,6 +46,16 @@ const makeSharedCheck = (ctx: Ctx, { name, run }: Check): (() => Promise<boolean
   }
 }
 
+/**
+ * A batch takes milliseconds, and less than two seconds if each round trip to the database takes 200 ms. Where connections
+ * got lost, a new one passes the check of the database while calls still wait for the deadline of an old one.
+ */
+const stuckAfterMs = 3_000
+const failIfStuck = ({ oldestMs }: Services['verifyProgress']): void => {
+  const ms = oldestMs()
+  if (ms > stuckAfterMs) throw new Error(`a batch of verify calls has waited ${Math.round(ms)} ms`)
+}
+
 /** Runs all checks at once and names those that fail. */
 const makeReadiness = (ctx: Ctx, checks: readonly Check[]): (() => Promise<string[]>) => {
   const shared = checks.map((check) => ({ name: check.name, passes: makeSharedCheck(ctx, check) }))
@@ -59,11 +69,15 @@ const makeReadiness = (ctx: Ctx, checks: readonly Check[]): (() => Promise<strin
  * `/livez` needs nothing. `/readyz` answers 200 while the process can mint, and `/readyz?for=read` while it can serve what
  * needs no database: keys, status lists, pages. Both answer 503 while the process is stopping.
  */
-export const healthPages = (ctx: Ctx, signer: Signer, readState: () => ServingState['value']): Page[] => {
+export const healthPages = (
+  { ctx, signer, verifyProgress }: Services,
+  readState: () => ServingState['value'],
+): Page[] => {
   const findFailing = {
     mint: makeReadiness(ctx, [
       { name: 'database', run: () => checkWrites(ctx) },
       { name: 'signer', run: signer.selfTest },
+      { name: 'verify', run: async () => failIfStuck(verifyProgress) },
     ]),
     read: makeReadiness(ctx, [{ name: 'keys', run: signer.publicKeys }]),
   }

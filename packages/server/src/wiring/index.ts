@@ -33,7 +33,7 @@ export type App = {
 export const buildApp = (ctx: Ctx, issuers: readonly ExternalIssuer[] = []): App => {
   const state: ServingState = { value: 'serving' }
   const services = buildServices(ctx, issuers)
-  const health = healthPages(ctx, services.signer, () => state.value)
+  const health = healthPages(services, () => state.value)
   const api = buildApi(services, health)
   const operator = buildOperator(services, health)
   const closers = [api, operator].map((listener) => addGracefulClose(listener, state))

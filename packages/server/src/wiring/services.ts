@@ -8,6 +8,7 @@ import * as operators from '../operators/index.ts'
 import * as payments from '../payments/index.ts'
 import type { Browser } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import { makeProgress } from '../platform/queue/progress.ts'
 import * as signing from '../signing/index.ts'
 import * as work from '../work/index.ts'
 import { makePurchaseSettlement, unitDepsOf } from './settlement.ts'
@@ -41,6 +42,7 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
     authenticate: makeAuthenticate(ctx, authenticator),
     signer,
     statusIndexes,
+    verifyProgress: makeProgress(),
     cardProvider,
     payments: payments.makePayments(ctx, cardProvider),
     credits: credits.makeCredits(ctx, {

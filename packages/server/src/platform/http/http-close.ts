@@ -16,7 +16,9 @@ const lingerMs = 500
 /** Adds the behaviour of each state; returns the function that closes the listener after every request was answered. */
 export const addGracefulClose = (app: FastifyInstance, state: ServingState): (() => Promise<void>) => {
   const connections = new Set<Socket>()
+  let accepted = 0
   app.server.on('connection', (socket: Socket) => {
+    accepted += 1
     connections.add(socket)
     socket.once('close', () => connections.delete(socket))
   })
@@ -29,8 +31,11 @@ export const addGracefulClose = (app: FastifyInstance, state: ServingState): (()
   })
   return async () => {
     if (app.server.listening) {
-      // After the accepts of this turn of the event loop: what waits to be accepted is reset by the close.
-      await setImmediate()
+      // What waits to be accepted is reset by the close, and libuv accepts one connection in a turn of the event loop.
+      for (let before = -1; before < accepted;) {
+        before = accepted
+        await setImmediate()
+      }
       const drained = new Promise<void>((resolve) => app.server.once('close', () => resolve()))
       // Ends only the accepting: close() of node:http would reset idle connections whose next request is on its way.
       NetServer.prototype.close.call(app.server)
