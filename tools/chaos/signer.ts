@@ -143,6 +143,8 @@ export const runSignerKills = async ({
       await setTimeout(Math.random() * 600)
       if (load.count.waiting > 0) killsDuringCalls++
       signerProcess.kill()
+      // `/readyz` reuses a success for a second.
+      await setTimeout(1_100)
     }
     await waitUntilReady(baseUrl)
     await load.stop()

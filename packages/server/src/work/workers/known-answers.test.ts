@@ -287,7 +287,7 @@ test('nobody is shown the same known-answer item twice', async () => {
 
 test('a person who returns a unit is shown the same again, and waits after five returns in a day', async () => {
   const { workflowId, orderId } = await orderOf(4)
-  const person = await workerFor(orderId, { 1: true })
+  const person = await workerFor(orderId, { 1: true, 2: false, 3: false, 4: false })
   const other = await workerFor(orderId, { 1: false })
   const inputs = []
   for (let count = 0; count < 5; count++) {
