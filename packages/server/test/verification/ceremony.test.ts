@@ -45,10 +45,12 @@ const inProcess: Fetch = async (url) => {
 const picturesFolder = process.env['POHF_PICTURES']
 const saveScreenshot = async (page: Page, name: string): Promise<void> => {
   assert.deepEqual(await violationsOf(page), [], name)
-  const isWide = await page.evaluate<boolean>(
-    'document.documentElement.scrollWidth > document.documentElement.clientWidth',
+  const tooWide = await page.evaluate<string[]>(
+    `(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth ? [] : ['the page: ' + scrollWidth + ' px',
+      ...[...document.body.querySelectorAll('*')].filter((one) => one.getBoundingClientRect().right > clientWidth)
+        .map((one) => one.outerHTML.slice(0, 80))])(document.documentElement)`,
   )
-  assert.equal(isWide, false, `${name} scrolls sideways`)
+  assert.deepEqual(tooWide, [], `${name} scrolls sideways`)
   if (!picturesFolder) return
   mkdirSync(picturesFolder, { recursive: true })
   await page.screenshot({ path: `${picturesFolder}/${name}.png`, fullPage: true })
