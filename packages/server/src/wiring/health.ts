@@ -47,7 +47,7 @@ const makeSharedCheck = (ctx: Ctx, { name, run }: Check): (() => Promise<boolean
 }
 
 /**
- * A batch takes milliseconds, and less than two seconds if each round trip to the database takes 200 ms. Where connections
+ * A batch takes milliseconds, and mostly less than this if each round trip to the database takes 200 ms. Where connections
  * got lost, a new one passes the check of the database while calls still wait for the deadline of an old one.
  */
 const stuckAfterMs = 3_000
