@@ -38,7 +38,7 @@ const spanMsMin = 10_000
 const spanMsMax = 31 * 86_400_000
 const spanFactor = 8
 const rowsMax = 5_000
-/** Spans that one run reads. Time without rows takes few: a month takes less than ten. */
+/** Spans that one run reads. A month without rows takes one or two. */
 const spansMax = 90
 /** A transaction stores the time of its start and may commit this much later. */
 const overlapMs = 60_000

@@ -32,8 +32,8 @@ const graceMs = 1_000
 const keepAliveDelayMs = 10_000
 /** The server closes its side of such a connection after 25 s: otherwise its sessions use up max_connections. */
 const serverKeepAlive = '-c tcp_keepalives_idle=10 -c tcp_keepalives_interval=5 -c tcp_keepalives_count=3'
-/** A connection that is closed gets this long to say so to the server. */
-const farewellMs = 1_000
+/** How long the server has to close its side of a connection that the pool ends. */
+const closeWaitMs = 1_000
 
 /** A pooled connection as this module knows it. */
 type Connection = { readonly socket: Socket; readonly openedAt: number; deadlineMs: number }
@@ -49,7 +49,7 @@ const connectionOf = (client: PoolClient): Connection => {
 /** Whether the connection is closed, by either side or by a deadline. */
 export const isClosed = (client: PoolClient): boolean => connectionOf(client).socket.destroyed
 
-/** Closes the socket at once. A pool that says goodbye first would wait for an answer. */
+/** Closes the socket at once. `end()` of the driver would wait for an answer of the server. */
 export const destroyConnection = (client: PoolClient): void => {
   connectionOf(client).socket.destroy()
 }
@@ -138,7 +138,7 @@ const makeClientClass = (watchdog: Watchdog, statementMs: number) =>
       const connection = { socket, openedAt: performance.now(), deadlineMs: statementMs + graceMs }
       connections.set(this, connection)
       watchdog.add(connection)
-      socket.once('finish', () => setTimeout(() => socket.destroy(), farewellMs).unref())
+      socket.once('finish', () => setTimeout(() => socket.destroy(), closeWaitMs).unref())
       // The pool listens only while a connection is idle. A connection lost in use fails its statement, not the process.
       this.on('error', () => undefined)
       const send = this.query.bind(this) as (...parameters: unknown[]) => unknown

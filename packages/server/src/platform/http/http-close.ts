@@ -12,6 +12,8 @@ export type ServingState = { value: 'starting' | 'serving' | 'stopping' }
 const healthPaths: ReadonlySet<string | undefined> = new Set(['/livez', '/readyz'])
 /** How long a connection that was accepted last, or that is idle, has for a request that is on its way. */
 const lingerMs = 500
+/** Whoever keeps opening connections must not hold up the stop. */
+const acceptTurnsMax = 100
 
 /** Adds the behaviour of each state; returns the function that closes the listener after every request was answered. */
 export const addGracefulClose = (app: FastifyInstance, state: ServingState): (() => Promise<void>) => {
@@ -32,7 +34,7 @@ export const addGracefulClose = (app: FastifyInstance, state: ServingState): (()
   return async () => {
     if (app.server.listening) {
       // What waits to be accepted is reset by the close, and libuv accepts one connection in a turn of the event loop.
-      for (let before = -1; before < accepted;) {
+      for (let turn = 0, before = -1; turn < acceptTurnsMax && before < accepted; turn++) {
         before = accepted
         await setImmediate()
       }

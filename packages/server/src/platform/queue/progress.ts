@@ -1,4 +1,4 @@
-/** Remembers when the work in progress began, so that readiness can tell work that waits from work that is done. */
+/** Remembers when the work in progress began: readiness fails while a batch takes too long. */
 export type Progress = {
   readonly track: <T>(work: () => Promise<T>) => Promise<T>
   /** How long the oldest work in progress has taken so far; 0 where there is none. */
