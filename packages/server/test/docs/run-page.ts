@@ -84,7 +84,8 @@ terminal() {
     env -i HOME="$HOME" PATH="$PATH" READER_PATH="$READER_PATH" SESSION_FOLDER="$SESSION_FOLDER" EXPECTED_STATUSES= \\
       \${NODE_COMPILE_CACHE:+NODE_COMPILE_CACHE="$NODE_COMPILE_CACHE"} \\
       bash -euo pipefail "$SESSION_FOLDER/$1.sh" >"$log" 2>&1 || code=$?
-    echo $code >"$SESSION_FOLDER/terminal-$1.code"
+    echo $code >"$SESSION_FOLDER/terminal-$1.code.part"
+    mv "$SESSION_FOLDER/terminal-$1.code.part" "$SESSION_FOLDER/terminal-$1.code"
   ) &
   for _ in $(seq 300); do
     [ -s "$log" ] && return

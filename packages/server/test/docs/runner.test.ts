@@ -64,7 +64,11 @@ test('a block of a second terminal runs in the background, with nothing of the f
     'ready undefined',
   ])
   assert.deepEqual([run, saved], [2, 1])
-  await assert.rejects(runBlocks(['sh', '# In a second terminal\necho no\nexit 3']), /ended with 3:\nno/)
+  // The first shell waits for the second, whose exit code would otherwise come after the page's end.
+  await assert.rejects(
+    runBlocks(['sh', '# In a second terminal\necho no\nexit 3'], ['sh', 'wait']),
+    /ended with 3:\nno/,
+  )
 })
 
 test('an HTTP error fails a block unless a comment announces it', async () => {
