@@ -1,10 +1,8 @@
 // Runs the tests on a real PostgreSQL: one private cluster, one migrated template, a database per test file.
 // npm test [-- files…]
 import { spawn } from 'node:child_process'
-import { existsSync, globSync, mkdtempSync, rmSync, statfsSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createDatabase, startCluster } from '../../packages/server/dev/cluster.ts'
+import { globSync, rmSync } from 'node:fs'
+import { createDatabase, makeClusterFolder, startCluster } from '../../packages/server/dev/cluster.ts'
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
 import { compileCache } from './compile-cache.ts'
 
@@ -42,19 +40,7 @@ const groups = [
   chosen.filter((file) => timed.includes(file)),
 ].filter((group) => group.length > 0)
 
-/**
- * The cluster is in memory where there is room: PostgreSQL waits for the disk at each commit, and for all of its files at
- * each `drop database`. The settings stay as in production, because the service refuses a database without fsync.
- */
-const memoryFolder = '/dev/shm'
-const roomNeeded = 4 * 2 ** 30
-const roomIn = (path: string): number => {
-  if (!existsSync(path)) return 0
-  const { bavail, bsize } = statfsSync(path)
-  return bavail * bsize
-}
-const parent = roomIn(memoryFolder) >= roomNeeded ? memoryFolder : tmpdir()
-const folder = mkdtempSync(join(parent, 'pohf-test-'))
+const folder = makeClusterFolder('pohf-test-')
 const cluster = await startCluster({ folder, settings: { max_connections: '400' } })
 
 /** Node's runner over one group of files; its exit code. */

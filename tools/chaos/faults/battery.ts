@@ -1,6 +1,5 @@
 import { request } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import { waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
 import { faults, type FaultScenario } from './scenarios.ts'
 import {
   bounds,
@@ -214,7 +213,7 @@ const runStops = async (
       for (const [index, server] of deployment.servers.entries()) {
         exits.push(await server.terminate())
         server.start()
-        await waitUntilReady(deployment.serverUrls[index] ?? deployment.baseUrl)
+        await deployment.waitUntilUsed(index)
         await watched.progress(15_000)
       }
     const endedAt = performance.now()

@@ -10,10 +10,13 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs'
+import { connect } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../../packages/server/dev/cluster.ts'
+import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
 import { waitForExit, waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
 import { startTcpProxy } from '../../../packages/server/test/fixtures/tcp-proxy.ts'
 import { openPostgres, type RestartingPostgres } from '../restarting-postgres.ts'
@@ -43,8 +46,8 @@ export type Deployment = {
   readonly proxy: Awaited<ReturnType<typeof startTcpProxy>>
   /** The supervisor of `npm start`; behind HAProxy, the api processes. */
   readonly servers: readonly ServerProcess[]
-  /** Where each of `servers` listens. */
-  readonly serverUrls: readonly string[]
+  /** Waits until calls reach this one of `servers`: ready by its own word, and in the eyes of the load balancer too. */
+  readonly waitUntilUsed: (index: number) => Promise<void>
   readonly paths: {
     readonly data: string
     readonly log: string
@@ -130,8 +133,9 @@ const makeServerProcess = (
 }
 
 /** A listener that stops closes its port before the next check sees it: the call goes to the other server then. */
-const haproxyConfig = (port: number, serverPorts: readonly number[]): string => `global
+const haproxyConfig = (port: number, serverPorts: readonly number[], socket: string): string => `global
   maxconn 500
+  stats socket ${socket}
 defaults
   mode http
   timeout connect 2s
@@ -149,7 +153,17 @@ listen api
 ${serverPorts.map((each, index) => `  server api${index + 1} 127.0.0.1:${each} check`).join('\n')}
 `
 
-type Servers = Pick<Deployment, 'baseUrl' | 'servers' | 'serverUrls'> & {
+/** The state of each server as HAProxy sees it, by name: "UP", "DOWN", … */
+const readHaproxyStates = async (socket: string): Promise<Map<string, string>> => {
+  const connection = connect(socket)
+  connection.end('show stat\n')
+  const [header = '', ...lines] = (await text(connection)).trim().split('\n')
+  const columns = header.replace('# ', '').split(',')
+  const [name, state] = [columns.indexOf('svname'), columns.indexOf('status')]
+  return new Map(lines.map((line) => line.split(',')).map((cells) => [cells[name] ?? '', cells[state] ?? '']))
+}
+
+type Servers = Pick<Deployment, 'baseUrl' | 'servers' | 'waitUntilUsed'> & {
   readonly close: () => Promise<void>
 }
 
@@ -158,7 +172,7 @@ const startSupervised = (baseUrl: string, env: NodeJS.ProcessEnv, logFile: strin
   return {
     baseUrl,
     servers: [server],
-    serverUrls: [baseUrl],
+    waitUntilUsed: () => waitUntilReady(baseUrl),
     close: async () => void (await server.terminate()),
   }
 }
@@ -188,12 +202,20 @@ const startBehindHaproxy = async (
       ),
     )
   const config = join(folder, 'haproxy.cfg')
-  writeFileSync(config, haproxyConfig(port, ports))
+  const socket = join(folder, 'haproxy.sock')
+  writeFileSync(config, haproxyConfig(port, ports, socket))
   const haproxy = spawn('haproxy', ['-db', '-f', config], { stdio: 'ignore' })
   return {
     baseUrl: `http://127.0.0.1:${port}`,
     servers,
-    serverUrls: ports.map((each) => `http://127.0.0.1:${each}`),
+    waitUntilUsed: async (index) => {
+      await waitUntilReady(`http://127.0.0.1:${ports[index]}`)
+      // HAProxy learns it at its next check. Until then the other server is the only one: to stop it fails calls.
+      await pollUntil(
+        `HAProxy uses api${index + 1}`,
+        async () => (await readHaproxyStates(socket)).get(`api${index + 1}`) === 'UP',
+      )
+    },
     close: async () => {
       haproxy.kill('SIGTERM')
       for (const each of [...servers, ...others]) await each.terminate()
@@ -267,7 +289,7 @@ export const openDeployment = async (
     closing.push(servers.close)
     const receiver = await openReceiver()
     closing.push(receiver.close)
-    for (const url of [...servers.serverUrls, servers.baseUrl]) await waitUntilReady(url)
+    for (const index of servers.servers.keys()) await servers.waitUntilUsed(index)
     const { databaseUrl } = prepared
     const agents = await withDatabase(databaseUrl, (client) =>
       seedAgents(servers.baseUrl, client, options.sessions),
