@@ -168,7 +168,10 @@ test(
   },
 )
 
-/** The notice, the picture and the line both ways come out of the 3,000 ms for delivery, never out of the window. */
+/**
+ * The notice, the picture and the line both ways come out of the 3,000 ms for delivery, never out of the window. CI asks once on a
+ * slow line; `battery:views` slows the phone down too, which a machine that is busy with other tests already does.
+ */
 test('a slow person with a slow phone on a slow line is in time', { skip, timeout: 120_000 }, async (t) => {
   assert.ok(fixture)
   const home = await fixture.harness.register('test')
@@ -176,10 +179,10 @@ test('a slow person with a slow phone on a slow line is in time', { skip, timeou
   const view = { width: 375, height: 812, scale: 3, touch: true }
   const begun = await begin(fixture, home, { by: 'touch', view })
   const devtools = await begun.context.newCDPSession(begun.page)
-  await devtools.send('Emulation.setCPUThrottlingRate', { rate: 6 })
+  await devtools.send('Emulation.setCPUThrottlingRate', { rate: isEveryView ? 6 : 1 })
   fixture.line.eachWayMs = 400
   try {
-    for (const n of [1, 2, 3]) {
+    for (const n of isEveryView ? [1, 2, 3] : [1]) {
       const { done, hits, tookMs } = await answer(begun, -missByPx, slowMs)
       t.diagnostic(
         `answered ${slowMs} ms after it was seen, counted ${tookMs} ms after it was asked, of 5,500`,

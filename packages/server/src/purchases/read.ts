@@ -1,4 +1,4 @@
-import { recoverMessageAddress } from 'viem'
+import { recoverMessageAddress } from 'viem/utils'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { purchaseStates } from '@pohf/protocol'
-import { keccak256, toHex } from 'viem'
+import { keccak256, toHex } from 'viem/utils'
 import type { Line } from '../ledger/index.ts'
 
 export type PurchaseState = (typeof purchaseStates)[number]

@@ -1,5 +1,5 @@
 import { lifetimeDays } from '@pohf/protocol'
-import { encodeFunctionData, parseAbi, toHex } from 'viem'
+import { encodeFunctionData, parseAbi, toHex } from 'viem/utils'
 import { headerOf, onchainTyp } from './rules.ts'
 import type { Signer } from './signer-client.ts'
 

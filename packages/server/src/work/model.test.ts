@@ -10,8 +10,8 @@ import {
 } from '../../test/fixtures/payments/order-model.ts'
 
 /** `npm run battery:orders` runs ten thousand. */
-const sequences = 400
-const parts = 4
+const sequences = 200
+const parts = 2
 const stepsMax = 10
 const makeRuns = (harness: Harness) =>
   Promise.all(['a', 'b', 'c', 'd'].map((name) => makeModelContext(harness, name)))

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Mode, OnchainClaims } from '@pohf/protocol'
-import { encodeFunctionData, parseAbi, zeroAddress, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { encodeFunctionData, parseAbi } from 'viem/utils'
 import { z } from 'zod'
 import type { ProvenWallet } from '../../evidence/index.ts'
 import type { Agent } from '../../platform/http/call.ts'
@@ -35,7 +36,7 @@ const findRegistry = (
 
 /** No registry accepts a test token, so a test key gets one without a registry too. */
 const testRegistry = ({ chainId }: ProvenWallet): Registry => ({
-  registry: zeroAddress,
+  registry: `0x${'0'.repeat(40)}`,
   chain: chainId ?? 1,
 })
 

@@ -1,4 +1,5 @@
-import { encodeFunctionData, hashMessage, parseAbi, type Address, type Hex } from 'viem'
+import type { Address, Hex } from 'viem'
+import { encodeFunctionData, hashMessage, parseAbi } from 'viem/utils'
 import { z } from 'zod'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { Refusal } from '../../platform/http/errors.ts'

@@ -1,4 +1,5 @@
-import { getAddress, recoverMessageAddress, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { getAddress, recoverMessageAddress } from 'viem/utils'
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'

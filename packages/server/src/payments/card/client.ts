@@ -84,3 +84,6 @@ export const makeStripeClient = (options: {
     telemetry: false,
   })
 }
+
+export const asStripeError = (error: unknown): Stripe.errors.StripeError | undefined =>
+  error instanceof Stripe.errors.StripeError ? error : undefined

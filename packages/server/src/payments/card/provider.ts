@@ -1,7 +1,6 @@
-import { Stripe } from 'stripe'
+import type { Stripe } from 'stripe'
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { RefundStateFact } from '../refunds/rules.ts'
-import { makeStripeClient } from './client.ts'
 import {
   cardEventTypes,
   readCardEvent,
@@ -43,35 +42,34 @@ const pagesMax = 50
 type ProviderParts = {
   readonly ctx: Pick<Ctx, 'config' | 'log' | 'clock'>
   readonly client: Stripe
+  readonly asStripeError: (error: unknown) => Stripe.errors.StripeError | undefined
   readonly webhookSecret: string
   readonly livemode: boolean
 }
 
 /** What the log may say of an error: never the request, which holds the key. */
-const errorFieldsOf = (error: unknown) =>
-  error instanceof Stripe.errors.StripeError
-    ? { type: error.type, code: error.code, status: error.statusCode, providerRequestId: error.requestId }
+const errorFieldsOf = (error: unknown, known: Stripe.errors.StripeError | undefined) =>
+  known
+    ? { type: known.type, code: known.code, status: known.statusCode, providerRequestId: known.requestId }
     : { type: error instanceof Error ? error.name : 'unknown' }
 
 const callProvider = async <T>(
-  { ctx }: ProviderParts,
+  { ctx, asStripeError }: ProviderParts,
   operation: string,
   call: () => Promise<T>,
 ): Promise<T> => {
   try {
     return await call()
   } catch (error) {
-    ctx.log.warn({ operation, ...errorFieldsOf(error) }, 'card provider request failed')
-    const isStripe = error instanceof Stripe.errors.StripeError
-    const response = isStripe
-      ? { status: error.statusCode ?? 0, code: error.code }
-      : { status: 0, code: undefined }
+    const known = asStripeError(error)
+    ctx.log.warn({ operation, ...errorFieldsOf(error, known) }, 'card provider request failed')
+    const response = { status: known?.statusCode ?? 0, code: known?.code }
     throw new CardProviderError(operation, response, { cause: error })
   }
 }
 
-const isMissing = (error: unknown): boolean =>
-  error instanceof Stripe.errors.StripeError && error.code === 'resource_missing'
+const isMissing = ({ asStripeError }: ProviderParts, error: unknown): boolean =>
+  asStripeError(error)?.code === 'resource_missing'
 
 type SessionRequest = {
   readonly checkoutId: string
@@ -112,13 +110,15 @@ const createSession = async ({ ctx, client }: ProviderParts, request: SessionReq
 }
 
 const findSession = async (
-  { client }: ProviderParts,
+  parts: ProviderParts,
   sessionId: string,
 ): Promise<SessionFact | 'unknown' | undefined> => {
   try {
-    return readSession(await client.checkout.sessions.retrieve(sessionId, { expand: ['payment_intent'] }))
+    return readSession(
+      await parts.client.checkout.sessions.retrieve(sessionId, { expand: ['payment_intent'] }),
+    )
   } catch (error) {
-    if (isMissing(error)) return 'unknown'
+    if (isMissing(parts, error)) return 'unknown'
     throw error
   }
 }
@@ -126,10 +126,8 @@ const findSession = async (
 /** A payment of the provider's account, and the checkout that it was made for. */
 type FoundPayment = { readonly status: CardPaymentStatus; readonly checkoutId: string | undefined }
 
-const findPayment = async (
-  { client }: ProviderParts,
-  paymentRef: string,
-): Promise<FoundPayment | undefined> => {
+const findPayment = async (parts: ProviderParts, paymentRef: string): Promise<FoundPayment | undefined> => {
+  const { client } = parts
   const kind = paymentRef.slice(0, 2)
   try {
     const object =
@@ -142,7 +140,7 @@ const findPayment = async (
           : await client.charges.retrieve(paymentRef)
     return { status: readCardPaymentStatus(kind, object), checkoutId: readCheckoutId(object) }
   } catch (error) {
-    if (isMissing(error)) return undefined
+    if (isMissing(parts, error)) return undefined
     throw error
   }
 }
@@ -224,39 +222,55 @@ const readSignedEvent = (
   }
 }
 
+type ProviderSettings = Pick<ProviderParts, 'ctx' | 'webhookSecret' | 'livemode'> & {
+  readonly secretKey: string
+}
+/** Imports the SDK at the first call: its 220 modules are a tenth of what a process loads at its start. */
+const makePartsLoader = ({ secretKey, ...settings }: ProviderSettings): (() => Promise<ProviderParts>) => {
+  let parts: Promise<ProviderParts> | undefined
+  return () =>
+    (parts ??= import('./client.ts').then(({ makeStripeClient, asStripeError }) => {
+      const client = makeStripeClient({ secretKey, apiBase: settings.ctx.config.STRIPE_API_BASE })
+      return { ...settings, client, asStripeError }
+    }))
+}
+
 /** The card provider, where one is configured. Every call goes through the platform's outbound client. */
 export const makeCardProvider = (ctx: Pick<Ctx, 'config' | 'log' | 'clock'>) => {
   const { STRIPE_SECRET_KEY: secretKey, STRIPE_WEBHOOK_SECRET: webhookSecret } = ctx.config
   if (secretKey === undefined || webhookSecret === undefined) return undefined
-  const client = makeStripeClient({ secretKey, apiBase: ctx.config.STRIPE_API_BASE })
-  const parts: ProviderParts = { ctx, client, webhookSecret, livemode: /^[sr]k_live_/.test(secretKey) }
+  const livemode = /^[sr]k_live_/.test(secretKey)
+  const load = makePartsLoader({ ctx, secretKey, webhookSecret, livemode })
+  const call = async <T>(operation: string, work: (parts: ProviderParts) => Promise<T>): Promise<T> => {
+    const parts = await load()
+    return callProvider(parts, operation, () => work(parts))
+  }
   return {
-    livemode: parts.livemode,
+    livemode,
     createSession: (request: SessionRequest) =>
-      callProvider(parts, 'create a session', () => createSession(parts, request)),
+      call('create a session', (parts) => createSession(parts, request)),
     /** The state of a session; `unknown` where the provider has no such session, so that nobody can pay it. */
-    findSession: (sessionId: string) =>
-      callProvider(parts, 'read a session', () => findSession(parts, sessionId)),
+    findSession: (sessionId: string) => call('read a session', (parts) => findSession(parts, sessionId)),
     /** A payment, by its own id (`pi_`), or that of its session (`cs_`) or charge (`ch_`, `py_`). */
-    findPayment: (paymentRef: string) =>
-      callProvider(parts, 'read a payment', () => findPayment(parts, paymentRef)),
+    findPayment: (paymentRef: string) => call('read a payment', (parts) => findPayment(parts, paymentRef)),
     expireSession: (sessionId: string) =>
-      callProvider(parts, 'expire a session', async () =>
+      call('expire a session', async ({ client }) =>
         readSession(await client.checkout.sessions.expire(sessionId)),
       ),
     createRefund: (request: ProviderRefundRequest) =>
-      callProvider(parts, 'create a refund', () => createRefund(parts, request)),
+      call('create a refund', (parts) => createRefund(parts, request)),
     /** The refund that carries our id, where an earlier request created it and its response was lost. */
     findOwnRefund: (paymentId: string, refundId: string) =>
-      callProvider(parts, 'list refunds', () => findOwnRefund(parts, paymentId, refundId)),
+      call('list refunds', (parts) => findOwnRefund(parts, paymentId, refundId)),
     findRefund: (providerRefundId: string) =>
-      callProvider(parts, 'read a refund', async () =>
+      call('read a refund', async ({ client }) =>
         requireRefund(await client.refunds.retrieve(providerRefundId), providerRefundId),
       ),
     /** The provider's events since that time, oldest first, whether or not their webhooks arrived. */
-    listCardEvents: (since: Date) => callProvider(parts, 'list events', () => listCardEvents(parts, since)),
+    listCardEvents: (since: Date) => call('list events', (parts) => listCardEvents(parts, since)),
     /** An event whose signature is valid, or undefined. */
-    readSignedEvent: (text: string, header: string | undefined) => readSignedEvent(parts, text, header),
+    readSignedEvent: async (text: string, header: string | undefined) =>
+      readSignedEvent(await load(), text, header),
   }
 }
 export type CardProvider = NonNullable<ReturnType<typeof makeCardProvider>>

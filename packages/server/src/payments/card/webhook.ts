@@ -13,7 +13,7 @@ export const cardWebhook = async (
     throw new Refusal('not_found', { message: 'No card provider is configured on this deployment.' })
   const event =
     typeof signed.text === 'string'
-      ? parts.provider.readSignedEvent(signed.text, signed.signature)
+      ? await parts.provider.readSignedEvent(signed.text, signed.signature)
       : undefined
   if (!event) throw new Refusal('card_signature_invalid')
   // Another type, or another payment of the same account: acknowledged and ignored.

@@ -1,4 +1,4 @@
-import { recoverTypedDataAddress } from 'viem'
+import { recoverTypedDataAddress } from 'viem/utils'
 import type { Network } from './network.ts'
 import type { Payment } from './parse.ts'
 

@@ -1,4 +1,5 @@
-import { encodeFunctionData, pad, parseAbi, parseSignature, toEventSelector, type Hex } from 'viem'
+import type { Hex } from 'viem'
+import { encodeFunctionData, hexToNumber, pad, parseAbi, slice, toEventSelector } from 'viem/utils'
 import { z } from 'zod'
 
 /** An EIP-3009 authorization. */
@@ -31,11 +32,12 @@ export const transferData = (one: Authorization, signature: Hex, form: Signature
       functionName: 'transferWithAuthorization',
       args: [...terms, signature],
     })
-  const { r, s, yParity } = parseSignature(signature)
+  // r, s and the recovery bit, which signers write as 0 and 1 or as 27 and 28.
+  const [r, s, v] = [slice(signature, 0, 32), slice(signature, 32, 64), hexToNumber(slice(signature, 64, 65))]
   return encodeFunctionData({
     abi: keySignatureAbi,
     functionName: 'transferWithAuthorization',
-    args: [...terms, 27 + yParity, r, s],
+    args: [...terms, v < 27 ? v + 27 : v, r, s],
   })
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hasNoFaults, runPurchaseKills } from './purchases.ts'
+import { hasNoFaults, runPurchaseKills } from '../purchases.ts'
 
 test('a server that calls doubt a failure is found out: payers are charged and told no', async () => {
   const findings = await runPurchaseKills({

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { hasNoFaults, runProcessKills } from './processes.ts'
+import { hasNoFaults, runProcessKills } from '../processes.ts'
 
 test('a database that acknowledges before it has written to disk is found out: acknowledged credentials are lost', async () => {
   const findings = await runProcessKills({
