@@ -23,8 +23,8 @@ export type FaultScenario = {
   /** Nothing has to be repaired: it is over when it has begun, and the server has to recover by itself. */
   readonly isMomentary?: true
   /**
-   * Credentials expire by the moved clock, and verify then mints another one for the session. Calls are not sent twice:
-   * the second would be a renewal.
+   * Credentials expire by the clock as it jumps ahead, or back to the present from behind, and so do idempotency keys. Verify
+   * then mints another one for the session. Calls are not sent twice: the second would be a renewal.
    */
   readonly outlivesCredentials?: true
   readonly begin: (deployment: Deployment) => Promise<ActiveFault>
@@ -373,6 +373,7 @@ export const faults: readonly FaultScenario[] = [
     title: "PostgreSQL's clock 31 days behind",
     deployment: 'clock',
     seconds: 20,
+    outlivesCredentials: true,
     begin: moveClock(-month),
   },
 ]
