@@ -22,49 +22,41 @@ const given = {
 }
 
 /** Sessions run in real time: about 15 seconds, all of them at once. */
-test(
-  'a script without a browser is taken for a person: the limit that we publish',
-  { timeout: 120_000 },
-  async (t) => {
-    const names = ['protocol_bot', 'protocol_bot_quiet', 'protocol_bot_alternative']
-    const results = await Promise.all(
-      names.map((name) => {
-        const bot = bots.get(name)
-        assert.ok(bot)
-        return runBot({ ...given, name, bot, sessions: 2 })
-      }),
-    )
-    for (const { name, played } of results)
-      for (const { fault, outcome, judgement } of played) {
-        assert.equal(fault, undefined, name)
-        assert.match(outcome?.status ?? '', /^(closed|scored)$/, name)
-        assert.ok(judgement && judgement.evidence.probes >= 3, name)
-        assert.ok(
-          judgement.evidence.hits >= 2,
-          `${name} hit ${judgement.evidence.hits} of ${judgement.evidence.probes}`,
-        )
-      }
-    const words = results.find(({ name }) => name === 'protocol_bot_alternative')
-    assert.ok(
-      words?.played.every(({ judgement }) => judgement?.verified),
-      'the alternative is no longer a way in: docs/evidence/arena.md and decision 0247 say that it is',
-    )
-    const table = tableOf(results)
-    t.diagnostic(`\n${table}`)
-    assert.equal(table.split('\n').length, 2 + names.length)
-  },
-)
+test('a script without a browser is taken for a person: the limit that we publish', async (t) => {
+  const names = ['protocol_bot', 'protocol_bot_quiet', 'protocol_bot_alternative']
+  const results = await Promise.all(
+    names.map((name) => {
+      const bot = bots.get(name)
+      assert.ok(bot)
+      return runBot({ ...given, name, bot, sessions: 2 })
+    }),
+  )
+  for (const { name, played } of results)
+    for (const { fault, outcome, judgement } of played) {
+      assert.equal(fault, undefined, name)
+      assert.match(outcome?.status ?? '', /^(closed|scored)$/, name)
+      assert.ok(judgement && judgement.evidence.probes >= 3, name)
+      assert.ok(
+        judgement.evidence.hits >= 2,
+        `${name} hit ${judgement.evidence.hits} of ${judgement.evidence.probes}`,
+      )
+    }
+  const words = results.find(({ name }) => name === 'protocol_bot_alternative')
+  assert.ok(
+    words?.played.every(({ judgement }) => judgement?.verified),
+    'the alternative is no longer a way in: docs/evidence/arena.md and decision 0247 say that it is',
+  )
+  const table = tableOf(results)
+  t.diagnostic(`\n${table}`)
+  assert.equal(table.split('\n').length, 2 + names.length)
+})
 
-test(
-  'a bot from a file is played, and one that answers nothing is not verified',
-  { timeout: 120_000 },
-  async () => {
-    const bot = await loadBot(new URL('../examples/bot.ts', import.meta.url).pathname)
-    const { verified, played } = await runBot({ ...given, name: 'example', bot, sessions: 1 })
-    assert.equal(played[0]?.fault, undefined)
-    assert.equal(verified, 0)
-  },
-)
+test('a bot from a file is played, and one that answers nothing is not verified', async () => {
+  const bot = await loadBot(new URL('../examples/bot.ts', import.meta.url).pathname)
+  const { verified, played } = await runBot({ ...given, name: 'example', bot, sessions: 1 })
+  assert.equal(played[0]?.fault, undefined)
+  assert.equal(verified, 0)
+})
 
 test('a file without a bot is refused by name', async () => {
   await assert.rejects(

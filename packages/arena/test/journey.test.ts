@@ -76,7 +76,7 @@ const visit = async (given: JourneyFixture, seed: number) => {
 
 test(
   'a person passes the check on a page, and the relying party accepts the credential with its challenge',
-  { skip, timeout: 480_000 },
+  { skip },
   async (t) => {
     assert.ok(sample)
     // A person may miss a question on a busy machine, and would try again.
@@ -98,7 +98,7 @@ test(
   },
 )
 
-test('a bot on the same page is refused, and nothing is charged', { skip, timeout: 180_000 }, async () => {
+test('a bot on the same page is refused, and nothing is charged', { skip }, async () => {
   assert.ok(sample && 'path' in chromium)
   const browser = await launch(chromium.path)
   try {

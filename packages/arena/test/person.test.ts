@@ -14,7 +14,7 @@ const missing = missingForPerson()
 
 test(
   'a person is seen as one: trusted events, a way there, no sign of automation',
-  { skip: missing.length > 0 ? `not installed: ${missing.join(', ')}` : false, timeout: 150_000 },
+  { skip: missing.length > 0 ? `not installed: ${missing.join(', ')}` : false },
   async () => {
     const server = createServer((_request, response) => {
       response.writeHead(200, { 'content-type': 'text/html' }).end(page)
@@ -53,7 +53,7 @@ const startedHere = (): string[] =>
 
 test(
   'a page that does not open leaves nothing behind, no process and no file',
-  { skip: missing.length > 0, timeout: 180_000 },
+  { skip: missing.length > 0 },
   async () => {
     const folder = mkdtempSync(join(tmpdir(), 'pohf-nothing-'))
     const before = process.env['TMPDIR']

@@ -54,17 +54,21 @@ const guards: readonly (readonly [guard: string, attack: keyof typeof attacks, i
     'revoke(bytes32 nullifier) external',
   ],
 ]
-test('each guard is needed: without it its attack succeeds', { timeout: 170_000 }, async (t) => {
+/** Each compilation takes 1.5 s of CPU: CI tries some guards, `npm run battery:planted` all of them. */
+const tried = process.env['POHF_EVERY_GUARD'] === '1' ? guards : guards.filter((_, index) => index % 6 === 0)
+
+test('each guard is needed: without it its attack succeeds', async (t) => {
   const chain = await startChain()
   if (!chain) return t.skip('npm has no anvil for this system')
   try {
-    for (const [guard, name, instead = ''] of guards) {
+    for (const [guard] of guards)
       assert.equal(source.split(guard).length, 2, `the registry has this guard once: ${guard}`)
+    for (const [guard, name, instead = ''] of tried) {
       const weak = compile(source.replace(guard, instead))['HumanRegistry']
       const attack: Attack = attacks[name]
       assert.equal(typeof (await attack(await makeRegistryFixture(chain, weak?.bytecode))), 'number', name)
     }
-    t.diagnostic(`${guards.length} guards were taken away, one at a time`)
+    t.diagnostic(`${tried.length} guards were taken away, one at a time`)
   } finally {
     await chain.stop()
   }

@@ -128,7 +128,8 @@ onWebhooks(
     const { page, service, agent } = opened
     service.behaviour.api = 'slow'
     await signIn(page, agent.apiKey)
-    await page.waitForSelector('.bone', { timeout: 1_400 })
+    await page.waitForSelector('.bone')
+    service.behaviour.api = 'good'
     await waitForText(page, 'There is no endpoint yet, so no event is sent.')
     service.behaviour.api = 'down'
     await page.locator('[role=alert]', { hasText: 'did not answer' }).waitFor({ timeout: 10_000 })

@@ -3,6 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { webPages } from '../../server/src/discovery/web-pages.ts'
 import { makeIssuer, type Issuer } from '../../verify/test/issuer.ts'
@@ -33,7 +34,7 @@ export const startIssuerFixture = async () => {
     const { issuer, pages } = parts
     if (path === '/.well-known/jwks.json' && issuer) {
       if (behaviour.keys === 'down') return void response.writeHead(503).end()
-      if (behaviour.keys === 'slow') await new Promise((resolve) => setTimeout(resolve, 3_000))
+      while (behaviour.keys === 'slow') await setTimeout(50)
       return void response
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify(issuer.jwks))

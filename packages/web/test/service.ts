@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { webPages, operatorPages } from '../../server/src/discovery/web-pages.ts'
 import { startHarness, type Harness } from '../../server/test/fixtures/harness.ts'
@@ -30,7 +31,7 @@ const startFrontend = async (
       return void response.writeHead(200, { 'content-type': mediaType, ...headers }).end(text)
     }
     if (path.startsWith('/api/') && behaviour.api === 'down') return void request.socket.destroy()
-    if (behaviour.api === 'slow') await new Promise((resolve) => setTimeout(resolve, 1_500))
+    while (behaviour.api === 'slow') await setTimeout(50)
     const answered = await listener.inject({
       method: request.method as 'GET',
       url: path,

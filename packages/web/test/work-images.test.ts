@@ -75,60 +75,52 @@ const beginWork = async ({ page, url, worker }: Opened, workflowId: string): Pro
   return json.assignmentId as string
 }
 
-test(
-  'a buyer sees the service fetch a picture, and never the worker who looks at it',
-  { skip, timeout: 150_000 },
-  async () => {
-    const opened = await openWorker()
-    const { page, outside, harness, worker } = opened
-    const buyer = await startBuyer()
-    const orderId = await order(opened, 'wf_photo_label', { url: 'https://pictures.example/1.png' })
-    // Orders take https alone, and a certificate for this machine does not exist.
-    await harness.owner.query(
-      'begin; set local session_replication_role = replica; ' +
-        `update orders set items = '[{"url": "${buyer.url}/1.png"}]' where order_id = '${orderId}'; commit`,
-    )
-    const assignmentId = await beginWork(opened, 'wf_photo_label')
-    await page.locator('img.picture').waitFor()
-    const width = await page.evaluate<number>(
-      "document.querySelector('img.picture').decode().then(() => document.querySelector('img.picture').naturalWidth)",
-    )
-    assert.equal(width, 320)
-    assert.equal(
-      await page.evaluate<string>("new URL(document.querySelector('img.picture').src).pathname"),
-      `/api/work/assignments/${assignmentId}/images/url`,
-    )
-    assert.deepEqual(outside, [], 'the browser of the worker left the service')
-    assert.deepEqual(
-      buyer.visitors.map(({ path, headers }) => [path, Object.keys(headers).toSorted()]),
-      [['/1.png', ['accept', 'connection', 'host']]],
-    )
-    const stranger = await makeWorker(harness, await harness.register('test'))
-    const foreign = await stranger.get(`assignments/${assignmentId}/images/url`)
-    assert.equal(foreign.status, 404)
-    assert.equal(buyer.visitors.length, 1)
-    const image = await worker.get(`assignments/${assignmentId}/images/url`)
-    assert.equal(image.headers['content-type'], 'image/webp')
-    assert.equal(image.headers['x-content-type-options'], 'nosniff')
-    assert.match(image.headers['content-security-policy'] ?? '', /default-src 'none'/)
-    await opened.context.close()
-  },
-)
+test('a buyer sees the service fetch a picture, and never the worker who looks at it', { skip }, async () => {
+  const opened = await openWorker()
+  const { page, outside, harness, worker } = opened
+  const buyer = await startBuyer()
+  const orderId = await order(opened, 'wf_photo_label', { url: 'https://pictures.example/1.png' })
+  // Orders take https alone, and a certificate for this machine does not exist.
+  await harness.owner.query(
+    'begin; set local session_replication_role = replica; ' +
+      `update orders set items = '[{"url": "${buyer.url}/1.png"}]' where order_id = '${orderId}'; commit`,
+  )
+  const assignmentId = await beginWork(opened, 'wf_photo_label')
+  await page.locator('img.picture').waitFor()
+  const width = await page.evaluate<number>(
+    "document.querySelector('img.picture').decode().then(() => document.querySelector('img.picture').naturalWidth)",
+  )
+  assert.equal(width, 320)
+  assert.equal(
+    await page.evaluate<string>("new URL(document.querySelector('img.picture').src).pathname"),
+    `/api/work/assignments/${assignmentId}/images/url`,
+  )
+  assert.deepEqual(outside, [], 'the browser of the worker left the service')
+  assert.deepEqual(
+    buyer.visitors.map(({ path, headers }) => [path, Object.keys(headers).toSorted()]),
+    [['/1.png', ['accept', 'connection', 'host']]],
+  )
+  const stranger = await makeWorker(harness, await harness.register('test'))
+  const foreign = await stranger.get(`assignments/${assignmentId}/images/url`)
+  assert.equal(foreign.status, 404)
+  assert.equal(buyer.visitors.length, 1)
+  const image = await worker.get(`assignments/${assignmentId}/images/url`)
+  assert.equal(image.headers['content-type'], 'image/webp')
+  assert.equal(image.headers['x-content-type-options'], 'nosniff')
+  assert.match(image.headers['content-security-policy'] ?? '', /default-src 'none'/)
+  await opened.context.close()
+})
 
-test(
-  'a picture that the service cannot fetch is not requested by the browser',
-  { skip, timeout: 150_000 },
-  async () => {
-    const opened = await openWorker()
-    await order(opened, 'wf_photo_label', { url: 'https://pictures.example/1.png' })
-    await beginWork(opened, 'wf_photo_label')
-    await opened.page.getByText('The picture did not load.').waitFor()
-    assert.deepEqual(opened.outside, [])
-    await opened.context.close()
-  },
-)
+test('a picture that the service cannot fetch is not requested by the browser', { skip }, async () => {
+  const opened = await openWorker()
+  await order(opened, 'wf_photo_label', { url: 'https://pictures.example/1.png' })
+  await beginWork(opened, 'wf_photo_label')
+  await opened.page.getByText('The picture did not load.').waitFor()
+  assert.deepEqual(opened.outside, [])
+  await opened.context.close()
+})
 
-test('a link opens behind a page that warns, and sends no referrer', { skip, timeout: 150_000 }, async () => {
+test('a link opens behind a page that warns, and sends no referrer', { skip }, async () => {
   const opened = await openWorker()
   const { page, outside, context, harness, worker } = opened
   const address = 'https://buyer.example/page?unit=7'

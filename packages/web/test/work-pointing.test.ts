@@ -141,38 +141,34 @@ const everyCase: readonly Case[] = [320, 375, 1_280].flatMap((width) =>
 const usualCases = everyCase.filter(({ by, view }) => (by === 'mouse') === (view.width === 1_280))
 const cases = isEveryView ? everyCase : usualCases
 
-test(
-  'what is pointed at counts, and what is beside it does not, on every screen',
-  { skip, timeout: 170_000 },
-  async (t) => {
-    assert.ok(fixture)
-    const home = await fixture.harness.register('test')
-    await orderUnits(fixture, cases.length)
-    const play = async (one: Case): Promise<void> => {
-      const begun = await begin(fixture, home, one)
-      const { name, page, context, faults } = begun
-      const inside = await answer(begun, -missByPx)
-      assert.deepEqual([inside.done, inside.hits], [1, 1], `${name}: just within the ring`)
-      const beside = await answer(begun, missByPx)
-      assert.deepEqual([beside.done, beside.hits], [2, 1], `${name}: just beside it`)
-      assert.ok((await page.evaluate<number>('scrollY')) > 200, `${name}: the page stays where it was`)
-      assert.deepEqual(faults, [], name)
-      t.diagnostic(`${name}: counted right`)
-      await context.close()
-    }
-    const left = [...cases]
-    const playOn = async (): Promise<void> => {
-      for (let next = left.shift(); next; next = left.shift()) await play(next)
-    }
-    await Promise.all(Array.from({ length: concurrencyMax }, playOn))
-  },
-)
+test('what is pointed at counts, and what is beside it does not, on every screen', { skip }, async (t) => {
+  assert.ok(fixture)
+  const home = await fixture.harness.register('test')
+  await orderUnits(fixture, cases.length)
+  const play = async (one: Case): Promise<void> => {
+    const begun = await begin(fixture, home, one)
+    const { name, page, context, faults } = begun
+    const inside = await answer(begun, -missByPx)
+    assert.deepEqual([inside.done, inside.hits], [1, 1], `${name}: just within the ring`)
+    const beside = await answer(begun, missByPx)
+    assert.deepEqual([beside.done, beside.hits], [2, 1], `${name}: just beside it`)
+    assert.ok((await page.evaluate<number>('scrollY')) > 200, `${name}: the page stays where it was`)
+    assert.deepEqual(faults, [], name)
+    t.diagnostic(`${name}: counted right`)
+    await context.close()
+  }
+  const left = [...cases]
+  const playOn = async (): Promise<void> => {
+    for (let next = left.shift(); next; next = left.shift()) await play(next)
+  }
+  await Promise.all(Array.from({ length: concurrencyMax }, playOn))
+})
 
 /**
  * The notice, the picture and the line both ways come out of the 3,000 ms for delivery, never out of the window. CI asks once on a
  * slow line; `battery:views` slows the phone down too, which a machine that is busy with other tests already does.
  */
-test('a slow person with a slow phone on a slow line is in time', { skip, timeout: 120_000 }, async (t) => {
+test('a slow person with a slow phone on a slow line is in time', { skip }, async (t) => {
   assert.ok(fixture)
   const home = await fixture.harness.register('test')
   await orderUnits(fixture, 1)

@@ -39,7 +39,7 @@ const inBrowser = (
   body: (opened: WorkerTestPage) => Promise<void>,
   driven = false,
 ): void =>
-  void test(name, { skip, timeout: 150_000 }, async () => {
+  void test(name, { skip }, async () => {
     assert.ok(fixture && browser)
     fixture.line.cut = undefined
     const { harness } = fixture
