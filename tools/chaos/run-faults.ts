@@ -73,6 +73,7 @@ const results = await runFaults(
     rounds: Number(values.rounds),
     patienceSeconds: 75,
     sessions: 60_000,
+    slack: 1,
     keep: values.keep,
   },
   show,

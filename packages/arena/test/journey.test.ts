@@ -66,7 +66,7 @@ const visit = async (given: JourneyFixture, seed: number) => {
     await person.type('#text', 'At last.')
     const { sessionId } = await person.passCheck()
     await person.press('form button[type="submit"], form button:not([type])')
-    await person.page.waitForSelector('pre', { timeout: 30_000 })
+    await person.page.waitForSelector('pre', { timeout: 120_000 })
     const chip = await person.page.textContent('main > p:not(.brand) > .chip')
     return { challenge, sessionId, chip }
   } finally {

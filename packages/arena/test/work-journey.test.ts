@@ -123,7 +123,7 @@ const enrolByHand = async (journey: OrderJourney): Promise<Person> => {
     else await passCheckByKeys(page, person.key)
     const isDone = await page
       .locator('#step-done:visible')
-      .waitFor({ timeout: 20_000 })
+      .waitFor({ timeout: 120_000 })
       .then(
         () => true,
         () => false,
@@ -147,12 +147,12 @@ const workOnce = async (
   const { page } = person
   await person.press('.task .btn.main')
   await person.press(way === 'pointer' ? '.act .btn.main' : '[aria-describedby=words-why]')
-  await page.locator('.answer').waitFor({ timeout: 60_000 })
+  await page.locator('.answer').waitFor({ timeout: 120_000 })
   if (way === 'pointer') await person.answerQuestions(isAnswered(page))
   else await answerTextQuestions(page, undefined, person.key)
   await person.type('#f-subject', subject)
   await person.press('.bar-foot .btn.main')
-  await page.locator('h1.said').waitFor({ timeout: 90_000 })
+  await page.locator('h1.said').waitFor({ timeout: 120_000 })
   const text = (await page.innerText('main')).replaceAll(/\s+/g, ' ')
   journey.log(`by hand, ${way}: ${text.slice(0, 400)}`)
   journey.log(`by hand, ${way}: ${await lastOutcomes(journey.parts.harness)}`)
@@ -170,7 +170,7 @@ const workByHand = async (journey: OrderJourney, person: Person): Promise<number
     if (isCounted) counted += 1
     else way = 'keys'
     await person.press('main > .act .btn')
-    await person.page.locator('.tasks').waitFor({ timeout: 60_000, state: 'attached' })
+    await person.page.locator('.tasks').waitFor({ timeout: 120_000, state: 'attached' })
   }
   journey.log(`units by hand: ${attempts.join(', ')}`)
   assert.ok(counted >= 1, 'somebody played by the operating system can work')
@@ -194,7 +194,7 @@ const enrolAndWorkByKeys = async (journey: OrderJourney, units: number): Promise
   await page.keyboard.press('Enter')
   await page.locator('#step-check:visible pohf-check').waitFor()
   await passCheckByKeys(page, (name) => page.keyboard.press(name === 'Return' ? 'Enter' : name))
-  await page.locator('#step-done:visible').waitFor({ timeout: 30_000 })
+  await page.locator('#step-done:visible').waitFor({ timeout: 120_000 })
   for (let n = quantity - units; n < quantity; n += 1) {
     await page.goto(`${url}/work`)
     await page.getByRole('button', { name: 'Take this task' }).focus()
@@ -329,7 +329,7 @@ const requestPayout = async (journey: OrderJourney, person: Person, stars: numbe
   await person.press('.act .btn.main')
   await waitForHeading(page, `${stars} Stars are ready to be paid out.`)
   await person.press('.payout button[type=submit]')
-  await page.locator('.note.ok').waitFor({ timeout: 30_000 })
+  await page.locator('.note.ok').waitFor({ timeout: 120_000 })
   assert.deepEqual(await ledgerFaults(harness), [])
   const { rows } = await harness.owner.query('select stars::int as stars, state from payout_requests')
   assert.deepEqual(rows, [{ stars, state: 'queued' }])

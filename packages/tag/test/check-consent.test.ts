@@ -19,7 +19,7 @@ visit(
     assert.equal(calls(), 0, 'asking sends nothing')
     assert.equal(await countListeners(), 0)
     await page.click('pohf-check dialog .btn.main')
-    await page.locator('dialog.point').waitFor({ timeout: 20_000 })
+    await page.locator('dialog.point').waitFor()
     assert.ok((await countListeners()) >= 8, 'the count sees what is there')
     await answerAll(page, fixture)
     const ended = calls()
@@ -47,7 +47,7 @@ visit('Escape leaves at any time, and nothing more is sent', { attributes: 'requ
     'required holds the form back',
   )
   await startCheck(page)
-  await page.locator('dialog.point').waitFor({ timeout: 20_000 })
+  await page.locator('dialog.point').waitFor()
   for (let step = 0; step < 6; step++) {
     await page.keyboard.press('Tab')
     const focused = await page.evaluate<string>('document.activeElement.localName')
@@ -70,7 +70,7 @@ visit('Escape leaves at any time, and nothing more is sent', { attributes: 'requ
 visit('a page that takes the check away ends it at once', {}, async ({ page, context, fixture, site }) => {
   const countListeners = await listenerCounter(context, page)
   await startCheck(page)
-  await page.locator('dialog.point').waitFor({ timeout: 20_000 })
+  await page.locator('dialog.point').waitFor()
   await page.evaluate("document.querySelector('pohf-check').remove()")
   await sleep(500)
   const calls = fixture.network.requests.filter(({ origin }) => origin === site.url).length
@@ -86,7 +86,7 @@ visit(
     const { page, fixture, site } = visited
     fixture.network.cut.add(site.url)
     await startCheck(page)
-    await page.locator('dialog.stuck, .box.failed').first().waitFor({ timeout: 20_000 })
+    await page.locator('dialog.stuck, .box.failed').first().waitFor()
     if (await page.locator('dialog').count())
       await page.getByRole('button', { name: 'Go on without the check' }).click()
     assert.match(await boxText(page), /did not answer/)

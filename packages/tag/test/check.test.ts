@@ -65,7 +65,7 @@ visit(
     await tabTo('I do not use a pointer')
     await page.keyboard.press('Enter')
     // The first with Tab and Enter, the others by number.
-    await page.locator('dialog.choose .choices').waitFor({ timeout: 20_000 })
+    await page.locator('dialog.choose .choices').waitFor()
     const question = await page.locator('#title').innerText()
     assert.match(question, /^Choose the word/)
     assert.equal(await page.getByRole('group', { name: question }).count(), 1)
@@ -104,7 +104,7 @@ visit('who cannot point asks for words in the middle, and goes on', {}, async (v
   await startCheck(page)
   await answerAll(page, fixture, { stop: (answered) => answered === 1 })
   await page.getByRole('button', { name: 'I do not use a pointer' }).click()
-  await page.locator('dialog.choose').waitFor({ timeout: 20_000 })
+  await page.locator('dialog.choose').waitFor()
   await answerAll(page, fixture)
   assert.match(await boxText(page), /Check finished/)
   const [first, ...others] = answersOf(await fixture.chunksOf(agentId, sessionOf(page)))
@@ -199,11 +199,11 @@ visit(
     await answerAll(other, fixture)
     assert.equal((await readSession(visited, sessionOf(other))).status, 'scored')
     assert.ok(answersOf(await fixture.chunksOf(agentId, sessionOf(other))).length >= 2)
-    await page.locator('dialog.stuck').waitFor({ timeout: 30_000 })
+    await page.locator('dialog.stuck').waitFor()
     assert.match(await page.locator('dialog').innerText(), /No question was answered/)
     await page.bringToFront()
     await page.getByRole('button', { name: 'Try again' }).click()
-    await page.locator('dialog.point').waitFor({ timeout: 20_000 })
+    await page.locator('dialog.point').waitFor()
     await answerAll(page, fixture)
     assert.match(await boxText(page), /Check finished/)
     const ids = [abandoned, sessionOf(page), sessionOf(other)]
@@ -238,7 +238,7 @@ visit(
     await startCheck(page)
     await answerAll(page, fixture, { stop: (count) => count === 1 })
     fixture.network.cut.add(site.url)
-    await page.locator('dialog.stuck').waitFor({ timeout: 60_000 })
+    await page.locator('dialog.stuck').waitFor()
     // The page hears an answer after it was sent, so a slow machine only makes this longer.
     const silentMs = performance.now() - (fixture.network.answeredAt.get(site.url) ?? Infinity)
     assert.ok(silentMs > 10_000, `${silentMs} ms`)
@@ -247,7 +247,7 @@ visit(
       /connection is gone[\s\S]*Try again[\s\S]*Go on without/,
     )
     fixture.network.cut.delete(site.url)
-    await page.locator('dialog.wait, dialog.point').first().waitFor({ timeout: 60_000 })
+    await page.locator('dialog.wait, dialog.point').first().waitFor()
     await answerAll(page, fixture)
     assert.match(await boxText(page), /Check finished/)
   },

@@ -26,7 +26,6 @@ export const createBrowserTest = async (start?: () => Promise<Harness>) => {
         reducedMotion: 'reduce',
         acceptDownloads: true,
       })
-      session.setDefaultTimeout(15_000)
       const page = await session.newPage()
       const faults: string[] = []
       page.on('pageerror', (error) => faults.push(error.message))

@@ -17,9 +17,12 @@ export const findChromium = (): { path: string } | { missing: string } => {
     : { path }
 }
 
+/** How long a page may take for anything: a machine that runs other tests is slow, and a page that hangs is still found. */
+const timeoutMs = 120_000
+
 /** A headless browser without background traffic; on request with scroll bars, as on a desktop. */
-export const launch = (path: string, hasScrollBars = false): Promise<Browser> =>
-  chromium.launch({
+export const launch = async (path: string, hasScrollBars = false): Promise<Browser> => {
+  const browser = await chromium.launch({
     executablePath: path,
     ...(hasScrollBars ? { ignoreDefaultArgs: ['--hide-scrollbars'] } : {}),
     args: [
@@ -32,6 +35,14 @@ export const launch = (path: string, hasScrollBars = false): Promise<Browser> =>
       '--no-first-run',
     ],
   })
+  const newContext = browser.newContext.bind(browser)
+  browser.newContext = async (options) => {
+    const context = await newContext(options)
+    context.setDefaultTimeout(timeoutMs)
+    return context
+  }
+  return browser
+}
 
 /** The violations that axe finds in the page, each with its first element. */
 export const violationsOf = async (page: Page): Promise<string[]> => {

@@ -132,7 +132,7 @@ onWebhooks(
     service.behaviour.api = 'good'
     await waitForText(page, 'There is no endpoint yet, so no event is sent.')
     service.behaviour.api = 'down'
-    await page.locator('[role=alert]', { hasText: 'did not answer' }).waitFor({ timeout: 10_000 })
+    await page.locator('[role=alert]', { hasText: 'did not answer' }).waitFor()
     service.behaviour.api = 'good'
     await page.click('text=Try again')
     await page.locator('[role=alert]').waitFor({ state: 'detached' })

@@ -220,7 +220,7 @@ inBrowser('what is written survives a reload and a lost line, in this tab alone'
   await answerTextQuestions(page)
   given.line.cut = /\/deliver$/
   await page.getByRole('button', { name: 'Hand in' }).click()
-  await page.getByText('The service did not answer.').waitFor({ timeout: 30_000 })
+  await page.getByText('The service did not answer.').waitFor()
   await checkPage(page, 'lost-handing')
   given.line.cut = undefined
   // The recording is over and kept by its number: another reload hands in by itself.

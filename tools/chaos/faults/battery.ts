@@ -29,6 +29,8 @@ export type BatteryOptions = {
   readonly patienceSeconds: number
   /** Sessions of each deployment; a load that has used all of them stands still. */
   readonly sessions: number
+  /** How many times as long as promised the bounds of time are. */
+  readonly slack: number
   /** Whether the folders with data and logs are kept. */
   readonly keep: boolean
 }
@@ -176,7 +178,13 @@ const runFault = async (
       kind: 'unplanned',
     }
     const { name, title } = fault
-    return { name, title, proof, figures: figuresOf(record), reasons: findBrokenBounds(record) }
+    return {
+      name,
+      title,
+      proof,
+      figures: figuresOf(record),
+      reasons: findBrokenBounds(record, options.slack),
+    }
   } finally {
     watched.abandon()
   }
@@ -231,7 +239,13 @@ const runStops = async (
     }
     const proof = `${exits.length} processes stopped by SIGTERM and started again`
     const { name, title } = stop
-    return { name, title, proof, figures: figuresOf(record), reasons: findBrokenBounds(record) }
+    return {
+      name,
+      title,
+      proof,
+      figures: figuresOf(record),
+      reasons: findBrokenBounds(record, options.slack),
+    }
   } finally {
     watched.abandon()
   }

@@ -42,7 +42,7 @@ const sound: FaultRecord = {
 }
 
 test('a fault within all bounds is not reported, and its figures are those of the record', () => {
-  assert.deepEqual(findBrokenBounds(sound), [])
+  assert.deepEqual(findBrokenBounds(sound, 1), [])
   const { calls, status503, succeeded, readinessMs, recoveryMs, longestCallMs } = figuresOf(sound)
   assert.deepEqual({ calls, status503, succeeded }, { calls: 21, status503: 24, succeeded: 36 })
   assert.ok(readinessMs > 1_500 && readinessMs < 2_500, `/readyz was untrue for ${readinessMs} ms`)
@@ -106,7 +106,7 @@ const planted: readonly (readonly [string, Partial<FaultRecord>, RegExp])[] = [
 ]
 for (const [what, change, reason] of planted)
   test(`${what} is found, with its reason`, () => {
-    const reasons = findBrokenBounds({ ...sound, ...change })
+    const reasons = findBrokenBounds({ ...sound, ...change }, 1)
     assert.ok(
       reasons.some((each) => reason.test(each)),
       JSON.stringify(reasons),
@@ -119,8 +119,8 @@ test('a closed listener is allowed where the only server stops, and not behind a
     ...Array.from({ length: 20 }, (_, index) => call(10_000 + index * 100, 0, { error: 'ECONNREFUSED' })),
     ...callsBetween(12, 40, 200),
   ]
-  assert.deepEqual(findBrokenBounds({ ...sound, calls, kind: 'stop' }), [])
+  assert.deepEqual(findBrokenBounds({ ...sound, calls, kind: 'stop' }, 1), [])
   const dropped = [...calls, call(11_000, 0, { error: 'ECONNRESET on a kept connection' })]
-  assert.match(findBrokenBounds({ ...sound, calls: dropped, kind: 'stop' }).join(), /no complete answer/)
-  assert.match(findBrokenBounds({ ...sound, calls, kind: 'rolling' }).join(), /closed listener/)
+  assert.match(findBrokenBounds({ ...sound, calls: dropped, kind: 'stop' }, 1).join(), /no complete answer/)
+  assert.match(findBrokenBounds({ ...sound, calls, kind: 'rolling' }, 1).join(), /closed listener/)
 })

@@ -181,8 +181,8 @@ const errorsOf = ({ calls, beganAt, kind }: FaultRecord): string => {
 const seconds = (ms: number): string =>
   Number.isFinite(ms) ? `${(ms / 1_000).toFixed(1)} s` : 'never in the time of observation'
 
-/** The reasons why the figures break a bound; none where all hold. */
-export const findBrokenBounds = (record: FaultRecord): string[] => {
+/** The reasons why the figures break a bound; none where all hold. `slack` multiplies the bounds of time. */
+export const findBrokenBounds = (record: FaultRecord, slack: number): string[] => {
   const found = figuresOf(record)
   const planned = record.kind !== 'unplanned'
   const checks: readonly (readonly [broken: boolean, reason: string])[] = [
@@ -199,9 +199,9 @@ export const findBrokenBounds = (record: FaultRecord): string[] => {
       record.kind !== 'stop' && found.refused > 0,
       `${found.refused} calls met a closed listener although it should be open`,
     ],
-    [found.longestCallMs > bounds.callMs, `a call hung for ${seconds(found.longestCallMs)}`],
-    [found.readinessMs > bounds.readinessMs, `/readyz was untrue for ${seconds(found.readinessMs)}`],
-    [found.recoveryMs > bounds.recoveryMs, `verify worked again after: ${seconds(found.recoveryMs)}`],
+    [found.longestCallMs > bounds.callMs * slack, `a call hung for ${seconds(found.longestCallMs)}`],
+    [found.readinessMs > bounds.readinessMs * slack, `/readyz was untrue for ${seconds(found.readinessMs)}`],
+    [found.recoveryMs > bounds.recoveryMs * slack, `verify worked again after: ${seconds(found.recoveryMs)}`],
     [found.lost > 0, `${found.lost} acknowledged credentials are not stored`],
     [found.doubled > 0, `${found.doubled} charges or credentials are double or unmatched`],
     [found.undelivered > 0, `${found.undelivered} events were not delivered`],

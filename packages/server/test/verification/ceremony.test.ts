@@ -156,7 +156,7 @@ const enrolInBrowser = async (
   assert.ok(asked.length >= 3)
   for (const text of asked)
     assert.match(text, words.language === 'de' ? /^Wählen Sie das Wort „/ : /^Choose the word “/)
-  await page.locator('#step-done:visible').waitFor({ timeout: 20_000 })
+  await page.locator('#step-done:visible').waitFor()
   await saveScreenshot(page, `${name}-4-done`)
   return codes
 }
@@ -306,7 +306,7 @@ test('a new link asks for the questions again once the last check is too old', {
   await page.locator('pohf-check button.btn').click()
   await page.locator('pohf-check dialog .actions button').nth(1).click()
   await answerByKeyboard(page)
-  await page.locator('#step-done:visible').waitFor({ timeout: 20_000 })
+  await page.locator('#step-done:visible').waitFor()
   await verifyPersonhood(memberId)
   await context.close()
 })
