@@ -158,6 +158,19 @@ const bringAbout = async (fault: FaultScenario, deployment: Deployment, options:
   }
 }
 
+const resultOf = (
+  { name, title }: Pick<FaultResult, 'name' | 'title'>,
+  proof: string,
+  record: FaultRecord,
+  { slack }: BatteryOptions,
+): FaultResult => ({
+  name,
+  title,
+  proof,
+  figures: figuresOf(record),
+  reasons: findBrokenBounds(record, slack),
+})
+
 const runFault = async (
   fault: FaultScenario,
   deployment: Deployment,
@@ -177,14 +190,7 @@ const runFault = async (
       faults: [...unseen, ...observed.faults],
       kind: 'unplanned',
     }
-    const { name, title } = fault
-    return {
-      name,
-      title,
-      proof,
-      figures: figuresOf(record),
-      reasons: findBrokenBounds(record, options.slack),
-    }
+    return resultOf(fault, proof, record, options)
   } finally {
     watched.abandon()
   }
@@ -238,14 +244,7 @@ const runStops = async (
       kind: stop.kind,
     }
     const proof = `${exits.length} processes stopped by SIGTERM and started again`
-    const { name, title } = stop
-    return {
-      name,
-      title,
-      proof,
-      figures: figuresOf(record),
-      reasons: findBrokenBounds(record, options.slack),
-    }
+    return resultOf(stop, proof, record, options)
   } finally {
     watched.abandon()
   }

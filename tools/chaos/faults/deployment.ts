@@ -46,7 +46,7 @@ export type Deployment = {
   readonly proxy: Awaited<ReturnType<typeof startTcpProxy>>
   /** The supervisor of `npm start`; behind HAProxy, the api processes. */
   readonly servers: readonly ServerProcess[]
-  /** Waits until calls reach this one of `servers`: ready by its own word, and in the eyes of the load balancer too. */
+  /** Waits until this one of `servers` is ready and, behind HAProxy, until HAProxy sends calls to it. */
   readonly waitUntilUsed: (index: number) => Promise<void>
   readonly paths: {
     readonly data: string

@@ -5,6 +5,7 @@ import { encode, makePayer } from '../../../test/fixtures/payments/payer.ts'
 import { ConfigFaults, readConfig } from '../../platform/ops/config.ts'
 import { checkSignature, networkOf, parsePayment, paymentTermsFault, usdcMicroOf } from '../index.ts'
 import { termChecks } from './check.ts'
+import { transferData } from './token.ts'
 
 const environment = { DATABASE_URL: 'postgres://nowhere/x' }
 const network = networkOf(readConfig(environment))
@@ -201,6 +202,20 @@ test('the mirrored form of a good signature is refused, as tokens do', async () 
   const mirrored = `${signature.slice(0, 66)}${s}${signature.endsWith('1b') ? '1c' : '1b'}`
   const payment = parsed({ ...version1, payload: { signature: mirrored, authorization } })
   assert.match((await faultOf(payment)) ?? '', /low-s/)
+})
+
+test('a recovery bit of 0 or 1 is good, and the token is called with 27 or 28', async () => {
+  const bit = signature.endsWith('1b') ? '00' : '01'
+  const payment = parsed({
+    ...version1,
+    payload: { signature: `${signature.slice(0, -2)}${bit}`, authorization },
+  })
+  assert.equal(await faultOf(payment), undefined)
+  const expected = parsed(version1)
+  assert.equal(
+    transferData(payment.authorization, payment.signature, 'key'),
+    transferData(expected.authorization, expected.signature, 'key'),
+  )
 })
 
 test('a signature for another chain or token is not by the payer', async () => {
