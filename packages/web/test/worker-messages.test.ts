@@ -56,6 +56,7 @@ test('what a worker can be refused with is in the language of the page', () => {
   for (const code of [
     ...codes,
     'session_not_ready',
+    'network_busy',
     'insufficient_stars',
     'rate_limited',
     'forbidden',

@@ -206,6 +206,20 @@ export const errorCatalogue = {
       'Finish the session and try again in a second.',
     ),
   ),
+  network_busy: asRetryable(
+    entry(
+      409,
+      'The network of this person has no credentials left for now.',
+      'Every network, and every agent within it, gets a limited number of live credentials in a clock hour and a UTC day. Nothing was charged.',
+      'Call again after Retry-After. The session stays valid: the person need not repeat anything.',
+    ),
+  ),
+  root_suspended: entry(
+    409,
+    'The device, app or issuer behind this act is suspended.',
+    'An operator has suspended the model, app or issuer that this act rests on. Nothing was charged.',
+    'Let the person use another device or proof, or go without it.',
+  ),
   session_rejected: entry(
     409,
     'The session does not show an attentive human.',

@@ -104,7 +104,15 @@ export const workerImage = operation({
 export const workerDeliver = operation({
   summary: 'Deliver the answer, with the recording of the work.',
   limit: 'tasks',
-  errors: ['member_not_enrolled', 'not_found', 'order_conflict', 'session_expired', 'session_not_ready'],
+  errors: [
+    'member_not_enrolled',
+    'not_found',
+    'order_conflict',
+    'session_expired',
+    'session_not_ready',
+    'network_busy',
+    'root_suspended',
+  ],
   params: assignmentParams,
   body: z.object({ sessionId: text(128), answer: json(65_536) }),
   response: assignment,

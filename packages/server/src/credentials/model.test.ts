@@ -29,6 +29,7 @@ const openMint = (harness: Harness, credits: Partial<CredentialsDeps['credits']>
     signer,
     statusIndexes: makeStatusIndexes(ctx, signer),
     credits: { ...makeCredits(ctx, agents), ...credits },
+    roots: makeRoots(ctx),
     findWorkRef: async () => undefined,
   }
   const mintOne = makeVerifyQueue(deps, makeProgress())

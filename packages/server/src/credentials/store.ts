@@ -2,6 +2,7 @@ import { sql, type Selectable } from 'kysely'
 import { apiVersion, type CredentialKind, type Mode } from '@pohf/protocol'
 import { executePrepared, permitBitmaps, type Tx } from '../platform/db/db.ts'
 import type { DB } from '../platform/db/schema.ts'
+import type { RootCharge } from '../roots/index.ts'
 import type { CredentialState } from './status/rules.ts'
 
 type Act = 'session' | 'personhood' | 'binding' | 'purchase'
@@ -89,14 +90,17 @@ export type MintRow = {
   /** The session that this credential seals. */
   readonly seals: string | null
   readonly event: object
+  /** What it spends besides a credit; null for a test credential, and where budgets are off. */
+  readonly root: RootCharge | null
   readonly ids: { readonly entry: string; readonly event: string; readonly notice: string }
 }
 
 /**
  * `lost`: the act already has a credential. `short`: no credits left. `owes`: the account is in debt. `stopped`:
- * the agent's ledger does not balance.
+ * the agent's ledger does not balance. `hour`, `day`: a budget of its root is used up for that time. `suspended`: its root
+ * is.
  */
-export type MintOutcome = 'granted' | 'lost' | 'short' | 'owes' | 'stopped'
+export type MintOutcome = 'granted' | 'lost' | 'short' | 'owes' | 'stopped' | 'hour' | 'day' | 'suspended'
 
 /** Mints the rows that are paid for and not minted yet; returns the outcome of each row. */
 export const insertMintedCredentials = async (tx: Tx, rows: readonly MintRow[]): Promise<MintOutcome[]> => {
@@ -109,7 +113,8 @@ export const insertMintedCredentials = async (tx: Tx, rows: readonly MintRow[]):
       ${all((row) => row.expiresAt)}, ${all((row) => row.jwt)}, ${all((row) => JSON.stringify(row.answer))},
       ${all((row) => row.salt)}, ${all((row) => row.statusIndex.listId)}, ${all((row) => row.statusIndex.idx)},
       ${all((row) => row.seals)}, ${all((row) => row.ids.entry)}, ${all((row) => row.ids.event)},
-      ${all((row) => JSON.stringify(row.event))}, ${all((row) => row.ids.notice)}, ${apiVersion})
+      ${all((row) => JSON.stringify(row.event))}, ${all((row) => row.ids.notice)},
+      ${all((row) => row.root && JSON.stringify(row.root))}, ${apiVersion})
     order by n`
   const outcomes = await executePrepared(tx, 'credentials_mint', query)
   return outcomes.map(({ outcome }) => outcome)

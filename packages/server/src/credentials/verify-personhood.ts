@@ -1,6 +1,6 @@
 import { consumeWalletNonce, type ProvenWallet, type WalletProof } from '../evidence/index.ts'
 import { humanCode, resolveLockedMember, resolveMember, type Member } from '../members/index.ts'
-import { inTransaction, type Tx } from '../platform/db/db.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import type { Agent, ApiResponse } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { checkRefusals, keepRefusal, type Refusals } from '../platform/http/refusals.ts'
@@ -189,7 +189,19 @@ const draft = async (
     human: await humanCode(tx, deps.ctx.secrets, 'registry', memberKey),
     nul: await humanCode(tx, deps.ctx.secrets, `registry ${agent.agentId}`, memberKey),
   }
-  return { credential, codes, replaces: stored?.credentialId }
+  const [root] = await deps.roots.listCharges(
+    tx,
+    [
+      {
+        agentId: agent.agentId,
+        mode: agent.mode,
+        session: member.simulated ? undefined : member.attention,
+        strong: undefined,
+      },
+    ],
+    await readNow(tx),
+  )
+  return { credential, codes, root: root ?? null, replaces: stored?.credentialId }
 }
 
 // Sign
@@ -198,7 +210,7 @@ const draft = async (
 const sign = async (
   deps: CredentialsDeps,
   { agent, key, bound }: PersonhoodCall,
-  { credential, codes, replaces }: Awaited<ReturnType<typeof draft>>,
+  { credential, codes, root, replaces }: Awaited<ReturnType<typeof draft>>,
 ): Promise<SignedCredential<PersonhoodAnswer>> => {
   const onchain =
     bound &&
@@ -208,6 +220,7 @@ const sign = async (
     key,
     ...credential,
     answer: { ...credential.answer, ...onchain },
+    root,
     replaces,
     sessionId: null,
     charged: true,

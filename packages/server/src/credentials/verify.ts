@@ -5,6 +5,7 @@ import { Refusal } from '../platform/http/errors.ts'
 import { firstRefusal, keepRefusal, type Refusals } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Outcome } from '../platform/queue/coalesce.ts'
+import type { RootCharge } from '../roots/index.ts'
 import { findSessions, type Session } from '../sessions/index.ts'
 import { sessionAssuranceInputs, type SessionAssuranceInputs } from './mint/assurance-inputs.ts'
 import { draftSessionCredential, type VerifyAnswer } from './mint/draft-session.ts'
@@ -63,6 +64,7 @@ type LoadedCall = {
   /** Whether a micro-task has claimed this recording: the credential is that of the micro-task. */
   readonly isSpent: boolean
   readonly assuranceInputs: SessionAssuranceInputs | undefined
+  readonly root: RootCharge | null
   /** How many credentials the agent can pay for, or why it may not; undefined where nothing limits it. */
   readonly spendable: bigint | Refusal | undefined
 }
@@ -111,8 +113,20 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
         })),
     )
     const inputsBySession = new Map(agentSessions.map(({ session }, index) => [session, inputs[index]]))
+    const at = await readNow(tx)
+    const charges = await deps.roots.listCharges(
+      tx,
+      agentSessions.map(({ agent: { agentId, mode }, session }) => ({
+        agentId,
+        mode,
+        session,
+        strong: undefined,
+      })),
+      at,
+    )
+    const chargeBySession = new Map(agentSessions.map(({ session }, index) => [session, charges[index]]))
     return {
-      at: await readNow(tx),
+      at,
       lookups: requests.map((request, index) => {
         const session = sessions[index]
         return {
@@ -122,6 +136,7 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
           session,
           isSpent: spent.has(request.input.sessionId),
           assuranceInputs: session && inputsBySession.get(session),
+          root: (session && chargeBySession.get(session)) ?? null,
         }
       }),
       allowances:
@@ -263,7 +278,7 @@ const selectPayable = (calls: readonly LoadedCall[]): LoadedCall[] => {
 }
 
 const draftMint = (deps: CredentialsDeps, call: LoadedCall, at: Date): Mint => {
-  const { request, key, session, assuranceInputs, stored } = call
+  const { request, key, session, assuranceInputs, root, stored } = call
   if (!session || !assuranceInputs)
     throw new Error(
       `verify expected a session with assurance inputs for ${actName(key)}, found ${session ? 'no assurance inputs' : 'no session'}`,
@@ -273,6 +288,7 @@ const draftMint = (deps: CredentialsDeps, call: LoadedCall, at: Date): Mint => {
     ...draftSessionCredential(deps, { agent: request.agent, session, assuranceInputs, at }),
     sessionId: session.sessionId,
     charged: true,
+    root,
     replaces: stored?.credentialId,
   }
   return { call, session, draft }
@@ -325,7 +341,7 @@ const answer = (
   // Another batch minted the act, or this one did for an earlier call: the next attempt finds it stored.
   if (outcome === 'lost' || (outcome === 'granted' && mint.call !== call)) return { retry: busy() }
   // A new month or a purchase may have come in between.
-  if (outcome === 'short') return { retry: refusalOf(deps.ctx, outcome) }
-  if (outcome !== 'granted') return { error: refusalOf(deps.ctx, outcome) }
+  if (outcome === 'short') return { retry: refusalOf(deps.ctx, { outcome, at: signed.row.at }) }
+  if (outcome !== 'granted') return { error: refusalOf(deps.ctx, { outcome, at: signed.row.at }) }
   return { value: withViewToken(deps.ctx, call.request.agent, mint.session, signed.answer) }
 }

@@ -1,5 +1,6 @@
 import { route, type Route } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import type { Roots } from '../roots/index.ts'
 import { attestChallenge } from './devices/challenge.ts'
 import { attestVerify, type AttestDeps } from './devices/verify.ts'
 import { kineticSubmit } from './presence/submit.ts'
@@ -7,11 +8,15 @@ import type { FindRecordingOwner } from '../sessions/index.ts'
 import { testSession } from './scoring/test-session.ts'
 import { walletChallenge } from './wallets/challenge.ts'
 
-type EvidenceRoutesDeps = { readonly attest: AttestDeps; readonly findRecordingOwner: FindRecordingOwner }
+type EvidenceRoutesDeps = {
+  readonly attest: AttestDeps
+  readonly findRecordingOwner: FindRecordingOwner
+  readonly roots: Pick<Roots, 'inherit'>
+}
 
-export const routes = (ctx: Ctx, { attest, findRecordingOwner }: EvidenceRoutesDeps): Route[] => [
+export const routes = (ctx: Ctx, { attest, findRecordingOwner, roots }: EvidenceRoutesDeps): Route[] => [
   route('evidence.wallets.challenge', (call) => walletChallenge(ctx, call.agent, call.body)),
-  route('evidence.presence.submit', (call) => kineticSubmit(ctx, call.agent, call.body)),
+  route('evidence.presence.submit', (call) => kineticSubmit({ ctx, roots }, call.agent, call.body)),
   route('evidence.scoring.test-session', (call) =>
     testSession(ctx, findRecordingOwner, call.agent, call.body),
   ),

@@ -22,6 +22,13 @@ export type FindRecordingOwner = (
 ) => Promise<`agt_${string}`>
 export type SiteLookups = { readonly findSite: FindSite; readonly findRecordingOwner: FindRecordingOwner }
 
+/** Injected by the wiring: notes the address from which a page of a live session calls, or refuses it. */
+export type NoteAddress = (
+  tx: Tx,
+  session: { readonly sessionId: string; readonly at: Date; readonly now: Date },
+  address: string,
+) => Promise<void>
+
 type Input = {
   readonly site: string
   readonly kind?: (typeof sessionKinds)[number] | undefined
@@ -31,7 +38,11 @@ type Input = {
   readonly key: PublicJwk
 }
 
-type Headers = { readonly origin: string | undefined; readonly userAgent: string | undefined }
+type PageCall = {
+  readonly origin: string | undefined
+  readonly userAgent: string | undefined
+  readonly address: string
+}
 
 const requireOrigin = (allowed: readonly string[], origin: string | undefined): void => {
   if (allowed.length === 0 || (origin !== undefined && allowed.includes(origin))) return
@@ -49,7 +60,12 @@ const requireKey = (key: PublicJwk): void => {
 }
 
 /** Opens a session for a page of this site. */
-export const create = async (ctx: Ctx, lookups: SiteLookups, input: Input, headers: Headers) => {
+export const create = async (
+  ctx: Ctx,
+  deps: SiteLookups & { readonly noteAddress: NoteAddress },
+  input: Input,
+  page: PageCall,
+) => {
   // Text that is not an id costs no read.
   if (!isId('agt_', input.site)) throw new Refusal('not_found', { message: 'No such site.' })
   requireKey(input.key)
@@ -58,12 +74,12 @@ export const create = async (ctx: Ctx, lookups: SiteLookups, input: Input, heade
   const { challenge } = input
   // The owner of recorded work may be another agent than the site.
   return inTransaction(ctx, kind === 'work' ? 'system' : siteId, async (tx) => {
-    const site = await lookups.findSite(tx, siteId)
+    const site = await deps.findSite(tx, siteId)
     if (!site) throw new Refusal('not_found', { message: 'No such site.' })
-    requireOrigin(site.allowedOrigins, headers.origin)
+    requireOrigin(site.allowedOrigins, page.origin)
     const agentId =
       kind === 'work' && challenge !== undefined
-        ? await lookups.findRecordingOwner(tx, { site: siteId, challenge })
+        ? await deps.findRecordingOwner(tx, { site: siteId, challenge })
         : siteId
     const at = await readNow(tx)
     const sessionId = ctx.ids.make('ses_')
@@ -97,11 +113,12 @@ export const create = async (ctx: Ctx, lookups: SiteLookups, input: Input, heade
         nonce,
         x: input.key.x,
         y: input.key.y,
-        client: parseUserAgent(headers.userAgent),
+        client: parseUserAgent(page.userAgent),
         ...(agentId === siteId ? {} : { site: siteId }),
       },
       sealedKey: sealSubjectKey(ctx.secrets, ctx.ids.token()),
     })
+    if (site.mode === 'live') await deps.noteAddress(tx, { sessionId, at, now: at }, page.address)
     return { sessionId, nonce, receipt: receiptOf(state), expiresAt: expiresAt.toISOString() }
   })
 }

@@ -1,13 +1,12 @@
 import { isId } from '@pohf/protocol'
 import { telemetryAlg } from '@pohf/protocol/telemetry'
-import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { SignedChunk } from './recording/chain.ts'
 import { makeViewToken, type SessionStatus } from './rules.ts'
 import { listLeaves, updateSessionClosed, type LockedRecording } from './recording/store.ts'
 import { findSession, type SessionRowKey } from './store.ts'
-import { appendChunks } from './recording/append.ts'
+import { appendChunks, type RecordingDeps } from './recording/append.ts'
 import { packLeaves, rootOf } from './recording/tree.ts'
 
 /** Injected by the wiring: scores the session once it is closed. If it fails, a job scores it later. */
@@ -35,14 +34,15 @@ const closeSession = async (tx: Tx, recording: LockedRecording): Promise<void> =
 
 /** Appends the last chunk and closes the session. */
 export const finish = async (
-  ctx: Ctx,
-  sessionId: string,
+  deps: RecordingDeps,
+  { sessionId, address }: { readonly sessionId: string; readonly address: string },
   signed: SignedChunk,
   onClosed: OnClosed,
 ): Promise<{ sessionId: string; status: SessionStatus; vt?: string }> => {
+  const { ctx } = deps
   if (!isId('ses_', sessionId)) throw new Refusal('not_found', { message: 'No such session.' })
   const ended = await inTransaction(ctx, 'system', async (tx) => {
-    const [appended] = await appendChunks(tx, ctx, [{ sessionId, signed, isEnd: true }])
+    const [appended] = await appendChunks(tx, deps, [{ sessionId, address, signed, isEnd: true }])
     if (!appended) throw new Error(`no result for the last chunk of session ${sessionId} while finishing it`)
     if (appended.type === 'refused') return appended
     const { recording } = appended

@@ -66,6 +66,7 @@ const credentialsDepsOf = (services: Services) => ({
   ctx: services.ctx,
   signer: services.signer,
   statusIndexes: services.statusIndexes,
+  roots: services.roots,
   credits: services.credits,
   findWorkRef,
   findCardPayment: services.payments.findCardPayment,
@@ -99,18 +100,20 @@ const apiRoutes = (services: Services): Route[] => {
     ...sessions.routes(ctx, {
       findSite: findSiteWith(members.originOf(ctx.config).origin),
       findRecordingOwner: services.findRecordingOwner,
-      onClosed: evidence.makeScoring(ctx).onClosed,
+      onClosed: evidence.makeScoring(ctx, services.roots).onClosed,
+      noteAddress: services.roots.noteAddress,
     }),
     ...members.routes(membersDepsOf(services)),
     ...evidence.routes(ctx, {
       attest: { ctx, trust: services.deviceTrust, findSettings: agents.findAttestationSettings },
       findRecordingOwner: services.findRecordingOwner,
+      roots: services.roots,
     }),
     ...tracking.routes(ctx),
     ...work.routes(ctx, workDepsOf(services)),
     ...microtasks.routes(ctx, {
       findMode: agents.findMode,
-      recordTaskSession: evidence.recordTaskSession,
+      recordTaskSession: (tx, completion) => evidence.recordTaskSession(tx, services.roots, completion),
     }),
     ...purchases.routes({
       ctx,

@@ -9,6 +9,7 @@ import * as payments from '../payments/index.ts'
 import type { Browser } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { makeProgress } from '../platform/queue/progress.ts'
+import { makeRoots } from '../roots/index.ts'
 import * as signing from '../signing/index.ts'
 import * as work from '../work/index.ts'
 import { makePurchaseSettlement, unitDepsOf } from './settlement.ts'
@@ -35,6 +36,7 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
   const statusIndexes = credentials.makeStatusIndexes(ctx, signer)
   const chainSettlement = payments.makeSettlement(ctx)
   const unitDeps = unitDepsOf(ctx)
+  const roots = makeRoots(ctx)
   return {
     ctx,
     issuers,
@@ -42,6 +44,7 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
     authenticate: makeAuthenticate(ctx, authenticator),
     signer,
     statusIndexes,
+    roots,
     verifyProgress: makeProgress(),
     cardProvider,
     payments: payments.makePayments(ctx, cardProvider),
@@ -52,7 +55,7 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
     chainSettlement,
     purchaseSettlement: makePurchaseSettlement(ctx, {
       settlement: chainSettlement,
-      mint: credentials.makePurchaseMint({ ctx, signer, statusIndexes }),
+      mint: credentials.makePurchaseMint({ ctx, signer, statusIndexes, roots }),
     }),
     deviceTrust: evidence.loadDeviceTrust(ctx.config, ctx.clock.now()),
     findRecordingOwner: work.makeFindRecordingOwner(unitDeps),

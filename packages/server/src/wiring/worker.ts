@@ -12,6 +12,7 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { drainOutbox } from '../platform/queue/outbox.ts'
 import type { Job } from '../platform/queue/worker.ts'
 import * as purchases from '../purchases/index.ts'
+import { jobs as rootJobs, makeRoots } from '../roots/index.ts'
 import * as sessions from '../sessions/index.ts'
 import * as signing from '../signing/index.ts'
 import * as tracking from '../tracking/index.ts'
@@ -27,9 +28,10 @@ export const buildJobs = (ctx: Ctx): Job[] => {
   const erasure = erasureOf(ctx)
   const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
   const statusIndexes = credentials.makeStatusIndexes(ctx, signer)
+  const roots = makeRoots(ctx)
   const purchaseSettlement = makePurchaseSettlement(ctx, {
     settlement: payments.makeSettlement(ctx),
-    mint: credentials.makePurchaseMint({ ctx, signer, statusIndexes }),
+    mint: credentials.makePurchaseMint({ ctx, signer, statusIndexes, roots }),
   })
   return [
     clockJob(ctx),
@@ -63,7 +65,8 @@ export const buildJobs = (ctx: Ctx): Job[] => {
     ...(purchaseSettlement ? purchases.purchaseJobs(purchaseSettlement) : []),
     ...sessions.jobs(ctx),
     ...payments.jobs(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
-    ...evidence.makeScoring(ctx).jobs,
+    ...evidence.makeScoring(ctx, roots).jobs,
+    ...rootJobs(ctx),
     vhh.epochJob(ctx, signer),
     credentials.statusListJob(ctx, signer),
     ledger.reconcileJob(ctx, comparisons),

@@ -15,10 +15,10 @@ export const readSources = (root = join(serverRoot, 'src')): SourceFile[] =>
 /** Which modules a module may import, besides platform and protocol: exactly those that it does import. */
 export const permittedImports: Readonly<Record<string, readonly string[]>> = {
   agents: [],
-  credentials: ['credits', 'evidence', 'members', 'payments', 'sessions', 'signing'],
+  credentials: ['credits', 'evidence', 'members', 'payments', 'roots', 'sessions', 'signing'],
   credits: ['ledger', 'payments'],
   discovery: [],
-  evidence: ['members', 'sessions'],
+  evidence: ['members', 'roots', 'sessions'],
   ledger: [],
   members: ['sessions', 'webhooks'],
   microtasks: [],
@@ -26,6 +26,7 @@ export const permittedImports: Readonly<Record<string, readonly string[]>> = {
   partners: ['ledger'],
   payments: [],
   purchases: ['credentials', 'ledger', 'payments', 'work'],
+  roots: [],
   sessions: [],
   signing: [],
   tracking: ['sessions'],

@@ -83,6 +83,15 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   presences: 'deleted',
   // What was answered is bought; the credential names the person by a code that nothing leads back from.
   purchases: 'anonymous',
+  // What the key of a day explained is anonymous once the key is destroyed, 24 hours after its day.
+  root_counters: 'ages out',
+  root_credentials: 'nothing',
+  root_keys: 'nothing',
+  root_network_credentials: 'ages out',
+  root_reservations: 'ages out',
+  root_sessions: 'anonymous',
+  root_sites: 'nothing',
+  root_suspensions: 'nothing',
   session_chunks: 'deleted',
   session_claims: 'anonymous',
   session_keys: 'deleted',

@@ -54,6 +54,14 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'status_lists',
   'status_blocks',
   'status_entries',
+  // A network has one budget, whichever agents spend it, and an act may rest on the session of another agent.
+  'root_keys',
+  'root_sessions',
+  'root_counters',
+  'root_reservations',
+  'root_network_credentials',
+  'root_credentials',
+  'root_suspensions',
   // How far two ledgers were compared, for all agents at once.
   'ledger_compared',
 ])

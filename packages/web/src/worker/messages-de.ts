@@ -260,6 +260,9 @@ export const german: Messages = {
     not_found: 'Diese Aufgabe gibt es nicht, oder sie ist nicht Ihre.',
     session_expired: 'Sie lief länger als eine Stunde.',
     session_not_ready: 'Die Aufzeichnung wird noch angesehen.',
+    network_busy:
+      'Zu viele Menschen in Ihrem Netz haben in dieser Stunde Arbeit abgegeben. Nichts ist verloren: Geben Sie später noch einmal ab.',
+    root_suspended: 'Ihr Gerät oder Ihre App wird zurzeit nicht angenommen. Verwenden Sie ein anderes.',
     insufficient_stars: 'Das ist mehr, als bereit ist.',
     rate_limited:
       'Das war viel in kurzer Zeit. Versuchen Sie es später noch einmal. Nach fünf zurückgegebenen Aufgaben wartet neue Arbeit bis zu einem Tag.',

@@ -254,6 +254,9 @@ export const english = {
     not_found: 'There is no such task, or it is not yours.',
     session_expired: 'it ran longer than an hour.',
     session_not_ready: 'The recording is still being looked at.',
+    network_busy:
+      'Too many people on your network delivered work in this hour. Nothing is lost: deliver again later.',
+    root_suspended: 'Your device or app is not accepted at present. Use another one.',
     insufficient_stars: 'That is more than is ready.',
     rate_limited:
       'That was a lot in a short time. Try again later. After five returned units, new work waits for up to a day.',

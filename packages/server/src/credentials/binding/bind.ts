@@ -12,6 +12,7 @@ import {
   type WalletProof,
 } from '../../evidence/index.ts'
 import { resolveMember } from '../../members/index.ts'
+import type { SessionRef } from '../../roots/index.ts'
 import { mint, replayUnrevoked, type CredentialsDeps } from '../mint/mint.ts'
 import { requireAllowance, spendAllowance, type AllowanceDeps } from './allowance.ts'
 import { provePayer, readPayerProof } from './payer.ts'
@@ -42,6 +43,8 @@ type HumanAnchor = {
   readonly person: string
   readonly quality: number
   readonly simulated: boolean
+  /** The session that the binding spends on. */
+  readonly session: SessionRef | undefined
 }
 type Work = Awaited<ReturnType<CredentialsDeps['findWorkRef']>>
 
@@ -59,6 +62,7 @@ const sessionAnchor = async (tx: Tx, agent: Agent, sessionId: string): Promise<H
     person: sessionPerson(session),
     quality: session.quality ?? 0,
     simulated: session.simulated,
+    session,
   }
 }
 
@@ -70,6 +74,7 @@ const memberAnchor = async (tx: Tx, agent: Agent, memberId: string): Promise<Hum
     person: memberId,
     quality: member.simulated ? simulatedAttention().quality : member.attention.quality,
     simulated: member.simulated,
+    session: member.simulated ? undefined : member.attention,
   }
 }
 
@@ -90,7 +95,7 @@ const workAnchor = async (
   const person = work?.humanRef ?? (simulated ? workRef : undefined)
   if (person !== undefined) {
     const quality = work?.quality ?? (simulated ? simulatedAttention().quality : 0)
-    return { by: 'work', ref: workRef, person, quality, simulated }
+    return { by: 'work', ref: workRef, person, quality, simulated, session: work?.session }
   }
   if (!work) throw new Refusal('not_found', { message: 'No such work.' })
   return undefined
@@ -197,7 +202,7 @@ const loadBinding = (deps: BindDeps, agent: Agent, input: Input) =>
     const human = requireOneAnchor(await listHumanAnchors(tx, agent, input, work))
     await requireAllowance(tx, deps, agent)
     const own = await findOwnSettlement(tx, deps, agent, payment)
-    return { key, human, payment, own, at: await readNow(tx), replaces: stored?.credentialId }
+    return { key, human, payment, own, replaces: stored?.credentialId }
   })
 
 /** Looks up a live payment that is not our own, for the proven payer where there is one. */
@@ -212,6 +217,14 @@ const findSettlement = async (
   return lookUpPayment(deps, { agentId, payment, payee, payer })
 }
 
+/** The time of the binding, after the look-up, and what it spends at that time. */
+const loadCharge = ({ ctx, roots }: BindDeps, { agentId, mode }: Agent, { session }: HumanAnchor) =>
+  inTransaction(ctx, agentId, async (tx) => {
+    const at = await readNow(tx)
+    const [root] = await roots.listCharges(tx, [{ agentId, mode, session, strong: undefined }], at)
+    return { at, root: root ?? null }
+  })
+
 /** Binds a verified human to a payment reference. Spends no credit, and one of the month's bindings. */
 export const bindTransaction = async (deps: BindDeps, caller: Agent, request: Input) => {
   const input: Input =
@@ -225,11 +238,12 @@ export const bindTransaction = async (deps: BindDeps, caller: Agent, request: In
   const { key, human, payment, own, replaces } = lookup
   const isLookedUp = agent.mode === 'live' && !own
   const found = isLookedUp ? await findSettlement(deps, agent, payment, { ...input, proof }) : undefined
-  const at = found ? await inTransaction(deps.ctx, agent.agentId, readNow) : lookup.at
+  const { at, root } = await loadCharge(deps, agent, human)
   const draft = draftBinding(deps, agent, { human, payment, settled: own ?? found, at })
   const full = {
     key,
     ...draft,
+    root,
     replaces,
     simulated: human.simulated,
     sessionId: input.sessionId ?? null,

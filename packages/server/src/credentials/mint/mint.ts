@@ -4,6 +4,7 @@ import { ApiResponse } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
+import { secondsUntilOpen, type RootCharge, type Roots, type SessionRef } from '../../roots/index.ts'
 import { validateClaims, type Signer } from '../../signing/index.ts'
 import { insufficientCredits, refuseRevoked } from '../refusals.ts'
 import type { StatusIndexes, StatusIndex } from '../status/indexes.ts'
@@ -18,11 +19,18 @@ import {
 } from '../store.ts'
 
 /** `quality`: the measured attention of the human who did the work, where there is a measurement. */
-type WorkRef = { readonly humanRef: string | null; readonly paid: boolean; readonly quality?: number }
+type WorkRef = {
+  readonly humanRef: string | null
+  readonly paid: boolean
+  readonly quality?: number
+  /** The session in which the work was done. */
+  readonly session?: SessionRef | undefined
+}
 export type CredentialsDeps = {
   readonly ctx: Ctx
   readonly signer: Signer
   readonly statusIndexes: StatusIndexes
+  readonly roots: Pick<Roots, 'listCharges'>
   readonly credits: Pick<Credits, 'hasAllowance' | 'readAllowanceSnapshots' | 'countSpendable'>
   /** Injected by the wiring, because the work module imports this one. */
   readonly findWorkRef: (
@@ -42,6 +50,8 @@ export type Draft<T> = {
   readonly charged: boolean
   readonly simulated: boolean
   readonly replaces: string | undefined
+  /** What it spends besides a credit, at the time of its claims. */
+  readonly root: RootCharge | null
 }
 
 /** The response body with the token. */
@@ -93,6 +103,7 @@ const signedCredentialOf = <T extends object>(
         quality: claims.quality ?? null,
         sessionId: draft.sessionId,
       },
+      root: draft.root,
       ids: { entry: ctx.ids.make('ent_'), event: ctx.ids.make('evt_'), notice: ctx.ids.make('evt_') },
     },
     answer: new ApiResponse(
@@ -139,10 +150,18 @@ export const signDraft = async <T extends object>(
   return signed
 }
 
-/** Maps a refused mint to its error; `lost` is not an error, because the act has its credential. */
-export const refusalOf = (ctx: Ctx, outcome: Exclude<MintOutcome, 'granted' | 'lost'>): Refusal => {
+type RefusedMint = { readonly outcome: Exclude<MintOutcome, 'granted' | 'lost'>; readonly at: Date }
+
+/**
+ * Maps a refused mint to its error; `lost` is not an error, because the act has its credential. `at` is the time of the
+ * credential that was not minted.
+ */
+export const refusalOf = (ctx: Ctx, { outcome, at }: RefusedMint): Refusal => {
   if (outcome === 'short') return insufficientCredits(ctx)
   if (outcome === 'owes') return new Refusal('account_in_debt')
+  if (outcome === 'suspended') return new Refusal('root_suspended')
+  if (outcome === 'hour' || outcome === 'day')
+    return new Refusal('network_busy', { headers: { 'retry-after': String(secondsUntilOpen(at, outcome)) } })
   return new Refusal('overloaded', {
     message: 'Minting is paused for this agent until an operator has checked its ledger. Nothing was spent.',
     headers: { 'retry-after': '60' },
@@ -160,7 +179,7 @@ export const writeSigned = async <T extends object>(
 ): Promise<ApiResponse<WithToken<T>> | undefined> => {
   const outcome = await insertMintedCredential(tx, row)
   if (outcome === 'granted') return undefined
-  if (outcome !== 'lost') throw refusalOf(ctx, outcome)
+  if (outcome !== 'lost') throw refusalOf(ctx, { outcome, at: row.at })
   const first = await findMintedCredential(tx, row.key)
   if (!first)
     throw new Error(

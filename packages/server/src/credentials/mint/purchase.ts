@@ -79,12 +79,13 @@ const evidenceOf = (
 const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, work: PurchasedWork) => {
   const { agentId, mode, purchaseId, workflowId, payer, transaction } = work
   const completed = await findCompletedWork(tx, work)
-  const frame = commonClaims({
-    baseUrl: deps.ctx.config.BASE_URL,
-    mode,
-    kind: 'purchase',
-    at: await readNow(tx),
-  })
+  const at = await readNow(tx)
+  const frame = commonClaims({ baseUrl: deps.ctx.config.BASE_URL, mode, kind: 'purchase', at })
+  const [root] = await deps.roots.listCharges(
+    tx,
+    [{ agentId, mode, session: completed?.session, strong: undefined }],
+    at,
+  )
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
   const person = completed
@@ -117,10 +118,11 @@ const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, work: PurchasedWo
     },
     salt,
     simulated: completed === undefined,
+    root: root ?? null,
   }
 }
 
-type MintDeps = Pick<CredentialsDeps, 'ctx' | 'signer' | 'statusIndexes'>
+type MintDeps = Pick<CredentialsDeps, 'ctx' | 'signer' | 'statusIndexes' | 'roots'>
 type PurchaseAnswer = Awaited<ReturnType<typeof draftPurchaseCredential>>['answer']
 export type PurchaseCredential = WithToken<PurchaseAnswer>
 
@@ -167,7 +169,7 @@ export const makePurchaseMint = (deps: MintDeps): PurchaseMint => ({
   write: async (tx, signed) => {
     const outcome = await insertMintedCredential(tx, signed.row)
     if (outcome === 'lost') return false
-    if (outcome !== 'granted') throw refusalOf(deps.ctx, outcome)
+    if (outcome !== 'granted') throw refusalOf(deps.ctx, { outcome, at: signed.row.at })
     return true
   },
 })

@@ -39,7 +39,7 @@ const signWork = async (
 ): Promise<SignedWorkCredential> => {
   const { sessionId } = session
   const key: ActKey = { agentId, mode, act: 'session', reference: sessionId }
-  const { assuranceInputs, at, stored } = await inTransaction(deps.ctx, 'system', async (tx) => {
+  const { assuranceInputs, at, root, stored } = await inTransaction(deps.ctx, 'system', async (tx) => {
     const [found] = await sessionAssuranceInputs(tx, [
       { agent: member, session: { ...session, memberRef: member.memberId } },
     ])
@@ -47,11 +47,21 @@ const signWork = async (
       throw new Error(
         `work mint found no assurance inputs for ${actName(key)}, done by member ${member.memberId}`,
       )
-    return { assuranceInputs: found, at: await readNow(tx), stored: await findMintedCredential(tx, key) }
+    const now = await readNow(tx)
+    const [root] = await deps.roots.listCharges(tx, [{ agentId, mode, session, strong: undefined }], now)
+    const known = await findMintedCredential(tx, key)
+    return { assuranceInputs: found, at: now, root: root ?? null, stored: known }
   })
   if (stored) return { key, row: undefined }
   const draft = draftSessionCredential(deps, { agent: { agentId, mode }, session, assuranceInputs, at })
-  const { row } = await signDraft(deps, { key, ...draft, sessionId, charged: false, replaces: undefined })
+  const { row } = await signDraft(deps, {
+    key,
+    ...draft,
+    root,
+    sessionId,
+    charged: false,
+    replaces: undefined,
+  })
   return { key, row }
 }
 
@@ -63,7 +73,7 @@ const writeWork = async (
   if (row) {
     const outcome = await insertMintedCredential(tx, row)
     if (outcome === 'granted') return { credentialId: row.credentialId }
-    if (outcome !== 'lost') return { refusal: refusalOf(deps.ctx, outcome) }
+    if (outcome !== 'lost') return { refusal: refusalOf(deps.ctx, { outcome, at: row.at }) }
   }
   const first = await findMintedCredential(tx, key)
   if (!first) throw new Error(`work mint found no credential for ${actName(key)}, whose act is claimed`)

@@ -6,6 +6,7 @@ import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { checkRefusals, type Refusals } from '../../platform/http/refusals.ts'
 import { resolveMember } from '../../members/index.ts'
+import type { Roots } from '../../roots/index.ts'
 import { insertScoredSession } from '../../sessions/index.ts'
 import { evidenceItem } from '../proof.ts'
 import { publishSessionScore, type ScoredSessionKey } from '../scoring/publish-scored.ts'
@@ -63,6 +64,7 @@ const findMemberProof = async (tx: Tx, agent: Agent, memberId: string) => {
     isEnrolled: enrolled !== undefined,
     attested: isHardware(device?.assurance),
     history,
+    attention: realMember?.attention,
     assurance: assuranceOf({
       member: realMember !== undefined,
       device: device?.assurance,
@@ -134,7 +136,11 @@ const evidenceItemsOf = (salt: Buffer, { mode, sessionId }: ScoredSessionKey, in
 ]
 
 /** Scores a claim of physical presence into a session. */
-export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =>
+export const kineticSubmit = async (
+  { ctx, roots }: { readonly ctx: Ctx; readonly roots: Pick<Roots, 'inherit'> },
+  agent: Agent,
+  input: Submission,
+) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const { memberId, source, photoHash } = input
     const key = { agentId: agent.agentId, mode: agent.mode, sessionId: ctx.ids.make('ses_') }
@@ -166,6 +172,9 @@ export const kineticSubmit = async (ctx: Ctx, agent: Agent, input: Submission) =
       salt,
     })
     await publishSessionScore(tx, key, verdict)
+    // No page of ours saw this act: its credential spends on the last attention check of the member.
+    if (proof.attention && !simulated)
+      await roots.inherit(tx, proof.attention, { sessionId: key.sessionId, at: await readNow(tx) })
     return {
       sessionId: key.sessionId,
       status: 'scored',

@@ -9,8 +9,9 @@ import {
 } from '@pohf/scorer'
 import { inputModel } from '@pohf/scorer/input-model'
 import type { Ctx } from '../../platform/ops/context.ts'
-import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import type { Job } from '../../platform/queue/worker.ts'
+import type { Roots } from '../../roots/index.ts'
 import {
   listClosedSessions,
   readRecords,
@@ -26,6 +27,13 @@ import { dropOldSketches } from './store.ts'
 
 /** A session that cannot be scored is rejected with the reason, so that it does not stay closed for ever. */
 type Unscorable = { readonly unscorable: 'records_gone' | 'scoring_failed' }
+/** Where a session that passes holds its places. */
+type ScoringRoots = Pick<Roots, 'reserve'>
+type ScoringDeps = {
+  readonly ctx: Ctx
+  readonly roots: ScoringRoots
+  readonly findCalibration: FindCalibration
+}
 type LoadedRecording = { readonly opened: DecryptedSession; readonly sketches: readonly ReplayDescriptor[] }
 
 const unscorableScore = {
@@ -69,6 +77,7 @@ const scoreRecording = (
 
 const storeScore = async (
   tx: Tx,
+  roots: ScoringRoots,
   key: SessionRowKey,
   scored: SessionScore | Unscorable,
 ): Promise<boolean> => {
@@ -84,6 +93,8 @@ const storeScore = async (
   const evidence = [evidenceItem(salt, 'telemetry', { session: key.sessionId, counted })]
   if (!(await updateSessionScored(tx, key, { ...scored, evidence, counted, salt }))) return false
   await publishSessionScore(tx, key, scored)
+  // Last: others of the same network wait for its counters until the commit.
+  if (scored.verified) await roots.reserve(tx, { ...key, session: key }, await readNow(tx))
   return true
 }
 
@@ -92,8 +103,7 @@ const storeScore = async (
  * compared: of two copies that close at the same moment at least one finds the other.
  */
 const scoreClosed = async (
-  ctx: Ctx,
-  findCalibration: FindCalibration,
+  { ctx, roots, findCalibration }: ScoringDeps,
   key: SessionRowKey,
 ): Promise<boolean> => {
   const ready = await inTransaction(ctx, 'system', async (tx) => {
@@ -102,7 +112,7 @@ const scoreClosed = async (
     return found
   })
   return inTransaction(ctx, 'system', async (tx) => {
-    if ('unscorable' in ready) return storeScore(tx, key, ready)
+    if ('unscorable' in ready) return storeScore(tx, roots, key, ready)
     const { opened, sketches } = ready
     const replayed = await isKnownReplay(tx, key, sketches)
     let scored: SessionScore | Unscorable
@@ -115,19 +125,19 @@ const scoreClosed = async (
       )
       scored = { unscorable: 'scoring_failed' }
     }
-    return storeScore(tx, key, scored)
+    return storeScore(tx, roots, key, scored)
   })
 }
 
 const batchMax = 50
 
 /** Scoring on close, and the jobs that retry it. Calibrations are read once, at the start. */
-export const makeScoring = (ctx: Ctx) => {
-  const findCalibration = makeFindCalibration(ctx.config.CALIBRATIONS_FILE)
+export const makeScoring = (ctx: Ctx, roots: ScoringRoots) => {
+  const deps = { ctx, roots, findCalibration: makeFindCalibration(ctx.config.CALIBRATIONS_FILE) }
   const scoreWaiting = async (): Promise<number> => {
     const closedKeys = await inTransaction(ctx, 'system', (tx) => listClosedSessions(tx, batchMax))
     let scoredCount = 0
-    for (const key of closedKeys) if (await scoreClosed(ctx, findCalibration, key)) scoredCount += 1
+    for (const key of closedKeys) if (await scoreClosed(deps, key)) scoredCount += 1
     return scoredCount
   }
   const jobs: Job[] = [
@@ -147,7 +157,7 @@ export const makeScoring = (ctx: Ctx) => {
     /** The session stays closed, so a failure here does not fail the call: the job scores it later. */
     onClosed: async (key: SessionRowKey): Promise<void> => {
       try {
-        await scoreClosed(ctx, findCalibration, key)
+        await scoreClosed(deps, key)
       } catch (error) {
         ctx.log.warn(
           { err: error, sessionId: key.sessionId },

@@ -7,7 +7,8 @@ import {
   type Components,
   type FlagName,
 } from '@pohf/scorer'
-import type { Tx } from '../../platform/db/db.ts'
+import { readNow, type Tx } from '../../platform/db/db.ts'
+import type { Roots } from '../../roots/index.ts'
 import { findSession, insertScoredSession, type Session, type Telemetry } from '../../sessions/index.ts'
 import { evidenceItem } from '../proof.ts'
 import { publishSessionScore } from './publish-scored.ts'
@@ -36,6 +37,7 @@ type Attention = {
   readonly scoring: string
   readonly telemetry?: Telemetry | undefined
   readonly recordedId?: string
+  readonly recordedAt?: Date
 }
 type MissingAttention = { readonly missing: string }
 
@@ -92,6 +94,7 @@ const findAttention = async (
     scoring: session.scoring ?? rulesVersion,
     telemetry: session.telemetry ?? undefined,
     recordedId: session.sessionId,
+    recordedAt: session.at,
   }
 }
 
@@ -101,16 +104,19 @@ const isAnswerCorrect = (completion: TaskCompletion, attention: Attention): bool
   return attention === sandboxAttention ? true : completion.correct
 }
 
+type RecordedTask = { sessionId: string; verified: boolean; attended: boolean; reasons: string[] }
+
 /** Scores a micro-task into a session of kind task, from the recorded attention and the answer. */
 export const recordTaskSession = async (
   tx: Tx,
+  roots: Pick<Roots, 'inherit'>,
   completion: TaskCompletion,
-): Promise<{ sessionId: string; verified: boolean; attended: boolean; reasons: string[] }> => {
+): Promise<RecordedTask> => {
   const sessionId = tx.ids.make('ses_')
   const key = { agentId: completion.agentId, mode: completion.mode, sessionId }
   const found = await findAttention(tx, completion, sessionId)
   const attention = 'missing' in found ? noAttention : found
-  const { components, flags, probesOffered, scoring, telemetry, recordedId } = attention
+  const { components, flags, probesOffered, scoring, telemetry, recordedId, recordedAt } = attention
   const evaluated = evaluateAttention({
     components,
     flags,
@@ -140,6 +146,8 @@ export const recordTaskSession = async (
     salt,
   })
   await publishSessionScore(tx, key, verdict)
+  if (recordedAt !== undefined && recordedId !== undefined && completion.mode === 'live')
+    await roots.inherit(tx, { sessionId: recordedId, at: recordedAt }, { sessionId, at: await readNow(tx) })
   return {
     sessionId,
     verified: verdict.verified,

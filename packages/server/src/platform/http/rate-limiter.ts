@@ -10,7 +10,7 @@ const windowsMax = 100_000
 type Window = { startedAt: number; used: number }
 
 /** The eight groups of an IPv6 address, or the four numbers of an IPv4 address, mapped or not. */
-const partsOf = (address: string): readonly string[] => {
+export const addressPartsOf = (address: string): readonly string[] => {
   if (!isIPv6(address)) return address.split('.')
   // URL parsing normalises every form of an address.
   const normalised = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1)
@@ -28,13 +28,13 @@ const partsOf = (address: string): readonly string[] => {
 
 /** The network an address counts for: the /64 of an IPv6 address (one subscriber), an IPv4 address itself, mapped or not. */
 export const networkPrefixOf = (address: string): string => {
-  const parts = partsOf(address)
+  const parts = addressPartsOf(address)
   return parts.length === 8 ? `${parts.slice(0, 4).join(':')}::/64` : parts.join('.')
 }
 
 /** The network that one customer of a provider can hold: the /48 of an IPv6 address, the /24 of an IPv4 address. */
 export const wideNetworkPrefixOf = (address: string): string => {
-  const parts = partsOf(address)
+  const parts = addressPartsOf(address)
   return parts.length === 8 ? `${parts.slice(0, 3).join(':')}::/48` : `${parts.slice(0, 3).join('.')}.0/24`
 }
 

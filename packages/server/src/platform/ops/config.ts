@@ -52,6 +52,7 @@ export type Config = Omit<
   readonly BINDING_TOKENS: ReadonlyMap<number, readonly Token[]>
   readonly loopback: boolean
   readonly addressLimits: boolean
+  readonly rootBudgets: boolean
 }
 
 /** Lists every fault of the configuration at once, before anything starts. */
@@ -115,6 +116,7 @@ const withDefaults = (value: Settings): Config => {
     BINDING_TOKENS: Map.groupBy(value.BINDING_TOKENS.map(tokenOf), ({ chainId }) => chainId),
     loopback,
     addressLimits: value.ADDRESS_LIMITS === 'on' || (value.ADDRESS_LIMITS === 'auto' && !loopback),
+    rootBudgets: value.ROOT_BUDGETS === 'on' || (value.ROOT_BUDGETS === 'auto' && !loopback),
   }
 }
 

@@ -81,6 +81,14 @@ export const secretPurposes = {
     ifLeaked:
       'Anybody can issue purchase ids that are valid for longer than ten minutes. The price is always the current one.',
   },
+  'root-keys': {
+    protects:
+      'The key of each day, under which the networks of sessions are counted and the addresses of sessions are sealed.',
+    ifLost:
+      'The keys of today and yesterday cannot be opened, so live credentials are refused with 503 until an operator deletes the rows of root_keys. The budgets of the day then start at zero again.',
+    ifLeaked:
+      'With the database, the addresses of sessions of the last two days can be read. Those of earlier days cannot: their keys are destroyed.',
+  },
   'session-key': {
     protects: 'The key of each session, which encrypts its recording.',
     ifLost:

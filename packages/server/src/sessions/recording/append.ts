@@ -2,13 +2,19 @@ import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
+import { keepRefusal } from '../../platform/http/refusals.ts'
 import type { ChunkRule, SignedChunk } from './chain.ts'
 import { advanceRecording, type Recording } from './state.ts'
 import { leafOf, openSubjectKey, recordKey, sealRecord } from './records.ts'
+import type { NoteAddress } from '../create.ts'
 import { lockRecordings, updateRecordings, type LockedRecording } from './store.ts'
+
+export type RecordingDeps = { readonly ctx: Ctx; readonly noteAddress: NoteAddress }
 
 export type ChunkSubmission = {
   readonly sessionId: string
+  /** The address that the page calls from. */
+  readonly address: string
   readonly signed: SignedChunk
   readonly isEnd: boolean
 }
@@ -47,7 +53,7 @@ const sealChunk = (ctx: Ctx, recording: LockedRecording, record: TelemetryRecord
 /** Appends chunks of any sessions in the caller's transaction: one locking read, one write. */
 export const appendChunks = async (
   tx: Tx,
-  ctx: Ctx,
+  { ctx, noteAddress }: RecordingDeps,
   submissions: readonly ChunkSubmission[],
 ): Promise<ChunkResult[]> => {
   const sessionIds = [...new Set(submissions.map(({ sessionId }) => sessionId))]
@@ -80,6 +86,35 @@ export const appendChunks = async (
       return refuse(error)
     }
   })
-  await updateRecordings(tx, [...changed.values()], chunks)
-  return results
+  const refusals = await noteAddresses(tx, noteAddress, submissions, results)
+  for (const sessionId of refusals.keys()) changed.delete(sessionId)
+  await updateRecordings(
+    tx,
+    [...changed.values()],
+    chunks.filter(({ sessionId }) => !refusals.has(sessionId)),
+  )
+  return results.map((result, index) => {
+    const refusal = refusals.get(submissions[index]?.sessionId ?? '')
+    return refusal && result.type === 'accepted' ? refuse(refusal) : result
+  })
+}
+
+/**
+ * Notes where the pages of live sessions are: only a chunk that the page's key signed says so. Returns the refusals of
+ * sessions that come from too many addresses; nothing of them is stored.
+ */
+const noteAddresses = async (
+  tx: Tx,
+  noteAddress: NoteAddress,
+  submissions: readonly ChunkSubmission[],
+  results: readonly ChunkResult[],
+): Promise<ReadonlyMap<string, Refusal>> => {
+  const refusals = new Map<string, Refusal>()
+  for (const [index, { address }] of submissions.entries()) {
+    const result = results[index]
+    if (result?.type !== 'accepted' || result.recording.mode === 'test') continue
+    const refusal = await noteAddress(tx, result.recording, address).then(() => undefined, keepRefusal)
+    if (refusal) refusals.set(result.recording.sessionId, refusal)
+  }
+  return refusals
 }

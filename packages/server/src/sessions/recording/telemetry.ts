@@ -1,10 +1,9 @@
 import { isId } from '@pohf/protocol'
-import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { SignedChunk } from './chain.ts'
 import { receiptOf } from './state.ts'
-import { appendChunks, type ChunkResult, type ChunkSubmission } from './append.ts'
+import { appendChunks, type ChunkResult, type ChunkSubmission, type RecordingDeps } from './append.ts'
 
 /** Chunks per transaction; the rest wait for the next batch. */
 const batchMax = 64
@@ -23,14 +22,14 @@ type QueuedChunk = {
  * Batches chunks of many sessions into one transaction. There is no artificial delay: a chunk that arrives alone is
  * written at once, and chunks that arrive while batches are in flight are written together.
  */
-export const makeChunkQueue = (ctx: Ctx) => {
+export const makeChunkQueue = (deps: RecordingDeps) => {
   const queue: QueuedChunk[] = []
   let inFlight = 0
 
   const send = async (batch: readonly QueuedChunk[]): Promise<void> => {
     try {
       const submissions = batch.map(({ submission }) => submission)
-      const results = await inTransaction(ctx, 'system', (tx) => appendChunks(tx, ctx, submissions))
+      const results = await inTransaction(deps.ctx, 'system', (tx) => appendChunks(tx, deps, submissions))
       for (const [index, one] of batch.entries()) {
         const result = results[index]
         if (result) one.resolve(result)
@@ -69,10 +68,14 @@ export const makeChunkQueue = (ctx: Ctx) => {
 export type ChunkQueue = ReturnType<typeof makeChunkQueue>
 
 /** Appends the next chunk of a session and returns its receipt. */
-export const telemetry = async (appendQueued: ChunkQueue, sessionId: string, signed: SignedChunk) => {
+export const telemetry = async (
+  appendQueued: ChunkQueue,
+  { sessionId, address }: { readonly sessionId: string; readonly address: string },
+  signed: SignedChunk,
+) => {
   // Text that is not an id costs no read.
   if (!isId('ses_', sessionId)) throw new Refusal('not_found', { message: 'No such session.' })
-  const result = await appendQueued({ sessionId, signed, isEnd: false })
+  const result = await appendQueued({ sessionId, address, signed, isEnd: false })
   if (result.type === 'refused') throw result.refusal
   const receipt = receiptOf(result.recording.state)
   return { received: receipt.seq, receipt }

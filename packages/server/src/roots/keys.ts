@@ -1,0 +1,45 @@
+import { createHmac } from 'node:crypto'
+import type { Tx } from '../platform/db/db.ts'
+import { openFor, sealFor, type Secrets } from '../platform/ops/secrets.ts'
+import { dayBefore } from './rules.ts'
+import { findKey, insertKey } from './store.ts'
+
+/** The key of a day: it makes tags, and seals the addresses of sessions. */
+export type DayKey = {
+  readonly tagKey: Buffer
+  readonly seal: (addresses: readonly string[]) => string
+  readonly open: (sealed: string) => string[]
+}
+
+const dayKeyOf = (secret: string): DayKey => ({
+  tagKey: createHmac('sha256', secret).update('tags').digest(),
+  seal: (addresses) => sealFor(secret, JSON.stringify(addresses)),
+  open: (sealed) => JSON.parse(openFor(secret, sealed)) as string[],
+})
+
+const purpose = 'root-keys'
+
+/** The key of `day`, made where the day has none; undefined where it is destroyed, or due to be. */
+export type FindDayKey = (tx: Tx, day: string, today: string) => Promise<DayKey | undefined>
+
+export const makeFindDayKey = (secrets: Secrets): FindDayKey => {
+  const known = new Map<string, DayKey>()
+  return async (tx, day, today) => {
+    // A destroyed key leaves this process too.
+    for (const cached of known.keys()) if (cached < dayBefore(today)) known.delete(cached)
+    if (day < dayBefore(today)) return undefined
+    const cached = known.get(day)
+    if (cached) return cached
+    const stored = await findKey(tx, day)
+    if (stored === null) return undefined
+    if (stored !== undefined) {
+      const key = dayKeyOf(secrets.open(purpose, stored))
+      known.set(day, key)
+      return key
+    }
+    // Not kept here: this transaction may fail, and the day then gets another key.
+    await insertKey(tx, day, secrets.seal(purpose, tx.ids.token()))
+    const made = await findKey(tx, day)
+    return made === null || made === undefined ? undefined : dayKeyOf(secrets.open(purpose, made))
+  }
+}

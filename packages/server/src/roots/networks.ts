@@ -1,0 +1,82 @@
+import { readFileSync, statSync } from 'node:fs'
+import { addressPartsOf } from '../platform/http/rate-limiter.ts'
+
+/** How the budget of a listed network differs from that of any other. */
+const factors = { carrier: 20, relay: 20, hosting: 0 } as const
+type NetworkKind = keyof typeof factors
+
+const linesMax = 500_000
+const bytesMax = 32 * 1_024 * 1_024
+
+type Prefix = { readonly bits: bigint; readonly width: number }
+/** The bits of an address. An IPv4 address in IPv6 form is an IPv4 address. */
+const bitsOf = (address: string): Prefix => {
+  const parts = addressPartsOf(address)
+  return parts.length === 8
+    ? { bits: BigInt(`0x${parts.map((group) => group.padStart(4, '0')).join('')}`), width: 128 }
+    : { bits: BigInt(parts.reduce((sum, number) => sum * 256 + Number(number), 0)), width: 32 }
+}
+
+const linePattern = /^(?<address>[0-9A-Fa-f:.]{2,45})\/(?<length>\d{1,3})\s+(?<kind>carrier|relay|hosting)$/
+
+const parseLine = (line: string): (Prefix & { length: number; kind: NetworkKind }) | undefined => {
+  const { address = '', length = '', kind } = linePattern.exec(line)?.groups ?? {}
+  const isAddress = address.includes(':')
+    ? URL.canParse(`http://[${address}]`)
+    : /^\d{1,3}(\.\d{1,3}){3}$/.test(address) && address.split('.').every((number) => Number(number) < 256)
+  if (!isAddress || kind === undefined) return undefined
+  const { bits, width } = bitsOf(address)
+  if (Number(length) > width || Number(length) === 0) return undefined
+  return { bits, width, length: Number(length), kind: kind as NetworkKind }
+}
+
+/** The factor of the network that an address belongs to; 1 for one that is not listed. */
+export type FindFactor = (address: string) => number
+
+type Table = { readonly length: number; readonly kinds: Map<bigint, NetworkKind> }
+
+/** Reads a list of networks: on each line a CIDR range and a kind; `#` starts a comment. */
+export const parseNetworks = (text: string): FindFactor => {
+  const tables: Record<number, Table[]> = { 32: [], 128: [] }
+  const lines = text.split('\n')
+  if (lines.length > linesMax) throw new Error(`it has ${lines.length} lines, at most ${linesMax} are read`)
+  for (const [index, raw] of lines.entries()) {
+    const line = raw.replace(/#.*$/, '').trim()
+    if (line === '') continue
+    const entry = parseLine(line)
+    if (!entry)
+      throw new Error(
+        `line ${index + 1} is not a CIDR range and a kind (carrier, relay or hosting): ${line.slice(0, 80)}`,
+      )
+    const { bits, width, length, kind } = entry
+    const ofWidth = (tables[width] ??= [])
+    let table = ofWidth.find((one) => one.length === length)
+    if (!table) ofWidth.push((table = { length, kinds: new Map() }))
+    const prefix = bits >> BigInt(width - length)
+    const known = table.kinds.get(prefix)
+    if (known !== undefined && known !== kind)
+      throw new Error(`line ${index + 1} says ${kind} of a network that an earlier line says ${known} of: ${line}`)
+    table.kinds.set(prefix, kind)
+  }
+  for (const ofWidth of Object.values(tables)) ofWidth.sort((a, b) => b.length - a.length)
+  return (address) => {
+    const { bits, width } = bitsOf(address)
+    for (const { length, kinds } of tables[width] ?? []) {
+      const kind = kinds.get(bits >> BigInt(width - length))
+      if (kind !== undefined) return factors[kind]
+    }
+    return 1
+  }
+}
+
+/** Reads NETWORKS_FILE, once, at the start. Without it, every network has the same budget. */
+export const readNetworks = (path: string | undefined): FindFactor => {
+  if (path === undefined) return () => 1
+  try {
+    const { size } = statSync(path)
+    if (size > bytesMax) throw new Error(`it has ${size} bytes, at most ${bytesMax} are read`)
+    return parseNetworks(readFileSync(path, 'utf8'))
+  } catch (cause) {
+    throw new Error(`networks cannot be read from ${path}: ${cause instanceof Error ? cause.message : ''}`, { cause })
+  }
+}

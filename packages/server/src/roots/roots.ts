@@ -1,0 +1,166 @@
+import type { Mode } from '@pohf/protocol'
+import type { Tx } from '../platform/db/db.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { makeNoteAddress, type NoteAddress } from './addresses.ts'
+import { makeFindDayKey, type FindDayKey } from './keys.ts'
+import { readNetworks, type FindFactor } from './networks.ts'
+import {
+  budgetsOf,
+  dayOf,
+  networkCounters,
+  networkTagsOf,
+  reservationMs,
+  strongBudgetOf,
+  strongTagOf,
+  unknownCounter,
+  type Counter,
+  type NetworkTags,
+  type RootCharge,
+  type StrongRoot,
+} from './rules.ts'
+import { copySessionNetworks, insertReservation, listSessionNetworks, type SessionNetworks } from './store.ts'
+
+/** The session that an act rests on: when it began, or a time up to a day later. */
+export type SessionRef = { readonly sessionId: string; readonly at: Date }
+
+/** A credential that is to be minted. */
+export type RootRequest = {
+  readonly agentId: string
+  readonly mode: Mode
+  /** Undefined where no page of ours saw the person. */
+  readonly session: SessionRef | undefined
+  /** Undefined for a credential at `low`. */
+  readonly strong: StrongRoot | undefined
+}
+
+/** Counts what credentials spend. Where ROOT_BUDGETS is off, nothing is noted and nothing is charged. */
+export type Roots = {
+  /** Notes the address from which a page of a session calls. Refuses a session that comes from too many. */
+  readonly noteAddress: NoteAddress
+  /**
+   * What each credential spends, in the order of the requests: pass it to `credentials_mint`. Null for a test credential. `at`
+   * is the time of the credential.
+   */
+  readonly listCharges: (tx: Tx, requests: readonly RootRequest[], at: Date) => Promise<(RootCharge | null)[]>
+  /** Holds the places of a session that passed, for 15 minutes. Without a place, the mint tries again. */
+  readonly reserve: (tx: Tx, request: Omit<RootRequest, 'strong'>, at: Date) => Promise<void>
+  /** Gives a session the networks and the reservation of the one that it rests on. */
+  readonly inherit: (tx: Tx, from: SessionRef, to: SessionRef) => Promise<void>
+}
+
+type Deps = { readonly ctx: Ctx; readonly findDayKey: FindDayKey; readonly findFactor: FindFactor }
+type DayNetworks = { readonly tags: readonly NetworkTags[]; readonly old: boolean }
+
+/** The tags that a session spends on in this day: those of its addresses, or after their key is destroyed its own. */
+const findTags = async (
+  tx: Tx,
+  { findDayKey, findFactor }: Deps,
+  networks: SessionNetworks,
+  { day, today }: { readonly day: string; readonly today: string },
+): Promise<DayNetworks> => {
+  if (networks.keyDay === day) return { tags: networks.tags, old: false }
+  const sealedWith = await findDayKey(tx, networks.keyDay, today)
+  const key = sealedWith && (await findDayKey(tx, day, today))
+  if (!key) return { tags: networks.tags, old: true }
+  const addresses = sealedWith.open(networks.sealed)
+  return { tags: addresses.map((one) => networkTagsOf(key.tagKey, one, findFactor(one))), old: false }
+}
+
+const strongCharge = async (tx: Tx, { ctx, findDayKey }: Deps, strong: StrongRoot, today: string) => {
+  const key = await findDayKey(tx, today, today)
+  if (!key) throw new Error(`the root key of ${today} is destroyed`)
+  const { kind, name } = strong
+  const day = strongBudgetOf(ctx.config, kind)
+  const counter: Counter = {
+    tag: strongTagOf(key.tagKey, strong),
+    hour: null,
+    day,
+    agentHour: null,
+    agentDay: null,
+    strong: true,
+  }
+  return { counter, root: { kind, name } }
+}
+
+const makeListCharges =
+  (deps: Deps): Roots['listCharges'] =>
+  async (tx, requests, at) => {
+    const live = requests.filter(({ mode }) => mode === 'live')
+    if (live.length === 0) return requests.map(() => null)
+    const budgets = budgetsOf(deps.ctx.config)
+    const today = dayOf(at)
+    const found = await listSessionNetworks(
+      tx,
+      live.map(({ agentId, session }) => ({
+        agentId,
+        sessionId: session?.sessionId ?? null,
+        day: dayOf(session?.at ?? at),
+      })),
+    )
+    const charges = new Map<RootRequest, RootCharge>()
+    for (const [index, request] of live.entries()) {
+      const { agentId, session, strong } = request
+      const { networks, siteFactor } = found[index] ?? {}
+      const seen = networks && (await findTags(tx, deps, networks, { day: today, today }))
+      const site = siteFactor === undefined ? undefined : { agentId, factor: siteFactor }
+      const scale = { site, strong: strong !== undefined, old: seen?.old ?? false }
+      const stronger = strong && (await strongCharge(tx, deps, strong, today))
+      charges.set(request, {
+        session: session?.sessionId ?? null,
+        counters: [
+          ...(seen ? networkCounters(seen.tags, budgets, scale) : [unknownCounter(agentId, budgets)]),
+          ...(stronger ? [stronger.counter] : []),
+        ],
+        networks: seen && !seen.old ? seen.tags.map(({ wide, narrow }) => [wide, narrow] as const) : [],
+        ...(stronger ? { root: stronger.root } : {}),
+      })
+    }
+    return requests.map((request) => charges.get(request) ?? null)
+  }
+
+const makeReserve =
+  (deps: Deps): Roots['reserve'] =>
+  async (tx, { agentId, mode, session }, at) => {
+    if (mode === 'test' || !session) return
+    const [found] = await listSessionNetworks(tx, [
+      { agentId, sessionId: session.sessionId, day: dayOf(session.at) },
+    ])
+    const { networks, siteFactor } = found ?? {}
+    if (!networks) return
+    const until = new Date(at.getTime() + reservationMs)
+    const today = dayOf(at)
+    const site = siteFactor === undefined ? undefined : { agentId, factor: siteFactor }
+    const days: { day: string; counters: Counter[] }[] = []
+    for (const day of new Set([today, dayOf(until)])) {
+      const { tags, old } = await findTags(tx, deps, networks, { day, today })
+      const scale = { site, strong: false, old }
+      days.push({ day, counters: networkCounters(tags, budgetsOf(deps.ctx.config), scale) })
+    }
+    await insertReservation(tx, { sessionId: session.sessionId, agentId, from: at, until, days })
+  }
+
+const off: Roots = {
+  noteAddress: async () => undefined,
+  listCharges: async (_tx, requests) => requests.map(() => null),
+  reserve: async () => undefined,
+  inherit: async () => undefined,
+}
+
+/** Builds the counting of a process. Reads NETWORKS_FILE. */
+export const makeRoots = (ctx: Ctx): Roots => {
+  const findFactor = readNetworks(ctx.config.NETWORKS_FILE)
+  if (!ctx.config.rootBudgets) return off
+  const findDayKey = makeFindDayKey(ctx.secrets)
+  const deps = { ctx, findDayKey, findFactor }
+  return {
+    noteAddress: makeNoteAddress(findDayKey, findFactor),
+    listCharges: makeListCharges(deps),
+    reserve: makeReserve(deps),
+    inherit: (tx, from, to) =>
+      copySessionNetworks(
+        tx,
+        { sessionId: from.sessionId, day: dayOf(from.at) },
+        { sessionId: to.sessionId, day: dayOf(to.at) },
+      ),
+  }
+}

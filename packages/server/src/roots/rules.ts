@@ -1,0 +1,133 @@
+import { createHmac } from 'node:crypto'
+import type { Config } from '../platform/ops/config.ts'
+import { networkPrefixOf, wideNetworkPrefixOf } from '../platform/http/rate-limiter.ts'
+
+/** A kind of root that is stronger than a network. `account` is a payout account. */
+export type StrongRootKind = 'authenticator' | 'app' | 'payout_account' | 'external'
+
+/**
+ * A root that raises a credential above `low`: `key` is the single thing that is counted (a credential key, a payout account,
+ * a nullifier), and `name` what an operator can suspend (the model, the app or the issuer).
+ */
+export type StrongRoot = { readonly kind: StrongRootKind; readonly key: string; readonly name: string }
+
+/** Addresses of one session that are charged; a page that comes from more is refused. */
+export const addressesMax = 8
+/** How long a session that passed holds its places. */
+export const reservationMs = 15 * 60_000
+/** A stronger root multiplies the budget of the network. */
+const strongFactor = 10
+/** After the key of its day is destroyed, a session has this part of the budget. */
+const oldDivisor = 10
+
+const dayMs = 86_400_000
+/** The UTC day of a time, as in `2026-11-16`. */
+export const dayOf = (at: Date): string => at.toISOString().slice(0, 10)
+export const dayBefore = (day: string): string => dayOf(new Date(Date.parse(day) - dayMs))
+
+type Budget = { readonly hour: number; readonly day: number }
+/** `narrow`: an IPv4 address or IPv6 /64. `wide`: an IPv4 /24 or IPv6 /48. */
+export type Budgets = { readonly narrow: Budget; readonly wide: Budget }
+export const budgetsOf = (config: Config): Budgets => ({
+  narrow: { hour: config.ROOT_ADDRESS_PER_HOUR, day: config.ROOT_ADDRESS_PER_DAY },
+  wide: { hour: config.ROOT_NETWORK_PER_HOUR, day: config.ROOT_NETWORK_PER_DAY },
+})
+
+/** The budget of one key of a stronger root in a UTC day. */
+export const strongBudgetOf = (config: Config, kind: StrongRootKind): number =>
+  kind === 'authenticator' || kind === 'app' ? config.ROOT_DEVICE_PER_DAY : config.ROOT_ACCOUNT_PER_DAY
+
+const tagOf = (key: Buffer, ...parts: readonly string[]): string =>
+  createHmac('sha256', key).update(parts.join('\0')).digest().subarray(0, 16).toString('base64url')
+
+/** Tags of an address under the key of a day, and the factor of its kind of network. */
+export type NetworkTags = { readonly narrow: string; readonly wide: string; readonly factor: number }
+
+export const networkTagsOf = (key: Buffer, address: string, factor: number): NetworkTags => ({
+  narrow: tagOf(key, 'address', networkPrefixOf(address)),
+  wide: tagOf(key, 'network', wideNetworkPrefixOf(address)),
+  factor,
+})
+
+export const strongTagOf = (key: Buffer, root: StrongRoot): string =>
+  tagOf(key, root.kind, root.name, root.key)
+
+/** A counter that a credential takes a place of, with its limits; null where there is no such limit. */
+export type Counter = {
+  readonly tag: string
+  readonly hour: number | null
+  readonly day: number
+  readonly agentHour: number | null
+  readonly agentDay: number | null
+  /** Set for the counter of a stronger root, for which a session holds no place. */
+  readonly strong?: true
+}
+
+/** A limit above zero never becomes zero by division. */
+const part = (limit: number, divisor: number): number =>
+  limit === 0 ? 0 : Math.max(1, Math.floor(limit / divisor))
+
+/** How the budget of a network is changed for one credential. */
+export type BudgetScale = {
+  /** The agent and the factor of a site with a budget of its own. */
+  readonly site: { readonly agentId: string; readonly factor: number } | undefined
+  readonly strong: boolean
+  /** Whether the tags are those of a day whose key is destroyed. */
+  readonly old: boolean
+}
+
+/** A site with a budget of its own and stronger roots have counters of their own, so that they take nothing of the others. */
+const counterOf = (tag: string, budget: Budget, factor: number, { site, strong, old }: BudgetScale): Counter => {
+  const times = factor * (site?.factor ?? 1) * (strong ? strongFactor : 1)
+  const limitOf = (limit: number) => part(limit * times, old ? oldDivisor : 1)
+  const [hour, day] = [limitOf(budget.hour), limitOf(budget.day)]
+  return {
+    tag: `${tag}${strong ? '.strong' : ''}${site ? `.${site.agentId}` : ''}`,
+    hour,
+    day,
+    // No agent takes more than half of what all agents share.
+    agentHour: site ? null : part(hour, 2),
+    agentDay: site ? null : part(day, 2),
+  }
+}
+
+/** The counters of every network that a session was seen from, each once. */
+export const networkCounters = (
+  networks: readonly NetworkTags[],
+  budgets: Budgets,
+  scale: BudgetScale,
+): Counter[] => {
+  const counters = networks.flatMap(({ narrow, wide, factor }) => [
+    counterOf(narrow, budgets.narrow, factor, scale),
+    counterOf(wide, budgets.wide, factor, scale),
+  ])
+  // Where parts of one /24 are listed with different kinds, the lower budget counts.
+  const byTag = Map.groupBy(counters, ({ tag }) => tag)
+  return [...byTag.values()].flatMap((same) => same.toSorted((a, b) => a.day - b.day)[0] ?? [])
+}
+
+/** For an act of an agent without a known network: one counter for the agent, with a tenth of the budget of a wide network. */
+export const unknownCounter = (agentId: string, { wide }: Budgets): Counter => ({
+  tag: `unknown.${agentId}`,
+  hour: part(wide.hour, oldDivisor),
+  day: part(wide.day, oldDivisor),
+  agentHour: null,
+  agentDay: null,
+})
+
+/** What a credential spends besides a credit, as `credentials_mint` reads it. */
+export type RootCharge = {
+  /** The session whose reservation is used. */
+  readonly session: string | null
+  readonly counters: readonly Counter[]
+  /** Wide and narrow tag of each network, to find the credentials that rest on it. */
+  readonly networks: readonly (readonly [wide: string, narrow: string])[]
+  /** The stronger root, which must not be suspended. */
+  readonly root?: { readonly kind: StrongRootKind; readonly name: string }
+}
+
+/** Seconds until a budget is open again: the next clock hour, or the next UTC day. */
+export const secondsUntilOpen = (at: Date, period: 'hour' | 'day'): number => {
+  const periodMs = period === 'hour' ? 3_600_000 : dayMs
+  return Math.ceil((periodMs - (at.getTime() % periodMs)) / 1_000)
+}
