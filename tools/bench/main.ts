@@ -1,5 +1,6 @@
 // Measurements of the product's own bars. npm run bench -- <name> [--json] [--sessions N --seconds N]
 import { purchase } from './purchase.ts'
+import { roots } from './roots.ts'
 import { sessions } from './sessions.ts'
 import { verify } from './verify.ts'
 import { verifySdk } from './verify-sdk.ts'
@@ -8,6 +9,7 @@ import { webhooksBench } from './webhooks.ts'
 
 const benches: Readonly<Record<string, () => Promise<Readonly<Record<string, unknown>>>>> = {
   verify,
+  roots,
   'verify-sdk': verifySdk,
   'verify-statistics': verifyStatistics,
   sessions,

@@ -34,8 +34,18 @@ export type FixtureOptions = {
   readonly statistics: 'absent' | 'present'
   /** Further agents with keys, accounts and history, which nobody calls. */
   readonly others: number
+  /** Settings of each api process; a run names one by its position. */
+  readonly apis: readonly Readonly<Record<string, string>>[]
 }
-type RunOptions = { readonly crowd: AgentLoad; readonly connections: number; readonly seconds: number }
+/** How the sessions of a run are spread over networks; `reserved`: as `many`, with the places that scoring holds. */
+export type NetworkLoad = 'none' | 'many' | 'reserved' | 'one'
+type RunOptions = {
+  readonly crowd: AgentLoad
+  readonly connections: number
+  readonly seconds: number
+  readonly api?: number
+  readonly networks?: NetworkLoad
+}
 
 const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? NaN
@@ -54,6 +64,22 @@ const seedSql = {
       jsonb_build_object('alg', 'sha-256', 'link', repeat('l', 43), 'root', repeat('r', 43), 'n', 9),
       jsonb_build_array(jsonb_build_object('type', 'telemetry', 'alg', 'sha-256', 'hash', repeat('h', 43))), '\\x00'
     from session_claims c where c.session_id like $1 || '%'`,
+  networks: `insert into root_sessions (session_id, day, key_day, narrow_tags, wide_tags, factors, sealed)
+    select c.session_id, roots_day(c.at), roots_day(c.at), array['narrow-' || n.tag], array['wide-' || n.tag], '{1}', 'x'
+    from session_claims c cross join lateral (select abs(hashtext(c.session_id)) % $2::int as tag) n
+    where c.session_id like $1 || '%'`,
+  reservations: `insert into root_reservations (session_id, spender, expires_at, days, tags, spenders, hours, day_amounts)
+    select c.session_id, c.agent_id, c.at + interval '1 hour', array_fill(s.day, array[4]),
+      array[s.narrow_tags[1], s.narrow_tags[1], s.wide_tags[1], s.wide_tags[1]],
+      array['', c.agent_id, '', c.agent_id], array_fill(roots_hour(c.at), array[4]), '{1,1,1,1}'
+    from session_claims c join root_sessions s on s.session_id = c.session_id and s.day = roots_day(c.at)
+    where c.session_id like $1 || '%'`,
+}
+
+const networkCounts: Readonly<Record<Exclude<NetworkLoad, 'none'>, number>> = {
+  many: 10_000,
+  reserved: 10_000,
+  one: 1,
 }
 
 /** Enough for a machine ten times as fast; what is left over costs nothing. */
@@ -68,11 +94,11 @@ select outcome from credentials_mint(array['agt_pgbench' || :a], array['live'], 
   array[true], array['crd_aa' || :prefix || :k], array['view'], array[date_trunc('second', now())],
   array[now() + interval '30 days'], array[:jwt], array[:answer]::jsonb[], array[null]::bytea[], array['aa-live-1'], array[1],
   array[:prefix || :k], array['ent_aa' || :prefix || :k], array['evt_aa' || :prefix || :k], array[:event]::jsonb[],
-  array['evt_ab' || :prefix || :k], '1.0.0');
+  array['evt_ab' || :prefix || :k], array[null]::jsonb[], '1.0.0');
 `
 
-/** A private PostgreSQL, the signer and one api process: no worker, for pgbench has none either. */
-const startServers = async () => {
+/** A private PostgreSQL, the signer and the api processes: no worker, for pgbench has none either. */
+const startServers = async (apis: FixtureOptions['apis']) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-bench-'))
   // Autovacuum would run at any moment and be counted to the side that runs then.
   const settings = {
@@ -92,23 +118,29 @@ const startServers = async () => {
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    const port = await freePort()
     const env = {
       ...process.env,
       DATABASE_URL: await createDatabase(cluster, 'pohf'),
       DATA_DIR: join(folder, 'secrets'),
-      PORT: String(port),
-      OPERATOR_PORT: String(await freePort()),
       KEY_LIMIT_PER_MINUTE: '10000000',
       LOG_LEVEL: 'warn',
       NODE_ENV: 'production',
     }
     await runToEnd([main, 'migrate'], env)
-    for (const role of ['api', 'signer'])
-      children.push(spawn(process.execPath, [main, role], { env, stdio: ['ignore', 'ignore', 'inherit'] }))
-    await waitUntilReady(`http://127.0.0.1:${port}`)
-    const [apiPid = 0, signerPid = 0] = children.map((child) => child.pid)
-    return { folder, cluster, port, apiPid, signerPid, databaseUrl: env.DATABASE_URL, close }
+    const ports: number[] = []
+    const start = async (role: string, settings: Readonly<Record<string, string>>): Promise<void> => {
+      const port = await freePort()
+      const ofRole = { ...env, PORT: String(port), OPERATOR_PORT: String(await freePort()), ...settings }
+      children.push(
+        spawn(process.execPath, [main, role], { env: ofRole, stdio: ['ignore', 'ignore', 'inherit'] }),
+      )
+      if (role === 'api') ports.push(port)
+    }
+    await start('signer', {})
+    for (const settings of apis) await start('api', settings)
+    for (const port of ports) await waitUntilReady(`http://127.0.0.1:${port}`)
+    const [signerPid = 0, ...apiPids] = children.map((child) => child.pid ?? 0)
+    return { folder, cluster, ports, apiPids, signerPid, databaseUrl: env.DATABASE_URL, close }
   } catch (error) {
     await close()
     throw error
@@ -133,10 +165,16 @@ const registerAgents = async (port: number): Promise<{ agentId: string; apiKey: 
 /** Makes scored sessions for agents; gives the prefix of their ids. */
 const makeSeeder = (client: Client, statistics: FixtureOptions['statistics']) => {
   let batches = 0
-  return async (owners: readonly string[], count: number): Promise<string> => {
+  return async (
+    owners: readonly string[],
+    count: number,
+    networks: NetworkLoad = 'none',
+  ): Promise<string> => {
     const prefix = `b${batches++}x`
     await client.query(seedSql.claims, [[...owners], prefix, count])
     await client.query(seedSql.sessions, [prefix])
+    if (networks !== 'none') await client.query(seedSql.networks, [prefix, networkCounts[networks]])
+    if (networks === 'reserved') await client.query(seedSql.reservations, [prefix])
     // The first reader of a new row writes to its page. Without this, verify would be that reader unless the table is analysed.
     await client.query(`select count(*) from session_claims where mode = 'live'`)
     await client.query(`select count(*) from sessions where mode = 'live'`)
@@ -147,9 +185,9 @@ const makeSeeder = (client: Client, statistics: FixtureOptions['statistics']) =>
   }
 }
 
-const cpuOfServers = ({ cluster, apiPid, signerPid }: Servers) => ({
+const cpuOfServers = ({ cluster, apiPids, signerPid }: Servers) => ({
   pg: cpuOfProcessTree(cluster.process.pid ?? 0),
-  api: cpuOfProcess(apiPid),
+  api: apiPids.map(cpuOfProcess).reduce((sum, one) => sum + one, 0),
   signer: cpuOfProcess(signerPid),
 })
 
@@ -188,7 +226,7 @@ type Fixture = {
 const measureHttp = async (fixture: Fixture, options: RunOptions): Promise<RunFigures> => {
   const { servers, client, keys, agents, seed } = fixture
   const owners = options.crowd === 'many' ? agents : agents.slice(0, 1)
-  const prefix = await seed(owners, sessionsFor(options))
+  const prefix = await seed(owners, sessionsFor(options), options.networks)
   const minted = await countCredentials(client)
   let k = -1
   const next = () => {
@@ -200,7 +238,8 @@ const measureHttp = async (fixture: Fixture, options: RunOptions): Promise<RunFi
   const before = cpuOfServers(servers)
   const startedAt = performance.now()
   const { connections, seconds } = options
-  const load = await runHttpLoad({ port: servers.port, connections, seconds, next })
+  const port = servers.ports[options.api ?? 0] ?? 0
+  const load = await runHttpLoad({ port, connections, seconds, next })
   const figures = figuresOf(servers, before, (performance.now() - startedAt) / 1_000, load.latencies)
   const added = (await countCredentials(client)) - minted
   if (load.other > 0 || added !== load.answered)
@@ -211,7 +250,7 @@ const measureHttp = async (fixture: Fixture, options: RunOptions): Promise<RunFi
 /** One verify over HTTP: pgbench stores values of the same length. */
 const sampleVerify = async ({ servers, client, keys, agents, seed }: Fixture) => {
   const prefix = await seed(agents.slice(0, 1), 1)
-  const response = await fetch(`http://127.0.0.1:${servers.port}/api/agents/verify`, {
+  const response = await fetch(`http://127.0.0.1:${servers.ports[0]}/api/agents/verify`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', authorization: `Bearer ${keys[0]}` },
     body: JSON.stringify({ sessionId: `${prefix}0` }),
@@ -286,7 +325,7 @@ const seedFixture = async (servers: Servers, { statistics, others }: FixtureOpti
   const client = new Client({ connectionString: servers.databaseUrl })
   await client.connect()
   await client.query(`set "pohf.tenant" = 'system'`)
-  const registered = await registerAgents(servers.port)
+  const registered = await registerAgents(servers.ports[0] ?? 0)
   const keys = registered.map(({ apiKey }) => apiKey)
   const agents = registered.map(({ agentId }) => agentId)
   const pgbenchAgents = agents.map((_, n) => `agt_pgbench${n}`)
@@ -307,8 +346,10 @@ const seedFixture = async (servers: Servers, { statistics, others }: FixtureOpti
 }
 
 /** The servers with agents and credits, ready to be measured. */
-export const openVerifyFixture = async (options: FixtureOptions = { statistics: 'present', others: 0 }) => {
-  const servers = await startServers()
+export const openVerifyFixture = async (
+  options: FixtureOptions = { statistics: 'present', others: 0, apis: [{}] },
+) => {
+  const servers = await startServers(options.apis)
   try {
     return await seedFixture(servers, options)
   } catch (error) {

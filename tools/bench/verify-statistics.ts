@@ -64,7 +64,7 @@ const openSides = async (others: number): Promise<Measured[]> => {
         others: count,
         statistics,
         runs: [],
-        fixture: await openVerifyFixture({ statistics, others: count }),
+        fixture: await openVerifyFixture({ statistics, others: count, apis: [{}] }),
       })
   return sides
 }

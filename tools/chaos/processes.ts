@@ -6,7 +6,13 @@ import { waitUntilReady } from '../../packages/server/test/fixtures/processes/re
 import { openPostgres } from './restarting-postgres.ts'
 import { prepareServer, randomFrom, startRole } from './server-processes.ts'
 import { audit, waitForDeliveries, withDatabase } from './verify-load/audit.ts'
-import { openReceiver, seedAgents, subscribeAgents } from './verify-load/calls.ts'
+import {
+  networkSettings,
+  openReceiver,
+  seedAgents,
+  seedNetworks,
+  subscribeAgents,
+} from './verify-load/calls.ts'
 import { newRecord, startLoad, waitForProgress, type LoadOptions } from './verify-load/load.ts'
 
 type Target = 'api' | 'signer' | 'worker' | 'postgres'
@@ -18,6 +24,8 @@ export type KillOptions = {
   readonly clients: number
   readonly seed: number
   readonly targets?: readonly Target[]
+  /** How many networks the sessions come from; default 10,000. */
+  readonly networks?: number
   /** Settings of the cluster, and a statement before the load: to see that a planted fault is found. */
   readonly settings?: Readonly<Record<string, string>>
   readonly plantedFaultSql?: string
@@ -86,7 +94,7 @@ export const runProcessKills = async (options: KillOptions): Promise<KillFinding
   const folder = mkdtempSync(join(tmpdir(), 'pohf-kills-'))
   const postgres = await openPostgres({ folder, settings: { max_connections: '60', ...options.settings } })
   const receiver = await openReceiver()
-  const { baseUrl, databaseUrl, env } = await prepareServer(postgres, folder)
+  const { baseUrl, databaseUrl, env } = await prepareServer(postgres, folder, networkSettings)
   const processes = {
     signer: startRole('signer', env),
     api: startRole('api', env),
@@ -101,7 +109,9 @@ export const runProcessKills = async (options: KillOptions): Promise<KillFinding
     await waitUntilReady(baseUrl)
     const agents = await withDatabase(databaseUrl, async (client) => {
       if (options.plantedFaultSql !== undefined) await client.query(options.plantedFaultSql)
-      return seedAgents(baseUrl, client, 200 * options.seconds)
+      const seeded = await seedAgents(baseUrl, client, 200 * options.seconds)
+      await seedNetworks(client, options.networks ?? 10_000)
+      return seeded
     })
     await subscribeAgents(baseUrl, agents, receiver.url)
     const record = newRecord()

@@ -1,5 +1,5 @@
 // Kills api, signer, worker and PostgreSQL under load, and compares what was answered, stored, paid and delivered.
-// npm run battery:kill [-- --seconds 60 --clients 8 --seed 1 --json --report]
+// npm run battery:kill [-- --seconds 60 --clients 8 --networks 10000 --seed 1 --json --report]
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { figuresOf, today, writeReport } from '../report.ts'
@@ -9,6 +9,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string', default: '60' },
     clients: { type: 'string', default: '8' },
+    networks: { type: 'string', default: '10000' },
     seed: { type: 'string', default: String(Date.now() % 1_000_000) },
     json: { type: 'boolean', default: false },
     report: { type: 'boolean', default: false },
@@ -17,6 +18,7 @@ const { values } = parseArgs({
 const findings = await runProcessKills({
   seconds: Number(values.seconds),
   clients: Number(values.clients),
+  networks: Number(values.networks),
   seed: Number(values.seed),
 })
 const { faults, ...numbers } = findings
@@ -37,7 +39,7 @@ if (values.report)
     'kill.md',
     `# Verify while api, signer, worker and PostgreSQL are killed, ${today()}
 
-\`npm run battery:kill -- --seconds ${values.seconds} --clients ${values.clients} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Each kill is a SIGKILL.
+\`npm run battery:kill -- --seconds ${values.seconds} --clients ${values.clients} --networks ${values.networks} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Each kill is a SIGKILL.
 
 ${figuresOf(numbers)}
 

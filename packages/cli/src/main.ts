@@ -8,6 +8,7 @@ import { listen, trigger } from './listen.ts'
 import { addGrantCommands } from './grants.ts'
 import { operatorCall } from './operator.ts'
 import { addPayouts } from './payouts.ts'
+import { addRoots } from './roots.ts'
 import { recomputeFile } from './recompute.ts'
 import * as orders from './orders.ts'
 import { openSession } from './sessions.ts'
@@ -308,6 +309,7 @@ operatorCommand(work.command('produce <workflowId> <quantity>'))
   )
 
 addPayouts(program, operatorCommand)
+addRoots(program, operatorCommand)
 
 const refunds = program.command('refunds').description('manage card refunds')
 operatorCommand(refunds.command('list'))

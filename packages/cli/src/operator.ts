@@ -5,20 +5,20 @@ export type Remote = {
   readonly idempotencyKey?: string
 }
 
-/** Calls the operators' listener and prints its response; a refusal sets the exit code 1. */
+/** Calls the operators' listener, prints its response and returns it; a refusal sets the exit code 1. */
 export const operatorCall = async (
   remote: Remote,
   method: 'GET' | 'POST',
   path: string,
   body?: unknown,
-): Promise<void> => {
+): Promise<unknown> => {
   const key = remote.key ?? process.env['POHF_OPERATOR_KEY']
   if (!key) {
     console.error(
       'An operator key is needed: --key or POHF_OPERATOR_KEY. Make one with: pohf operator create <name>',
     )
     process.exitCode = 2
-    return
+    return undefined
   }
   const response = await fetch(new URL(path, remote.url), {
     method,
@@ -35,10 +35,11 @@ export const operatorCall = async (
   })
   if (!response) {
     process.exitCode = 1
-    return
+    return undefined
   }
   const answer = (await response.json()) as { ok?: boolean }
   console.log(JSON.stringify(answer, null, 2))
   // A refusal, or a check that found something.
   if (!response.ok || answer.ok === false) process.exitCode = 1
+  return answer
 }

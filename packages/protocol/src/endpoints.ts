@@ -8,6 +8,7 @@ import * as members from './members/operations.ts'
 import * as microtasks from './microtasks/operations.ts'
 import * as operators from './operators/operations.ts'
 import * as partners from './partners/operations.ts'
+import * as roots from './roots/operations.ts'
 import * as sessions from './sessions/operations.ts'
 import * as payments from './payments/operations.ts'
 import * as purchases from './purchases/operations.ts'
@@ -153,6 +154,9 @@ export const operatorEndpoints = [
   { id: 'credentials.status.operator-revoke', publicId: 'credentials.operator-revoke', method: 'POST', path: '/operator/credentials/{credentialId}/revoke', auth: 'operator', ...credentials.operatorRevoke },
   { id: 'credentials.status.operator-suspend', publicId: 'credentials.operator-suspend', method: 'POST', path: '/operator/credentials/{credentialId}/suspend', auth: 'operator', ...credentials.operatorSuspend },
   { id: 'credentials.status.operator-reinstate', publicId: 'credentials.operator-reinstate', method: 'POST', path: '/operator/credentials/{credentialId}/reinstate', auth: 'operator', ...credentials.operatorReinstate },
+  { id: 'roots.operator-budget', publicId: 'roots.operator-budget', method: 'POST', path: '/operator/agents/{agentId}/network-budget', auth: 'operator', ...roots.operatorBudget },
+  { id: 'roots.operator-suspend', publicId: 'roots.operator-suspend', method: 'POST', path: '/operator/roots/suspend', auth: 'operator', ...roots.operatorSuspend },
+  { id: 'roots.operator-reinstate', publicId: 'roots.operator-reinstate', method: 'POST', path: '/operator/roots/reinstate', auth: 'operator', ...roots.operatorReinstate },
   { id: 'signing.keys-check', publicId: 'signing.keys-check', method: 'GET', path: '/operator/keys/check', auth: 'operator', ...operators.signingKeysCheck },
   { id: 'members.people.operator-erase', publicId: 'members.operator-erase', method: 'POST', path: '/operator/agents/{agentId}/members/{memberId}/erase', auth: 'operator', ...members.operatorErase },
   { id: 'credits.operator-check', publicId: 'credits.operator-check', method: 'GET', path: '/operator/credits/check', auth: 'operator', ...operators.creditsCheck },

@@ -99,68 +99,44 @@ call pohf_make_partitions('root_credentials', now() - interval '1 day', 4);
 revoke insert, update, delete on root_counters, root_reservations, root_network_credentials, root_credentials
   from pohf_app;
 
--- How often each hour is named, with the hour as subscript.
-create function roots_hours(hours int[]) returns int[] language plpgsql immutable as $$
-declare
-  result int[] := '{}';
-  hour int;
-begin
-  foreach hour in array hours loop result[hour] := coalesce(result[hour], 0) + 1; end loop;
-  return result;
-end $$;
-
--- Adds or subtracts the counts of single hours.
-create function roots_add_hours(held int[], added int[], sign int) returns int[] language plpgsql immutable as $$
-begin
-  for hour in array_lower(added, 1) .. array_upper(added, 1) loop
-    if added[hour] is not null then held[hour] := coalesce(held[hour], 0) + sign * added[hour]; end if;
-  end loop;
-  return held;
-end $$;
-
--- Takes places: each entry names a counter with its limits, and an hour. `day_amount` is 0 for the second hour of an entry,
--- which takes one place of the day. Returns the counters that are above a limit now, by how many places, and whether it is
--- the limit of the day; hours before `since_hour` are over and not compared. Every caller takes the counters in the same
--- order, so two transactions never wait for each other in a circle.
+-- Takes places of one hour of a day: each entry names a counter with its limits. `of_day` is 0 where the place of the day is
+-- taken already. Returns the counters that are above a limit now, by how many places, and whether it is the limit of the
+-- day. Every caller takes the counters in the same order, so two transactions never wait for each other in a circle.
 create function roots_take(
-  days date[], tags text[], spenders text[], hours int[], day_amounts int[], hour_limits int[], day_limits int[],
-  since_hour int
-) returns table (tag text, spender text, excess int, of_day boolean)
+  at_day date, at_hour int, of_day int, tags text[], spenders text[], hour_limits int[], day_limits int[]
+) returns table (tag text, spender text, excess int, is_day boolean)
 language plpgsql security definer set search_path = public, pg_temp as $$
 #variable_conflict use_column
 begin
   return query
     with taken as (
       insert into root_counters as counter (day, tag, spender, used, hours, day_limit, hour_limit)
-        select entry.day, entry.tag, entry.spender, sum(entry.day_amount)::int,
-          roots_hours(array_agg(entry.hour)), max(entry.day_limit), max(entry.hour_limit)
-        from unnest(days, tags, spenders, hours, day_amounts, hour_limits, day_limits)
-          entry (day, tag, spender, hour, day_amount, hour_limit, day_limit)
-        group by entry.day, entry.tag, entry.spender
-        order by entry.day, entry.tag collate "C", entry.spender collate "C"
+        select at_day, entry.tag, entry.spender, of_day * count(*)::int,
+          array_fill(count(*)::int, array[1], array[at_hour]), min(entry.day_limit), min(entry.hour_limit)
+        from unnest(tags, spenders, hour_limits, day_limits) entry (tag, spender, hour_limit, day_limit)
+        group by entry.tag, entry.spender
+        order by entry.tag collate "C", entry.spender collate "C"
       on conflict (day, tag, spender) do update set used = counter.used + excluded.used,
-        hours = roots_add_hours(counter.hours, excluded.hours, 1),
+        hours[at_hour] = coalesce(counter.hours[at_hour], 0) + excluded.hours[at_hour],
         day_limit = excluded.day_limit, hour_limit = excluded.hour_limit
       returning counter.tag, counter.spender, counter.used - counter.day_limit as day_excess,
-        (select max(count) from unnest(counter.hours[since_hour:]) count) - counter.hour_limit as hour_excess
+        counter.hours[at_hour] - counter.hour_limit as hour_excess
     )
     select taken.tag, taken.spender, greatest(taken.day_excess, taken.hour_excess), taken.day_excess > 0
     from taken where taken.day_excess > 0 or taken.hour_excess > 0;
 end $$;
 
--- Gives places back. The counters of days that were dropped are gone.
-create function roots_give_back(days date[], tags text[], spenders text[], hours int[], day_amounts int[])
+-- Gives places of one hour of a day back. The counters of days that were dropped are gone.
+create function roots_give_back(at_day date, at_hour int, of_day int[], tags text[], spenders text[])
 returns void language plpgsql security definer set search_path = public, pg_temp as $$
 begin
   with entry as materialized (
-    select given.day, given.tag, given.spender, sum(given.day_amount)::int as used,
-      roots_hours(array_agg(given.hour)) as hours
-    from unnest(days, tags, spenders, hours, day_amounts) given (day, tag, spender, hour, day_amount)
-    group by given.day, given.tag, given.spender
+    select at_day as day, given.tag, given.spender, sum(given.of_day)::int as used, count(*)::int as places
+    from unnest(of_day, tags, spenders) given (of_day, tag, spender)
+    group by given.tag, given.spender
+    order by given.tag collate "C", given.spender collate "C"
   ), locked as materialized (
-    select entry.* from (
-      select * from entry order by entry.day, entry.tag collate "C", entry.spender collate "C"
-    ) entry
+    select entry.* from entry
     cross join lateral (
       select from root_counters counter where counter.day = entry.day and counter.tag = entry.tag
         and counter.spender = entry.spender
@@ -168,9 +144,24 @@ begin
     ) held
   )
   update root_counters counter set used = counter.used - locked.used,
-    hours = roots_add_hours(counter.hours, locked.hours, -1)
+    hours[at_hour] = counter.hours[at_hour] - locked.places
   from locked
   where counter.day = locked.day and counter.tag = locked.tag and counter.spender = locked.spender;
+end $$;
+
+-- The same for entries of several hours, hour by hour: an hour belongs to one day, so the order of the counters is kept.
+create function roots_give_back_all(days date[], tags text[], spenders text[], hours int[], day_amounts int[])
+returns void language plpgsql security definer set search_path = public, pg_temp as $$
+declare touched record;
+begin
+  for touched in
+    select entry.day, entry.hour, array_agg(entry.day_amount) as of_day, array_agg(entry.tag) as tags,
+      array_agg(entry.spender) as spenders
+    from unnest(days, tags, spenders, hours, day_amounts) entry (day, tag, spender, hour, day_amount)
+    group by entry.day, entry.hour order by entry.hour
+  loop
+    perform roots_give_back(touched.day, touched.hour, touched.of_day, touched.tags, touched.spenders);
+  end loop;
 end $$;
 
 -- The hour of a time, counted from 1970: the subscript in root_counters.hours.
@@ -180,21 +171,20 @@ as $$ select floor(extract(epoch from at) / 3600)::int $$;
 create function roots_day(at timestamptz) returns date language sql immutable
 as $$ select (at at time zone 'UTC')::date $$;
 
--- Spends for many credentials: each charge names the counters of its root with their limits. A credential counts in the
--- clock hour and UTC day of its own time (`minted`). Returns for each row: null without a charge; `reserved`, where a
--- reservation of its session holds the places; `spent`; `hour` or `day`, where a budget of that time is used up;
--- `suspended`. Of rows that want the last places, the first get them.
-create function roots_spend(charges jsonb[], agents text[], minted timestamptz[], wanted boolean[])
+-- Spends for many credentials of one time: each charge names the counters of its root with their limits. A credential counts
+-- in the clock hour and UTC day of `minted`. Returns for each row: null without a charge; `reserved`, where a reservation of
+-- its session holds the places; `spent`; `hour` or `day`, where a budget of that time is used up; `suspended`. Of rows that
+-- want the last places, the first get them.
+create function roots_spend(charges jsonb[], agents text[], minted timestamptz, wanted boolean[])
 returns text[] language plpgsql security definer set search_path = public, pg_temp as $$
 #variable_conflict use_column
 declare
-  results text[] := array_fill(null::text, array[cardinality(charges)]);
-  reserved int[];
+  at_day date := roots_day(minted);
+  at_hour int := roots_hour(minted);
+  results text[];
   ns int[];
-  days date[];
   tags text[];
   spenders text[];
-  hours int[];
   hour_limits int[];
   day_limits int[];
   over_keys text[];
@@ -206,105 +196,95 @@ declare
   at int;
   refusal text;
 begin
-  select coalesce(array_agg(row.n), '{}') into reserved from (
-    select given.n::int, given.agent_id, given.minted, given.charge ->> 'session' as session_id
-    from unnest(charges, agents, minted, wanted) with ordinality given (charge, agent_id, minted, wanted, n)
-    where given.wanted and given.charge is not null
-    order by given.charge ->> 'session' collate "C"
-  ) row
-  cross join lateral (
-    select from root_reservations held where held.session_id = row.session_id and held.spender = row.agent_id
-      and held.expires_at > row.minted
-    limit 1 for update
-  ) held;
-
-  select array_agg(row.n order by row.n), array_agg(row.day order by row.n), array_agg(row.tag order by row.n),
-      array_agg(row.spender order by row.n), array_agg(row.hour order by row.n),
-      array_agg(row.hour_limit order by row.n), array_agg(row.day_limit order by row.n)
-    into ns, days, tags, spenders, hours, hour_limits, day_limits
+  select array_agg(row.result order by row.n) into results from (
+    select given.n, case when given.charge is null or not given.wanted then null
+      when held.session_id is not null then 'reserved' else 'spent' end as result
     from (
-      select given.n::int, roots_day(given.minted) as day, counter.tag, side.spender,
-        roots_hour(given.minted) as hour, side.hour_limit, side.day_limit
-      from unnest(charges, agents, minted, wanted) with ordinality given (charge, agent_id, minted, wanted, n)
+      select given.* from unnest(charges, agents, wanted) with ordinality given (charge, agent_id, wanted, n)
+      order by given.charge ->> 'session' collate "C"
+    ) given
+    left join lateral (
+      select held.session_id from root_reservations held where given.wanted
+        and held.session_id = given.charge ->> 'session' and held.spender = given.agent_id and held.expires_at > minted
+      limit 1 for update
+    ) held on true
+  ) row;
+
+  -- A counter of all agents, and one of the agent where it has a limit.
+  select array_agg(row.n), array_agg(row.tag), array_agg(row.spender), array_agg(row.hour_limit),
+      array_agg(row.day_limit)
+    into ns, tags, spenders, hour_limits, day_limits
+    from (
+      select given.n::int, counter.tag, side.spender, side.hour_limit, side.day_limit
+      from unnest(charges, agents, results) with ordinality given (charge, agent_id, result, n)
       cross join lateral jsonb_to_recordset(given.charge -> 'counters')
         counter (tag text, hour int, day int, "agentHour" int, "agentDay" int, strong boolean)
       cross join lateral (values ('', counter.hour, counter.day),
         (given.agent_id, counter."agentHour", counter."agentDay")) side (spender, hour_limit, day_limit)
-      where given.wanted and side.day_limit is not null
-        and (counter.strong is not null or not given.n::int = any (reserved))
+      where side.day_limit is not null
+        and (given.result = 'spent' or given.result = 'reserved' and counter.strong is not null)
+      order by given.n
     ) row;
-
-  for n in 1 .. cardinality(charges) loop
-    if wanted[n] and charges[n] is not null then
-      results[n] := case when n = any (reserved) then 'reserved' else 'spent' end;
-      if charges[n] ? 'root' and exists (select from root_suspensions ended
-        where ended.kind = charges[n] -> 'root' ->> 'kind' and ended.name = charges[n] -> 'root' ->> 'name')
-      then
-        results[n] := 'suspended';
-        refused := refused || n;
-      end if;
-    end if;
-  end loop;
   if ns is null then return results; end if;
 
+  select array_agg(row.n) into refused from (
+    select given.n::int from unnest(charges) with ordinality given (charge, n)
+    cross join lateral (
+      select from root_suspensions suspended where suspended.kind = given.charge -> 'root' ->> 'kind'
+        and suspended.name = given.charge -> 'root' ->> 'name'
+      limit 1
+    ) suspended
+    where given.charge ? 'root'
+  ) row;
+  refused := coalesce(refused, '{}');
+
   select array_agg(over.tag || ' ' || over.spender),
-      array_agg(greatest(0, (
-        select count(*) from unnest(tags, spenders) entry (tag, spender)
+      array_agg(greatest(0, (select count(*) from unnest(tags, spenders) entry (tag, spender)
         where entry.tag = over.tag and entry.spender = over.spender) - over.excess)),
-      array_agg(over.of_day)
+      array_agg(over.is_day)
     into over_keys, over_places, over_days
-    from roots_take(days, tags, spenders, hours, array_fill(1, array[cardinality(ns)]), hour_limits, day_limits,
-      (select min(hour) from unnest(hours) hour)) over;
+    from roots_take(at_day, at_hour, 1, tags, spenders, hour_limits, day_limits) over;
 
   -- Row by row: a row that is refused for one counter takes no place of the others.
-  while over_keys is not null and first <= cardinality(ns) loop
+  while (over_keys is not null or refused <> '{}') and first <= cardinality(ns) loop
     last := first;
     while ns[last + 1] = ns[first] loop last := last + 1; end loop;
-    refusal := null;
+    refusal := case when ns[first] = any (refused) then 'suspended' end;
     for i in first .. last loop
       at := array_position(over_keys, tags[i] || ' ' || spenders[i]);
-      if over_places[at] = 0 and refusal is distinct from 'day' then
+      if over_places[at] = 0 and coalesce(refusal, 'hour') = 'hour' then
         refusal := case when over_days[at] then 'day' else 'hour' end;
       end if;
     end loop;
-    if results[ns[first]] <> 'suspended' then
-      if refusal is not null then
-        results[ns[first]] := refusal;
-        refused := refused || ns[first];
-      else
-        for i in first .. last loop
-          at := array_position(over_keys, tags[i] || ' ' || spenders[i]);
-          if at is not null then over_places[at] := over_places[at] - 1; end if;
-        end loop;
-      end if;
+    if refusal is not null then
+      results[ns[first]] := refusal;
+      refused := refused || ns[first];
+    else
+      for i in first .. last loop
+        at := array_position(over_keys, tags[i] || ' ' || spenders[i]);
+        if at is not null then over_places[at] := over_places[at] - 1; end if;
+      end loop;
     end if;
     first := last + 1;
   end loop;
-  if cardinality(refused) > 0 then
-    perform roots_give_back(array_agg(entry.day), array_agg(entry.tag), array_agg(entry.spender),
-        array_agg(entry.hour), array_agg(1))
-      from unnest(ns, days, tags, spenders, hours) entry (n, day, tag, spender, hour)
+  if refused <> '{}' then
+    perform roots_give_back(at_day, at_hour, array_agg(1), array_agg(entry.tag), array_agg(entry.spender))
+      from unnest(ns, tags, spenders) entry (n, tag, spender)
       where entry.n = any (refused) having count(*) > 0;
   end if;
   return results;
 end $$;
 
 -- Completes the spends of a mint. A row that was not minted for another reason gives its places back; a reservation stays.
--- For a minted row, its reservation ends: it keeps the place of its hour and gives back those of a later hour or day.
-create function roots_settle(charges jsonb[], agents text[], minted timestamptz[], results text[], credential_ids text[],
+-- For a minted row, its reservation ends: it keeps the place of its hour, and those of another hour or day are given back.
+create function roots_settle(charges jsonb[], agents text[], minted timestamptz, results text[], credential_ids text[],
   granted boolean[])
 returns void language plpgsql security definer set search_path = public, pg_temp as $$
 #variable_conflict use_column
-declare
-  days date[];
-  tags text[];
-  spenders text[];
-  hours int[];
-  day_amounts int[];
 begin
-  perform roots_give_back(array_agg(roots_day(given.minted)), array_agg(counter.tag), array_agg(side.spender),
-      array_agg(roots_hour(given.minted)), array_agg(1))
-    from unnest(charges, agents, minted, results, granted) given (charge, agent_id, minted, result, granted)
+  perform roots_give_back(roots_day(minted), roots_hour(minted), array_agg(1), array_agg(counter.tag),
+      array_agg(side.spender))
+    from unnest(charges, agents, results, granted) given (charge, agent_id, result, granted)
     cross join lateral jsonb_to_recordset(given.charge -> 'counters')
       counter (tag text, day int, "agentDay" int, strong boolean)
     cross join lateral (values ('', counter.day), (given.agent_id, counter."agentDay")) side (spender, day_limit)
@@ -312,33 +292,39 @@ begin
       and (given.result = 'spent' or given.result = 'reserved' and counter.strong is not null)
     having count(*) > 0;
 
+  -- What a reservation holds in another hour or day is left to roots_release, which takes the counters in their order: here
+  -- others are locked already.
   if 'reserved' = any (results) then
     with row as materialized (
-      select given.charge ->> 'session' as session_id, given.minted
-      from unnest(charges, minted, results, granted) given (charge, minted, result, granted)
+      select given.charge ->> 'session' as session_id
+      from unnest(charges, results, granted) given (charge, result, granted)
       where given.granted and given.result = 'reserved'
     ), ended as (
-      delete from root_reservations held using row where held.session_id = row.session_id
-      returning held.days, held.tags, held.spenders, held.hours, held.day_amounts, row.minted
+      delete from root_reservations held using row where held.session_id = row.session_id returning held.*
     )
-    select array_agg(entry.day), array_agg(entry.tag), array_agg(entry.spender), array_agg(entry.hour),
-        -- The place of the credential's own day stays, whichever of its hours took it.
-        array_agg(case when entry.day = roots_day(ended.minted) then 0 else entry.day_amount end)
-      into days, tags, spenders, hours, day_amounts
-      from ended cross join lateral unnest(ended.days, ended.tags, ended.spenders, ended.hours, ended.day_amounts)
-        entry (day, tag, spender, hour, day_amount)
-      where entry.hour <> roots_hour(ended.minted);
-    if days is not null then perform roots_give_back(days, tags, spenders, hours, day_amounts); end if;
+    insert into root_reservations (session_id, spender, expires_at, days, tags, spenders, hours, day_amounts)
+      select ended.session_id || ' rest', ended.spender, minted, rest.days, rest.tags, rest.spenders, rest.hours,
+        rest.day_amounts
+      from ended cross join lateral (
+        select array_agg(entry.day) as days, array_agg(entry.tag) as tags, array_agg(entry.spender) as spenders,
+          array_agg(entry.hour) as hours,
+          -- The place of the credential's own day stays, whichever of its hours took it.
+          array_agg(case when entry.day = roots_day(minted) then 0 else entry.day_amount end) as day_amounts
+        from unnest(ended.days, ended.tags, ended.spenders, ended.hours, ended.day_amounts)
+          entry (day, tag, spender, hour, day_amount)
+        where entry.hour <> roots_hour(minted)
+      ) rest
+      where rest.days is not null;
   end if;
 
   insert into root_network_credentials (day, wide_tag, narrow_tag, credential_id)
-    select roots_day(given.minted), network ->> 0, network ->> 1, given.credential_id
-    from unnest(charges, minted, credential_ids, granted) given (charge, minted, credential_id, granted)
+    select roots_day(minted), network ->> 0, network ->> 1, given.credential_id
+    from unnest(charges, credential_ids, granted) given (charge, credential_id, granted)
     cross join lateral jsonb_array_elements(given.charge -> 'networks') network
     where given.granted;
   insert into root_credentials (kind, name, credential_id, at)
-    select given.charge -> 'root' ->> 'kind', given.charge -> 'root' ->> 'name', given.credential_id, given.minted
-    from unnest(charges, minted, credential_ids, granted) given (charge, minted, credential_id, granted)
+    select given.charge -> 'root' ->> 'kind', given.charge -> 'root' ->> 'name', given.credential_id, minted
+    from unnest(charges, credential_ids, granted) given (charge, credential_id, granted)
     where given.granted and given.charge ? 'root';
 end $$;
 
@@ -349,37 +335,37 @@ create function roots_reserve(
 ) returns boolean language plpgsql security definer set search_path = public, pg_temp as $$
 #variable_conflict use_column
 declare
-  days date[];
+  held root_reservations := row(for_session, for_agent, until_at, '{}', '{}', '{}', '{}', '{}');
+  at_day date;
+  of_day int;
   tags text[];
   spenders text[];
-  hours int[];
-  day_amounts int[];
   hour_limits int[];
   day_limits int[];
 begin
-  if exists (select from root_reservations held where held.session_id = for_session) then return true; end if;
-  select array_agg(entry.day), array_agg(entry.tag), array_agg(entry.spender), array_agg(entry.hour),
-      array_agg(case when entry.rank = 1 then 1 else 0 end), array_agg(entry.hour_limit), array_agg(entry.day_limit)
-    into days, tags, spenders, hours, day_amounts, hour_limits, day_limits
-    from (
-      select given.day, counter.tag, side.spender, touched.hour, side.hour_limit, side.day_limit,
-        row_number() over (partition by given.day, counter.tag, side.spender order by touched.hour) as rank
-      from unnest(counter_days, counters) given (day, list)
-      cross join lateral jsonb_to_recordset(given.list)
+  if exists (select from root_reservations known where known.session_id = for_session) then return true; end if;
+  for at_hour in roots_hour(from_at) .. roots_hour(until_at) loop
+    at_day := roots_day(to_timestamp(at_hour * 3600::bigint));
+    of_day := case when at_day = any (held.days) then 0 else 1 end;
+    select array_agg(counter.tag), array_agg(side.spender), array_agg(side.hour_limit), array_agg(side.day_limit)
+      into tags, spenders, hour_limits, day_limits
+      from jsonb_to_recordset(counters[array_position(counter_days, at_day)])
         counter (tag text, hour int, day int, "agentHour" int, "agentDay" int)
       cross join lateral (values ('', counter.hour, counter.day), (for_agent, counter."agentHour", counter."agentDay"))
         side (spender, hour_limit, day_limit)
-      cross join lateral generate_series(roots_hour(from_at), roots_hour(until_at)) touched (hour)
-      where side.day_limit is not null and roots_day(to_timestamp(touched.hour * 3600::bigint)) = given.day
-    ) entry;
-  if days is null then return false; end if;
-  perform from roots_take(days, tags, spenders, hours, day_amounts, hour_limits, day_limits, roots_hour(from_at));
-  if found then
-    perform roots_give_back(days, tags, spenders, hours, day_amounts);
-    return false;
-  end if;
-  insert into root_reservations (session_id, spender, expires_at, days, tags, spenders, hours, day_amounts)
-    values (for_session, for_agent, until_at, days, tags, spenders, hours, day_amounts);
+      where side.day_limit is not null;
+    perform from roots_take(at_day, at_hour, of_day, tags, spenders, hour_limits, day_limits);
+    held.days := held.days || array_fill(at_day, array[cardinality(tags)]);
+    held.hours := held.hours || array_fill(at_hour, array[cardinality(tags)]);
+    held.day_amounts := held.day_amounts || array_fill(of_day, array[cardinality(tags)]);
+    held.tags := held.tags || tags;
+    held.spenders := held.spenders || spenders;
+    if found then
+      perform roots_give_back_all(held.days, held.tags, held.spenders, held.hours, held.day_amounts);
+      return false;
+    end if;
+  end loop;
+  insert into root_reservations select held.*;
   return true;
 end $$;
 
@@ -406,7 +392,7 @@ begin
     into released, days, tags, spenders, hours, day_amounts
     from ended cross join lateral unnest(ended.days, ended.tags, ended.spenders, ended.hours, ended.day_amounts)
       entry (day, tag, spender, hour, day_amount);
-  if days is not null then perform roots_give_back(days, tags, spenders, hours, day_amounts); end if;
+  perform roots_give_back_all(days, tags, spenders, hours, day_amounts);
   return released;
 end $$;
 -- Where the clock is set back, reservations end as if it had not been.
@@ -418,16 +404,17 @@ do $$
 declare form text;
 begin
   foreach form in array array[
-    'roots_take(date[], text[], text[], int[], int[], int[], int[], int)',
-    'roots_give_back(date[], text[], text[], int[], int[])',
-    'roots_spend(jsonb[], text[], timestamptz[], boolean[])',
-    'roots_settle(jsonb[], text[], timestamptz[], text[], text[], boolean[])',
+    'roots_take(date, int, int, text[], text[], int[], int[])',
+    'roots_give_back(date, int, int[], text[], text[])',
+    'roots_give_back_all(date[], text[], text[], int[], int[])',
+    'roots_spend(jsonb[], text[], timestamptz, boolean[])',
+    'roots_settle(jsonb[], text[], timestamptz, text[], text[], boolean[])',
     'roots_reserve(text, text, timestamptz, timestamptz, date[], jsonb[])',
     'roots_release()'] loop
     execute format('revoke execute on function %s from public', form);
   end loop;
 end $$;
-grant execute on function roots_spend(jsonb[], text[], timestamptz[], boolean[]),
-  roots_settle(jsonb[], text[], timestamptz[], text[], text[], boolean[]) to pohf_mint;
+grant execute on function roots_spend(jsonb[], text[], timestamptz, boolean[]),
+  roots_settle(jsonb[], text[], timestamptz, text[], text[], boolean[]) to pohf_mint;
 grant execute on function roots_reserve(text, text, timestamptz, timestamptz, date[], jsonb[]), roots_release()
   to pohf_app;

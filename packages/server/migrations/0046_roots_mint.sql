@@ -48,6 +48,11 @@ begin
       from credits_hold(book_agents, book_modes) purse;
   end if;
 
+  -- Drafts of one batch have one time, by which all its rows count in the same hour.
+  if exists (select from unnest(minted) time where time <> minted[1]) then
+    raise exception 'a batch of credentials with different times' using errcode = 'invalid_parameter_value';
+  end if;
+
   -- A statement of its own, after the locks: it sees what whoever held them has written.
   select array_agg(row.holder is not distinct from row.replaced and row.rank = 1 order by row.n) into unclaimed from (
     select given.n, given.replaced,
@@ -58,7 +63,7 @@ begin
       given (agent_id, mode, act, reference, replaced, n)
   ) row;
   spends := case when array_remove(roots, null) = '{}' then array_fill(null::text, array[cardinality(agents)])
-    else roots_spend(roots, agents, minted, unclaimed) end;
+    else roots_spend(roots, agents, minted[1], unclaimed) end;
 
   with asked as (
     select row.n, row.agent_id, row.mode, row.charged, row.spend, row.unclaimed,
@@ -94,7 +99,7 @@ begin
       array_agg(decided.left_after order by decided.n), count(*) filter (where decided.outcome = 'granted')
     into outcomes, from_free, left_after, granted from decided;
   if array_remove(spends, null) <> '{}' then
-    perform roots_settle(roots, agents, minted, spends, credential_ids,
+    perform roots_settle(roots, agents, minted[1], spends, credential_ids,
       array(select row.outcome = 'granted' from unnest(outcomes) with ordinality row (outcome, n) order by row.n));
   end if;
 

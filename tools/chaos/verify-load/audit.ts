@@ -28,6 +28,11 @@ const auditSql = {
     where (l.agent_id, l.mode, l.account, l.unit) = (a.agent_id, a.mode, a.account, a.unit)) or not ledger_may_hold(a.account, a.balance)`,
   spent: `select coalesce(sum(balance), 0)::int as n from ledger_accounts where account = 'consumed:credit'`,
   events: "select event_id from events where type = 'credential.issued'",
+  places:
+    "select coalesce(sum(used), 0)::int as n from root_counters where spender = '' and tag like 'narrow-%'",
+  hours: `select coalesce(sum(taken), 0)::int as n from root_counters cross join lateral unnest(hours) taken
+    where spender = '' and tag like 'narrow-%'`,
+  networked: 'select count(*)::int as n from root_network_credentials',
 }
 
 export type Audit = {
@@ -55,6 +60,10 @@ export const audit = async (
   if (credentials !== debits) faults.push(`${credentials} credentials and ${debits} debits`)
   if ((await numberOf(auditSql.spent)) !== debits) faults.push('the credits that are gone are not the debits')
   if ((await numberOf(auditSql.uneven)) > 0) faults.push('a balance is not the sum of its lines')
+  const [places, hours] = [await numberOf(auditSql.places), await numberOf(auditSql.hours)]
+  const networked = await numberOf(auditSql.networked)
+  if (networked > 0 && (places !== credentials || hours !== credentials || networked !== credentials))
+    faults.push(`${credentials} credentials took ${places} places of networks, ${hours} by the hour`)
   const unknown = [...stored.keys()].filter((name) => !acknowledged.has(name) && !unresolved.has(name))
   if (stored.size !== credentials || unknown.length > 0)
     faults.push(

@@ -108,6 +108,26 @@ const sessionsSql = `
   select agent_id, session_id, at, mode, 'view', 'scored', at, 0.9, true, 'low', 'attention-1', '{"focus":1}',
     jsonb_build_array(jsonb_build_object('type', 'telemetry', 'alg', 'sha-256', 'hash', repeat('h', 43))), '\\x00' from claimed`
 
+/** The settings under which every mint spends from the networks of `seedNetworks`, which have more than a run can use. */
+export const networkSettings = {
+  ROOT_BUDGETS: 'on',
+  ROOT_ADDRESS_PER_HOUR: '1000000',
+  ROOT_ADDRESS_PER_DAY: '1000000',
+  ROOT_NETWORK_PER_HOUR: '1000000',
+  ROOT_NETWORK_PER_DAY: '1000000',
+}
+
+/** Says that each session was seen from one of so many networks. One network is a row that every mint waits for. */
+export const seedNetworks = async (database: Client, networks: number): Promise<void> => {
+  await database.query(
+    `insert into root_sessions (session_id, day, key_day, narrow_tags, wide_tags, factors, sealed)
+     select distinct on (c.session_id) c.session_id, roots_day(c.at), roots_day(c.at), array['narrow-' || tag],
+       array['wide-' || tag], '{1}'::int[], 'x'
+     from session_claims c cross join lateral (select abs(hashtext(c.session_id)) % $1::int as tag) network`,
+    [networks],
+  )
+}
+
 const seedAgent = async (
   baseUrl: string,
   database: Client,

@@ -1,5 +1,5 @@
 import { claimRecordings } from '../evidence/index.ts'
-import { inSingleStatement, inTransaction, readNow } from '../platform/db/db.ts'
+import { inSingleStatement, inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import type { Agent, ApiResponse } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { firstRefusal, keepRefusal, type Refusals } from '../platform/http/refusals.ts'
@@ -114,17 +114,7 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
     )
     const inputsBySession = new Map(agentSessions.map(({ session }, index) => [session, inputs[index]]))
     const at = await readNow(tx)
-    const charges = await deps.roots.listCharges(
-      tx,
-      agentSessions.map(({ agent: { agentId, mode }, session }) => ({
-        agentId,
-        mode,
-        session,
-        strong: undefined,
-      })),
-      at,
-    )
-    const chargeBySession = new Map(agentSessions.map(({ session }, index) => [session, charges[index]]))
+    const charges = await loadCharges(tx, deps, agentSessions, at)
     return {
       at,
       lookups: requests.map((request, index) => {
@@ -136,7 +126,7 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
           session,
           isSpent: spent.has(request.input.sessionId),
           assuranceInputs: session && inputsBySession.get(session),
-          root: (session && chargeBySession.get(session)) ?? null,
+          root: (session && charges.get(session)) ?? null,
         }
       }),
       allowances:
@@ -149,6 +139,23 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
     at,
     calls: lookups.map((lookup) => ({ ...lookup, spendable: spendable.get(lookup.key.agentId) })),
   }
+}
+
+/** What the credential of each session would spend besides a credit. */
+const loadCharges = async (
+  tx: Tx,
+  { roots }: CredentialsDeps,
+  agentSessions: readonly { readonly agent: Agent; readonly session: Session }[],
+  at: Date,
+): Promise<ReadonlyMap<Session, RootCharge | null>> => {
+  const requests = agentSessions.map(({ agent: { agentId, mode }, session }) => ({
+    agentId,
+    mode,
+    session,
+    strong: undefined,
+  }))
+  const charges = await roots.listCharges(tx, requests, at)
+  return new Map(agentSessions.map(({ session }, index) => [session, charges[index] ?? null]))
 }
 
 type Allowances = Awaited<ReturnType<CredentialsDeps['credits']['readAllowanceSnapshots']>>

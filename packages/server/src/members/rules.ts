@@ -50,6 +50,10 @@ type Membership = { readonly agentId: string; readonly mode: Mode; readonly memb
 export const attentionChallenge = (key: Buffer, member: Membership): string =>
   `att_${createHmac('sha256', key).update([member.agentId, member.mode, member.memberId].join('\0')).digest('base64url')}`
 
+/** Whether a session says of itself that it is an attention check of a member. */
+export const isAttentionChallenge = (challenge: string | null): boolean =>
+  challenge?.startsWith('att_') ?? false
+
 /** What an external proof must cover, so that it belongs to this person. */
 export const signalOf = (key: Buffer, personId: string): string =>
   createHmac('sha256', key).update(personId).digest('base64url')

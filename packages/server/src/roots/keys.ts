@@ -11,13 +11,25 @@ export type DayKey = {
   readonly open: (sealed: string) => string[]
 }
 
-const dayKeyOf = (secret: string): DayKey => ({
+/** Made from the secret of the day. */
+export const dayKeyOf = (secret: string): DayKey => ({
   tagKey: createHmac('sha256', secret).update('tags').digest(),
   seal: (addresses) => sealFor(secret, JSON.stringify(addresses)),
   open: (sealed) => JSON.parse(openFor(secret, sealed)) as string[],
 })
 
 const purpose = 'root-keys'
+
+/** Undefined where another master key sealed it: what it explained is lost, as if it were destroyed. */
+const openKey = (secrets: Secrets, sealed: string): DayKey | undefined => {
+  let secret: string
+  try {
+    secret = secrets.open(purpose, sealed)
+  } catch {
+    return undefined
+  }
+  return dayKeyOf(secret)
+}
 
 /** The key of `day`, made where the day has none; undefined where it is destroyed, or due to be. */
 export type FindDayKey = (tx: Tx, day: string, today: string) => Promise<DayKey | undefined>
@@ -30,16 +42,11 @@ export const makeFindDayKey = (secrets: Secrets): FindDayKey => {
     if (day < dayBefore(today)) return undefined
     const cached = known.get(day)
     if (cached) return cached
+    if (!(await findKey(tx, day))) await insertKey(tx, day, secrets.seal(purpose, tx.ids.token()))
     const stored = await findKey(tx, day)
-    if (stored === null) return undefined
-    if (stored !== undefined) {
-      const key = dayKeyOf(secrets.open(purpose, stored))
-      known.set(day, key)
-      return key
-    }
-    // Not kept here: this transaction may fail, and the day then gets another key.
-    await insertKey(tx, day, secrets.seal(purpose, tx.ids.token()))
-    const made = await findKey(tx, day)
-    return made === null || made === undefined ? undefined : dayKeyOf(secrets.open(purpose, made))
+    const key = stored?.sealed ? openKey(secrets, stored.sealed) : undefined
+    // A key that this transaction made is not kept: the transaction may fail, and the day then gets another one.
+    if (key && stored?.isCommitted) known.set(day, key)
+    return key
   }
 }

@@ -1,5 +1,6 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { makeNoteAddress, type NoteAddress } from './addresses.ts'
 import { makeFindDayKey, type FindDayKey } from './keys.ts'
@@ -68,7 +69,7 @@ const findTags = async (
 
 const strongCharge = async (tx: Tx, { ctx, findDayKey }: Deps, strong: StrongRoot, today: string) => {
   const key = await findDayKey(tx, today, today)
-  if (!key) throw new Error(`the root key of ${today} is destroyed`)
+  if (!key) throw new Refusal('overloaded', { headers: { 'retry-after': '3600' } })
   const { kind, name } = strong
   const day = strongBudgetOf(ctx.config, kind)
   const counter: Counter = {

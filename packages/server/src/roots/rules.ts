@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto'
 import type { Config } from '../platform/ops/config.ts'
 import { networkPrefixOf, wideNetworkPrefixOf } from '../platform/http/rate-limiter.ts'
 
-/** A kind of root that is stronger than a network. `account` is a payout account. */
+/** A kind of root that is stronger than a network. */
 export type StrongRootKind = 'authenticator' | 'app' | 'payout_account' | 'external'
 
 /**
@@ -49,6 +49,20 @@ export const networkTagsOf = (key: Buffer, address: string, factor: number): Net
   factor,
 })
 
+/** The network that an operator names: an address or /64, or a wide one. */
+export const parseNetworkName = (
+  name: string,
+): { readonly address: string; readonly isWide: boolean } | undefined => {
+  const [, address = '', length] = /^([0-9A-Fa-f:.]{2,45})(?:\/(\d{1,3}))?$/.exec(name) ?? []
+  const isIpv6 = address.includes(':')
+  const isAddress = isIpv6
+    ? URL.canParse(`http://[${address}]`)
+    : /^\d{1,3}(\.\d{1,3}){3}$/.test(address) && address.split('.').every((number) => Number(number) < 256)
+  const [narrow, wide] = isIpv6 ? ['64', '48'] : ['32', '24']
+  if (!isAddress || (length !== undefined && length !== narrow && length !== wide)) return undefined
+  return { address, isWide: length === wide }
+}
+
 export const strongTagOf = (key: Buffer, root: StrongRoot): string =>
   tagOf(key, root.kind, root.name, root.key)
 
@@ -77,7 +91,12 @@ export type BudgetScale = {
 }
 
 /** A site with a budget of its own and stronger roots have counters of their own, so that they take nothing of the others. */
-const counterOf = (tag: string, budget: Budget, factor: number, { site, strong, old }: BudgetScale): Counter => {
+const counterOf = (
+  tag: string,
+  budget: Budget,
+  factor: number,
+  { site, strong, old }: BudgetScale,
+): Counter => {
   const times = factor * (site?.factor ?? 1) * (strong ? strongFactor : 1)
   const limitOf = (limit: number) => part(limit * times, old ? oldDivisor : 1)
   const [hour, day] = [limitOf(budget.hour), limitOf(budget.day)]

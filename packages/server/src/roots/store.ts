@@ -2,17 +2,27 @@ import { sql } from 'kysely'
 import { executePrepared, type Tx } from '../platform/db/db.ts'
 import type { Counter, NetworkTags, StrongRootKind } from './rules.ts'
 
-/** The sealed key of a day; null where it was destroyed, undefined where the day has none yet. */
-export const findKey = async (tx: Tx, day: string): Promise<string | null | undefined> => {
-  const { rows } = await sql<{ sealed: string | null }>`
-    select sealed from root_keys where day = ${day}::date`.execute(tx)
-  return rows[0]?.sealed
+type StoredKey = {
+  /** Null where the key was destroyed. */
+  readonly sealed: string | null
+  /** Whether it is stored whatever becomes of this transaction. */
+  readonly isCommitted: boolean
+}
+
+/** The key of a day; undefined where the day has none yet. */
+export const findKey = async (tx: Tx, day: string): Promise<StoredKey | undefined> => {
+  const { rows } = await sql<StoredKey>`
+    select sealed, coalesce(xmin <> pg_current_xact_id_if_assigned()::xid, true) as "isCommitted"
+    from root_keys where day = ${day}::date`.execute(tx)
+  return rows[0]
 }
 
 /** Stores the key of a day that has none. */
 export const insertKey = async (tx: Tx, day: string, sealed: string): Promise<void> => {
   await sql`
-    insert into root_keys (day, sealed) values (${day}::date, ${sealed}) on conflict (day) do nothing`.execute(tx)
+    insert into root_keys (day, sealed) values (${day}::date, ${sealed}) on conflict (day) do nothing`.execute(
+    tx,
+  )
 }
 
 /** Destroys the keys of days that ended 24 hours ago; returns how many. */
@@ -27,7 +37,9 @@ export const destroyKeys = async (tx: Tx): Promise<number> => {
 
 /** Drops what only a key that was destroyed could explain. */
 export const dropOldDays = async (tx: Tx): Promise<void> => {
-  await sql`select pohf_drop_days('root_counters', 1), pohf_drop_days('root_network_credentials', 1)`.execute(tx)
+  await sql`select pohf_drop_days('root_counters', 1), pohf_drop_days('root_network_credentials', 1)`.execute(
+    tx,
+  )
 }
 
 /** The networks of a session: the tags of `keyDay`, and the addresses, sealed under its key. */
@@ -106,7 +118,9 @@ export const copySessionNetworks = async (tx: Tx, from: SessionDay, to: SessionD
     where session_id = ${from.sessionId} and day between ${from.day}::date - 1 and ${from.day}::date limit 1
     on conflict (session_id, day) do nothing`.execute(tx)
   await sql`
-    update root_reservations set session_id = ${to.sessionId} where session_id = ${from.sessionId}`.execute(tx)
+    update root_reservations set session_id = ${to.sessionId} where session_id = ${from.sessionId}`.execute(
+    tx,
+  )
 }
 
 type Lookup = { readonly agentId: string; readonly sessionId: string | null; readonly day: string }

@@ -16,6 +16,7 @@ import { buildListener } from '../platform/http/http.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { measureOutbox } from '../platform/queue/outbox.ts'
 import * as purchases from '../purchases/index.ts'
+import * as roots from '../roots/index.ts'
 import * as signing from '../signing/index.ts'
 import * as work from '../work/index.ts'
 import type { Services } from './services.ts'
@@ -46,6 +47,12 @@ const operatorRoutes = (services: Services): Route[] => {
     ...ledger.operatorRoutes(ctx, comparisons),
     ...partners.operatorRoutes({ ctx, audit, findMode: agents.findMode, listRisks: payoutRisksOf(ctx) }),
     ...work.operatorRoutes({ ctx, audit, unitDeps: unitDepsOf(ctx) }),
+    ...roots.operatorRoutes({
+      ctx,
+      audit,
+      isAgent: async (tx, agentId) => (await agents.findMode(tx, agentId)) !== undefined,
+      changeCredentialState: unitDepsOf(ctx).changeCredentialState,
+    }),
     ...purchases.operatorRoutes({ ctx, audit, settlement: services.chainSettlement }),
   ]
 }

@@ -103,6 +103,9 @@ export const operationsWithoutValue: ReadonlySet<string> = new Set([
   'agents.operator-suspend',
   'credentials.status.operator-revoke',
   'credentials.status.operator-suspend',
+  'roots.operator-budget',
+  'roots.operator-reinstate',
+  'roots.operator-suspend',
   'credentials.status.operator-reinstate',
   // The tools of MCP call the operations of the table.
   'discovery.mcp',

@@ -20,6 +20,7 @@ export const groups = {
     'docs/guides/verify.md',
     'docs/guides/wallets.md',
     'docs/operate/abuse-cases.md',
+    'docs/operate/budgets.md',
     'docs/operate/faults.md',
     'docs/operate/operations.md',
     'docs/operate/scale.md',

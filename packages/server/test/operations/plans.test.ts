@@ -21,7 +21,7 @@ import { subscribe } from '../fixtures/webhooks.ts'
 const cluster = await openPlanCluster()
 process.env['POHF_TEST_CLUSTER'] = cluster.url('')
 // Few connections, so that each has made its plans while the database was small: PostgreSQL keeps them when it grows.
-const pool = { DATABASE_POOL_SIZE: '3' }
+const pool = { DATABASE_POOL_SIZE: '3', ROOT_BUDGETS: 'on' }
 const harness = await openHarness(pool)
 const receiver = await startReceiver()
 after(async () => {
@@ -107,6 +107,7 @@ test('no statement of a day reads the rows of other agents or history, also with
     'from ledger_accounts held',
     'update ledger_accounts held',
     'insert into credential_claims',
+    'insert into root_counters',
   ])
     assert.ok(
       texts.some((text) => text.includes(inside)),

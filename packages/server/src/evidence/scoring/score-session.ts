@@ -10,6 +10,7 @@ import {
 import { inputModel } from '@pohf/scorer/input-model'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
+import { isAttentionChallenge } from '../../members/index.ts'
 import type { Job } from '../../platform/queue/worker.ts'
 import type { Roots } from '../../roots/index.ts'
 import {
@@ -77,7 +78,6 @@ const scoreRecording = (
 
 const storeScore = async (
   tx: Tx,
-  roots: ScoringRoots,
   key: SessionRowKey,
   scored: SessionScore | Unscorable,
 ): Promise<boolean> => {
@@ -93,8 +93,6 @@ const storeScore = async (
   const evidence = [evidenceItem(salt, 'telemetry', { session: key.sessionId, counted })]
   if (!(await updateSessionScored(tx, key, { ...scored, evidence, counted, salt }))) return false
   await publishSessionScore(tx, key, scored)
-  // Last: others of the same network wait for its counters until the commit.
-  if (scored.verified) await roots.reserve(tx, { ...key, session: key }, await readNow(tx))
   return true
 }
 
@@ -112,7 +110,7 @@ const scoreClosed = async (
     return found
   })
   return inTransaction(ctx, 'system', async (tx) => {
-    if ('unscorable' in ready) return storeScore(tx, roots, key, ready)
+    if ('unscorable' in ready) return storeScore(tx, key, ready)
     const { opened, sketches } = ready
     const replayed = await isKnownReplay(tx, key, sketches)
     let scored: SessionScore | Unscorable
@@ -125,7 +123,17 @@ const scoreClosed = async (
       )
       scored = { unscorable: 'scoring_failed' }
     }
-    return storeScore(tx, roots, key, scored)
+    const isStored = await storeScore(tx, key, scored)
+    // Last, because others of the same network wait for its counters until the commit. The credential that follows an
+    // attention check is another agent's, and spends directly.
+    if (
+      isStored &&
+      'verified' in scored &&
+      scored.verified &&
+      !isAttentionChallenge(opened.session.challenge)
+    )
+      await roots.reserve(tx, { ...key, session: key }, await readNow(tx))
+    return isStored
   })
 }
 

@@ -85,7 +85,7 @@ export const secretPurposes = {
     protects:
       'The key of each day, under which the networks of sessions are counted and the addresses of sessions are sealed.',
     ifLost:
-      'The keys of today and yesterday cannot be opened, so live credentials are refused with 503 until an operator deletes the rows of root_keys. The budgets of the day then start at zero again.',
+      'The keys of today and tomorrow cannot be opened. Until the day after tomorrow, live credentials draw on the small budget of an unknown network, and those with a stronger root get 503.',
     ifLeaked:
       'With the database, the addresses of sessions of the last two days can be read. Those of earlier days cannot: their keys are destroyed.',
   },

@@ -1,6 +1,7 @@
 import { cellTagPattern } from '@pohf/protocol'
 import { z } from 'zod'
 import { isLoopbackHost } from '../net/loopback.ts'
+import { rootSettings } from './root-settings.ts'
 import { evmAddress, host, integer, integerOrUnset, path, port, splitList } from './setting-fields.ts'
 
 /** Circle's own USDC on Ethereum, Optimism, Polygon, Base, Arbitrum and Avalanche. Test networks hold no money. */
@@ -136,39 +137,7 @@ export const settings = z.object({
     description:
       'Rate limits by client address. auto: off if BASE_URL, HOST and OPERATOR_HOST are loopback, else on.',
   }),
-  ROOT_BUDGETS: z.enum(['auto', 'on', 'off']).default('auto').meta({
-    description:
-      'Budgets of networks, devices and accounts for live credentials. auto: off if BASE_URL, HOST and OPERATOR_HOST are loopback, else on. See operate/budgets.md.',
-  }),
-  ROOT_ADDRESS_PER_HOUR: integer(
-    0,
-    1_000_000,
-    30,
-    'Live credentials in a clock hour from one IPv4 address or IPv6 /64. One agent gets at most half.',
-  ),
-  ROOT_ADDRESS_PER_DAY: integer(0, 1_000_000, 100, 'The same in a UTC day.'),
-  ROOT_NETWORK_PER_HOUR: integer(
-    0,
-    1_000_000,
-    300,
-    'Live credentials in a clock hour from one IPv4 /24 or IPv6 /48. One agent gets at most half.',
-  ),
-  ROOT_NETWORK_PER_DAY: integer(0, 1_000_000, 1_000, 'The same in a UTC day.'),
-  ROOT_DEVICE_PER_DAY: integer(
-    0,
-    1_000_000,
-    60,
-    'Live credentials in a UTC day that rest on one key of an authenticator or an app.',
-  ),
-  ROOT_ACCOUNT_PER_DAY: integer(
-    0,
-    1_000_000,
-    200,
-    'Live credentials in a UTC day that rest on one payout account or one proof of an outside issuer.',
-  ),
-  NETWORKS_FILE: path(
-    'File with kinds of networks: on each line a CIDR range and carrier, relay or hosting. Carriers and relays have 20 times the budget, hosting networks none. Read at the start. See operate/budgets.md.',
-  ),
+  ...rootSettings,
   KEY_LIMIT_PER_MINUTE: integer(
     1,
     10_000_000,

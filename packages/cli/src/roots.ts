@@ -1,0 +1,47 @@
+import { Option, type Command } from 'commander'
+import { operatorCall } from './operator.ts'
+
+const kinds = ['authenticator', 'app', 'payout_account', 'external', 'network']
+
+/** What credentials rest on: budgets of sites, and suspension of a model, app, issuer or network. */
+export const addRoots = (program: Command, operatorCommand: (command: Command) => Command): void => {
+  const roots = program.command('roots').description('manage what credentials rest on: networks and devices')
+  operatorCommand(roots.command('budget <agentId> <factor>'))
+    .description('give a site a budget of its own, so many times the usual one; "usual" takes it back')
+    .requiredOption('--reason <text>', 'reason, for the audit log')
+    .action((agentId: string, factor: string, options) =>
+      operatorCall(options, 'POST', `/operator/agents/${encodeURIComponent(agentId)}/network-budget`, {
+        factor: factor === 'usual' ? null : Number(factor),
+        reason: options.reason,
+      }),
+    )
+  operatorCommand(roots.command('suspend <kind> <name>'))
+    .description(`suspend a root and its credentials; the kind is ${kinds.join(', ')}`)
+    .addOption(
+      new Option('--credentials <what>', 'what becomes of the credentials that rest on it')
+        .choices(['keep', 'suspend', 'revoke'])
+        .default('suspend'),
+    )
+    .requiredOption('--reason <text>', 'reason, for the audit log and the agents')
+    .action(async (kind: string, name: string, options) => {
+      const { credentials, reason } = options
+      let after: string | undefined
+      do {
+        const answer: unknown = await operatorCall(options, 'POST', '/operator/roots/suspend', {
+          kind,
+          name,
+          credentials,
+          reason,
+          ...(after === undefined ? {} : { after }),
+        })
+        const { next } = (answer ?? {}) as { next?: string | null }
+        after = next ?? undefined
+      } while (after !== undefined)
+    })
+  operatorCommand(roots.command('reinstate <kind> <name>'))
+    .description('lift the suspension of a model, app or issuer; its credentials stay as they are')
+    .requiredOption('--reason <text>', 'reason, for the audit log')
+    .action((kind: string, name: string, options) =>
+      operatorCall(options, 'POST', '/operator/roots/reinstate', { kind, name, reason: options.reason }),
+    )
+}

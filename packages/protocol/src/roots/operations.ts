@@ -1,0 +1,53 @@
+import { z } from 'zod'
+import { operation } from '../platform/endpoint.ts'
+import { text } from '../platform/fields.ts'
+
+export const strongRootKinds = ['authenticator', 'app', 'payout_account', 'external'] as const
+
+export const operatorBudget = operation({
+  summary: 'Give a site a budget of its own in every network, or take it back.',
+  errors: ['not_found'],
+  params: z.object({ agentId: text(64) }),
+  body: z.object({
+    factor: z.int().min(1).max(1_000).nullable().meta({
+      description: 'How many times the usual budget. Null: the site shares the usual one with all others.',
+    }),
+    reason: text(500),
+  }),
+  response: z.object({ agentId: z.string(), factor: z.int().nullable() }),
+})
+
+const name = text(200).meta({
+  description:
+    'AAGUID of an authenticator model, id of an app, name of an issuer; or of a network its address, IPv4 /24, IPv6 /64 or /48.',
+})
+const suspendedRoot = { kind: z.string(), name: z.string() }
+
+export const operatorSuspend = operation({
+  summary:
+    'Suspend a model, app or issuer, and suspend or revoke the credentials that rest on it or on a network.',
+  errors: [],
+  body: z.object({
+    kind: z.enum([...strongRootKinds, 'network']),
+    name,
+    credentials: z.enum(['keep', 'suspend', 'revoke']).meta({
+      description: 'What becomes of the credentials that rest on it, 100 for each call.',
+    }),
+    after: text(128)
+      .optional()
+      .meta({ description: '`next` of the last answer, for the credentials that follow.' }),
+    reason: text(500),
+  }),
+  response: z.object({
+    ...suspendedRoot,
+    credentials: z.int().min(0).meta({ description: 'The credentials of this call.' }),
+    next: z.string().nullable().meta({ description: 'Send it as `after`; null where none follow.' }),
+  }),
+})
+
+export const operatorReinstate = operation({
+  summary: 'Lift the suspension of a model, app or issuer. Its credentials stay as they are.',
+  errors: ['not_found'],
+  body: z.object({ kind: z.enum(strongRootKinds), name, reason: text(500) }),
+  response: z.object(suspendedRoot),
+})

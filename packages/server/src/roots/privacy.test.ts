@@ -1,0 +1,155 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { dumpTables } from '../../test/access/secret-leaks.ts'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import {
+  budgetSettings,
+  makeSeenSessions,
+  moveClockTo,
+  registerPayingAgent,
+} from '../../test/fixtures/networks.ts'
+import { playSession } from '../../test/fixtures/people/play-session.ts'
+import { assertRefusal } from '../../test/fixtures/refusal.ts'
+import { secretPurposes, type SecretPurpose } from '../platform/ops/secret-purposes.ts'
+import { dayKeyOf } from './keys.ts'
+import { networkTagsOf } from './rules.ts'
+
+const harness = await startHarness(budgetSettings)
+const dayMs = 86_400_000
+const address = '198.18.77.33'
+const headers = { 'x-forwarded-for': address }
+const answers: string[] = []
+const call = async (...request: Parameters<typeof harness.call>) => {
+  const answer = await harness.call(...request)
+  answers.push(answer.text, JSON.stringify(answer.headers))
+  return answer
+}
+const verify = async (agent: { readonly apiKey: string }, sessionId: string) =>
+  call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId } })
+
+/** Every tag that a table holds now. */
+const listTags = async (): Promise<string[]> => {
+  const { rows } = await harness.owner.query<{ tag: string }>(
+    `select tag from root_counters union select unnest(narrow_tags || wide_tags) from root_sessions
+     union select unnest(array[wide_tag, narrow_tag]) from root_network_credentials`,
+  )
+  return rows.map(({ tag }) => tag)
+}
+
+/**
+ * Whoever has the whole database and the master key: tries every address of a /16 under every secret that either holds.
+ * Returns the addresses that it finds.
+ */
+const bruteForce = async (purposes: readonly SecretPurpose[] = []): Promise<string[]> => {
+  const { secrets } = harness.ctx
+  const { rows } = await harness.owner.query<{ sealed: string }>(
+    'select sealed from root_keys where sealed is not null',
+  )
+  const { rows: sealed } = await harness.owner.query<{ sealed: string }>('select sealed from root_sessions')
+  const candidates = [
+    ...rows.map((row) => secrets.open('root-keys', row.sealed)),
+    ...purposes.map((purpose) => secrets.derive(purpose).toString('base64url')),
+  ]
+  const tags = new Set(await listTags())
+  const found = new Set<string>()
+  for (const candidate of candidates) {
+    const { tagKey, open } = dayKeyOf(candidate)
+    for (let n = 0; n < 65_536; n++) {
+      const tried = `198.18.${n >> 8}.${n & 255}`
+      const { narrow, wide } = networkTagsOf(tagKey, tried, 1)
+      if (tags.has(narrow) || tags.has(wide)) found.add(tried)
+    }
+    for (const one of sealed)
+      try {
+        for (const opened of open(one.sealed)) found.add(opened)
+      } catch {
+        // Another key sealed it.
+      }
+  }
+  return [...found]
+}
+
+test('no counter, tag or address is in a claim, an event, an answer, a log line or, in clear, in the database', async () => {
+  await moveClockTo(harness, 9, 5)
+  const [one, two] = [await registerPayingAgent(harness), await registerPayingAgent(harness)]
+  for (const agent of [one, two]) {
+    const page = { ...harness, call }
+    const { sessionId } = await playSession(page, { site: agent.agentId, headers })
+    const minted = await verify(agent, sessionId)
+    assert.equal(minted.status, 200, minted.text)
+    answers.push(Buffer.from(minted.json.pohf_jwt.split('.')[1], 'base64url').toString())
+    await call('GET', `/api/agents/sessions/${sessionId}`, { key: agent.apiKey })
+    await call('GET', '/api/agents/events', { key: agent.apiKey })
+  }
+  const seen = makeSeenSessions(harness)
+  for (const sessionId of await seen(15, one, address)) await verify(one, sessionId)
+  const busy = await verify(one, (await seen(1, one, address))[0] ?? '')
+  assertRefusal(busy, 409, 'network_busy')
+  await harness.runJobs()
+
+  const tags = await listTags()
+  assert.ok(tags.length >= 2)
+  const { text, rows } = await dumpTables(harness.owner)
+  assert.ok(rows > 100)
+  for (const canary of [address, '198.18.77', ...tags]) {
+    assert.ok(!answers.join('\n').includes(canary), `an answer or a claim has ${canary}`)
+    assert.ok(!harness.lines.join('\n').includes(canary), `a log line has ${canary}`)
+  }
+  const events = await harness.owner.query<{ text: string }>(
+    'select e::text as text from events e union all select o::text from outbox o union all select a::text from operator_audit a',
+  )
+  assert.ok(events.rows.length > 3)
+  for (const canary of [address, ...tags])
+    assert.ok(!events.rows.some((row) => row.text.includes(canary)), `an event has ${canary}`)
+  assert.ok(!text.includes(address), 'the database has the address in clear')
+})
+
+test('two agents learn nothing from comparing what they hold of one network', async () => {
+  const { rows } = await harness.owner.query<{ jwt: string }>(
+    "select jwt from credentials where kind = 'view'",
+  )
+  const claimsOf = (jwt: string) =>
+    JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>
+  const names = new Set(rows.flatMap(({ jwt }) => Object.keys(claimsOf(jwt))))
+  for (const name of ['network', 'tag', 'address', 'ip', 'budget', 'counter'])
+    assert.ok(!names.has(name), name)
+})
+
+test('while its key exists the database and the master key tell an address; once it is destroyed nothing does', async () => {
+  assert.ok((await bruteForce()).includes(address), 'the search can find it')
+  await harness.advance(dayMs)
+  await harness.runJobs()
+  assert.ok((await bruteForce()).includes(address), 'kept for 24 hours after its day')
+  await harness.advance(dayMs)
+  await harness.runJobs()
+  const { rows } = await harness.owner.query(
+    'select from root_sessions where day < roots_day(pohf_now()) - 1 limit 1',
+  )
+  assert.equal(rows.length, 1, 'the rows of that day are there')
+  assert.deepEqual(await bruteForce(Object.keys(secretPurposes) as SecretPurpose[]), [])
+})
+
+test('a destroyed key is never made again, and its sessions draw on a tenth under the tag of their day', async () => {
+  await moveClockTo(harness, 9, 5)
+  const agents = [await registerPayingAgent(harness), await registerPayingAgent(harness)]
+  const seen = makeSeenSessions(harness)
+  const sessions = []
+  for (const agent of agents)
+    for (const sessionId of await seen(4, agent, '198.18.1.1')) sessions.push({ agent, sessionId })
+  const { rows: before } = await harness.owner.query<{ day: string }>(
+    'select roots_day(pohf_now())::text as day',
+  )
+  await harness.advance(3 * dayMs)
+  await harness.runJobs()
+  const keyOf = async () =>
+    (await harness.owner.query('select sealed from root_keys where day = $1', [before[0]?.day])).rows
+  assert.deepEqual(await keyOf(), [{ sealed: null }])
+  let minted = 0
+  for (const { agent, sessionId } of sessions) {
+    const answer = await verify(agent, sessionId)
+    if (answer.status === 200) minted += 1
+    else assertRefusal(answer, 409, 'network_busy')
+  }
+  assert.equal(minted, 2, 'a tenth of 30 an hour, of which no agent has more than half')
+  assert.deepEqual(await keyOf(), [{ sealed: null }])
+})
