@@ -68,6 +68,10 @@ const attempt = async (transport: Transport, request: Request): Promise<unknown>
   throw Object.assign(new PohfError(status, body), { retryAfter: retryAfterSeconds })
 }
 
+/** A Retry-After that a program should not sleep through, such as the next clock hour: the caller decides. */
+const asksForLater = (error: unknown): boolean =>
+  ((error as { retryAfter?: number }).retryAfter ?? 0) * 1_000 > waitMsMax
+
 /** 50 to 100 % of 250 ms, 500 ms, 1 s, ...; a Retry-After of the service takes precedence. */
 const retryDelayMs = (round: number, error: unknown): number => {
   const asked = (error as { retryAfter?: number }).retryAfter
@@ -83,7 +87,9 @@ export const send = async (transport: Transport, request: Request): Promise<unkn
     } catch (error) {
       if (request.signal?.aborted) throw error
       const refused = error instanceof PohfError
-      const again = refused ? error.retryable : !(error instanceof PohfUnreachable)
+      const again = refused
+        ? error.retryable && !asksForLater(error)
+        : !(error instanceof PohfUnreachable)
       if (!again || round >= transport.retries) {
         if (refused || error instanceof PohfUnreachable) throw error
         throw new PohfUnreachable(`No answer from ${new URL(request.url).host}.`, { cause: error })

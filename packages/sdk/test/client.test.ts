@@ -90,3 +90,15 @@ test('a missing path field is told before anything is sent', async () => {
   await assert.rejects(client.vhh.series({ code: '' }), TypeError)
   assert.equal(sent.length, 0)
 })
+
+test('a refusal until the next hour is not slept through', async () => {
+  let calls = 0
+  const busy: typeof fetch = async () => {
+    calls += 1
+    const body = { error: 'network_busy', message: 'later', retryable: true }
+    return Response.json(body, { status: 409, headers: { 'retry-after': '2400' } })
+  }
+  const client = createClient({ baseUrl, apiKey, fetch: busy, wait })
+  await assert.rejects(client.credentials.verify({ sessionId: 'x' }), { code: 'network_busy' })
+  assert.equal(calls, 1)
+})

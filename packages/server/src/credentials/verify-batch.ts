@@ -1,6 +1,7 @@
 import { resolveSession } from '../evidence/index.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
+import type { Ctx } from '../platform/ops/context.ts'
 import { makeCoalescer, runBisected, type Outcome } from '../platform/queue/coalesce.ts'
 import type { Progress } from '../platform/queue/progress.ts'
 import type { CredentialsDeps } from './mint/mint.ts'
@@ -35,6 +36,28 @@ const verifyWithRetry = async (
 /** No single row is at fault when the database or the signer is unavailable. */
 const isUnavailable = (error: unknown): boolean => error instanceof Refusal
 
+/** A session whose network was busy is not signed for again within this time: a refused call costs its agent nothing. */
+const busyMs = 10_000
+const busySessionsMax = 10_000
+
+/** Remembers sessions that got `network_busy`, and refuses them at once for a while. */
+const makeBusySessions = ({ clock }: Pick<Ctx, 'clock'>) => {
+  const known = new Map<string, { readonly until: number; readonly refusal: Refusal }>()
+  return async <T>(name: string, run: () => Promise<T>): Promise<T> => {
+    const busySession = known.get(name)
+    if (busySession && clock.now().getTime() < busySession.until) throw busySession.refusal
+    known.delete(name)
+    try {
+      return await run()
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== 'network_busy') throw error
+      if (known.size >= busySessionsMax) for (const oldest of known.keys()) if (known.delete(oldest)) break
+      known.set(name, { until: clock.now().getTime() + busyMs, refusal: error })
+      throw error
+    }
+  }
+}
+
 /** Coalesces calls of verify into batches. A batch that fails is split, down to the call at fault. */
 export const makeVerifyQueue = (
   deps: CredentialsDeps,
@@ -49,6 +72,7 @@ export const makeVerifyQueue = (
     waitLimitMs: deps.ctx.config.DATABASE_WAIT_SECONDS * 1_000,
     fullError: busy,
   })
+  const unlessBusy = makeBusySessions(deps.ctx)
   return async (request) => {
     const { agent, input } = request
     // The sandbox creates the session on demand, outside the batch, so that simulated calls do not delay live ones.
@@ -56,6 +80,6 @@ export const makeVerifyQueue = (
       await inTransaction(deps.ctx, agent.agentId, (tx) =>
         resolveSession(tx, agent, input.sessionId, input.challenge),
       )
-    return enqueue(request)
+    return unlessBusy(`${agent.agentId} ${input.sessionId}`, () => enqueue(request))
   }
 }

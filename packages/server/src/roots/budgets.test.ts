@@ -139,6 +139,18 @@ test('a refused mint spends nothing: neither a credit nor a place of the wider n
   assert.equal((await verify(harness.app.api, again.call)).status, 200, 'the same session, without a new act')
 })
 
+test('a session that was refused is not signed for again at once', async () => {
+  await moveClockTo(harness, 9, 20)
+  const agent = await registerPayingAgent(harness)
+  const calls = (await seen(16, agent, '198.51.100.77')).map((sessionId) => ({ agent, sessionId }))
+  const { busy } = await verifyAll([harness.app.api], calls)
+  const [refused] = busy
+  assert.ok(refused)
+  const before = harness.ctx.db.statements()
+  assertRefusal(await verify(harness.app.api, refused.call), 409, 'network_busy')
+  assert.ok(harness.ctx.db.statements() - before <= 1, 'at most the key is looked up')
+})
+
 test('an agent without credits learns nothing about the network', async () => {
   const poor = await harness.register('live')
   const [sessionId = ''] = await seen(1, poor, '203.0.113.7')

@@ -2,6 +2,7 @@ import { isId, type Mode, type sessionKinds } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
+import type { NoteAddress } from './recording/append.ts'
 import { firstLinkOf, packKey, readKey, thumbprintOf, type PublicJwk } from './recording/chain.ts'
 import { probeLanguageOf } from './recording/probes.ts'
 import { beginRecording, receiptOf } from './recording/state.ts'
@@ -22,13 +23,6 @@ export type FindRecordingOwner = (
 ) => Promise<`agt_${string}`>
 export type SiteLookups = { readonly findSite: FindSite; readonly findRecordingOwner: FindRecordingOwner }
 
-/** Injected by the wiring: notes the address from which a page of a live session calls, or refuses it. */
-export type NoteAddress = (
-  tx: Tx,
-  session: { readonly sessionId: string; readonly at: Date; readonly now: Date },
-  address: string,
-) => Promise<void>
-
 type Input = {
   readonly site: string
   readonly kind?: (typeof sessionKinds)[number] | undefined
@@ -37,6 +31,8 @@ type Input = {
   readonly language?: string | undefined
   readonly key: PublicJwk
 }
+
+type CreateDeps = SiteLookups & { readonly noteAddress: NoteAddress }
 
 type PageCall = {
   readonly origin: string | undefined
@@ -60,12 +56,7 @@ const requireKey = (key: PublicJwk): void => {
 }
 
 /** Opens a session for a page of this site. */
-export const create = async (
-  ctx: Ctx,
-  deps: SiteLookups & { readonly noteAddress: NoteAddress },
-  input: Input,
-  page: PageCall,
-) => {
+export const create = async (ctx: Ctx, deps: CreateDeps, input: Input, page: PageCall) => {
   // Text that is not an id costs no read.
   if (!isId('agt_', input.site)) throw new Refusal('not_found', { message: 'No such site.' })
   requireKey(input.key)

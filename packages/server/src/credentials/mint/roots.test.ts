@@ -11,6 +11,8 @@ import { grantCredits } from '../../../test/fixtures/payments/ledger.ts'
 import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
 import { playSession } from '../../../test/fixtures/people/play-session.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
+import * as agents from '../../agents/index.ts'
+import { makeCredits } from '../../credits/index.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { makeRoots } from '../../roots/index.ts'
 import { findSession } from '../../sessions/index.ts'
@@ -100,7 +102,7 @@ test('work spends on the session of the worker, and a purchase on that of the wo
   assert.ok(session)
   const mintWork = makeWorkMint({
     ...deps,
-    credits: { hasAllowance: assert.fail, readAllowanceSnapshots: assert.fail, countSpendable: assert.fail },
+    credits: makeCredits(ctx, agents),
     findWorkRef: async () => undefined,
   })
   await assertSpends(async () => {

@@ -6,8 +6,14 @@ import { keepRefusal } from '../../platform/http/refusals.ts'
 import type { ChunkRule, SignedChunk } from './chain.ts'
 import { advanceRecording, type Recording } from './state.ts'
 import { leafOf, openSubjectKey, recordKey, sealRecord } from './records.ts'
-import type { NoteAddress } from '../create.ts'
 import { lockRecordings, updateRecordings, type LockedRecording } from './store.ts'
+
+/** Injected by the wiring: notes the address from which a page of a live session calls, or refuses it. */
+export type NoteAddress = (
+  tx: Tx,
+  session: { readonly sessionId: string; readonly at: Date; readonly now: Date },
+  address: string,
+) => Promise<void>
 
 export type RecordingDeps = { readonly ctx: Ctx; readonly noteAddress: NoteAddress }
 
