@@ -38,7 +38,7 @@ export type FixtureOptions = {
   readonly apis: readonly Readonly<Record<string, string>>[]
 }
 /** How the sessions of a run are spread over networks; `reserved`: as `many`, with the places that scoring holds. */
-export type NetworkLoad = 'none' | 'many' | 'reserved' | 'one'
+type NetworkLoad = 'none' | 'many' | 'reserved' | 'one'
 type RunOptions = {
   readonly crowd: AgentLoad
   readonly connections: number

@@ -198,6 +198,7 @@ declare
 begin
   select array_agg(row.result order by row.n) into results from (
     select given.n, case when given.charge is null or not given.wanted then null
+      when suspended.kind is not null then 'suspended'
       when held.session_id is not null then 'reserved' else 'spent' end as result
     from (
       select given.* from unnest(charges, agents, wanted) with ordinality given (charge, agent_id, wanted, n)
@@ -208,6 +209,11 @@ begin
         and held.session_id = given.charge ->> 'session' and held.spender = given.agent_id and held.expires_at > minted
       limit 1 for update
     ) held on true
+    left join lateral (
+      select suspended.kind from root_suspensions suspended where suspended.kind = given.charge -> 'root' ->> 'kind'
+        and suspended.name = given.charge -> 'root' ->> 'name'
+      limit 1
+    ) suspended on true
   ) row;
 
   -- A counter of all agents, and one of the agent where it has a limit.
@@ -227,17 +233,6 @@ begin
     ) row;
   if ns is null then return results; end if;
 
-  select array_agg(row.n) into refused from (
-    select given.n::int from unnest(charges) with ordinality given (charge, n)
-    cross join lateral (
-      select from root_suspensions suspended where suspended.kind = given.charge -> 'root' ->> 'kind'
-        and suspended.name = given.charge -> 'root' ->> 'name'
-      limit 1
-    ) suspended
-    where given.charge ? 'root'
-  ) row;
-  refused := coalesce(refused, '{}');
-
   select array_agg(over.tag || ' ' || over.spender),
       array_agg(greatest(0, (select count(*) from unnest(tags, spenders) entry (tag, spender)
         where entry.tag = over.tag and entry.spender = over.spender) - over.excess)),
@@ -246,13 +241,13 @@ begin
     from roots_take(at_day, at_hour, 1, tags, spenders, hour_limits, day_limits) over;
 
   -- Row by row: a row that is refused for one counter takes no place of the others.
-  while (over_keys is not null or refused <> '{}') and first <= cardinality(ns) loop
+  while over_keys is not null and first <= cardinality(ns) loop
     last := first;
     while ns[last + 1] = ns[first] loop last := last + 1; end loop;
-    refusal := case when ns[first] = any (refused) then 'suspended' end;
+    refusal := null;
     for i in first .. last loop
       at := array_position(over_keys, tags[i] || ' ' || spenders[i]);
-      if over_places[at] = 0 and coalesce(refusal, 'hour') = 'hour' then
+      if over_places[at] = 0 and refusal is distinct from 'day' then
         refusal := case when over_days[at] then 'day' else 'hour' end;
       end if;
     end loop;

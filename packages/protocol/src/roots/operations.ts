@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
 import { text } from '../platform/fields.ts'
 
-export const strongRootKinds = ['authenticator', 'app', 'payout_account', 'external'] as const
+const strongRootKinds = ['authenticator', 'app', 'payout_account', 'external'] as const
 
 export const operatorBudget = operation({
   summary: 'Give a site a budget of its own in every network, or take it back.',

@@ -73,9 +73,8 @@ test('from one address never more than 30 in a clock hour and 100 in a UTC day, 
   const calls: Call[] = []
   for (const agent of agents)
     for (const sessionId of await seen(30, agent, '203.0.113.7')) calls.push({ agent, sessionId })
-  calls.sort((a, b) => (a.sessionId.at(-1) ?? '').localeCompare(b.sessionId.at(-1) ?? ''))
   let apis: Api[] = [harness.app.api, await openApi()]
-  let waiting = calls
+  let waiting = calls.toSorted((a, b) => (a.sessionId.at(-1) ?? '').localeCompare(b.sessionId.at(-1) ?? ''))
   const expected = [30, 30, 30, 10, 0]
   for (const [hour, count] of expected.entries()) {
     const { minted, busy } = await verifyAll(apis, waiting.slice(0, 100))

@@ -25,20 +25,20 @@ const agents: readonly LiveAgent[] = [
 ]
 const hour = 3_600_000
 
-type Crowd = {
+type CrowdSize = {
   readonly people: number
-  readonly addressOf: (person: number) => string
+  readonly pickAddress: (person: number) => string
   readonly sites: number
 }
 
 /** Everybody comes in the first hour, and whoever is refused comes again in each following one. Returns how many are served in each. */
-const serve = async ({ people, addressOf, sites }: Crowd, hoursMax: number): Promise<number[]> => {
+const serve = async ({ people, pickAddress, sites }: CrowdSize, hoursMax: number): Promise<number[]> => {
   await moveClockTo(harness, 0, 5)
   let waiting: { agent: LiveAgent; sessionId: string }[] = []
   const come = async (person: number): Promise<void> => {
     const agent = agents[person % sites]
     if (!agent) throw new Error(`there are ${agents.length} sites`)
-    const [sessionId = ''] = await seen(1, agent, addressOf(person))
+    const [sessionId = ''] = await seen(1, agent, pickAddress(person))
     waiting.push({ agent, sessionId })
   }
   for (let person = 0; person < people; person += 10)
@@ -62,33 +62,33 @@ const serve = async ({ people, addressOf, sites }: Crowd, hoursMax: number): Pro
 }
 
 test('500 people behind one listed carrier /24 are served within the hour', async (t) => {
-  const served = await serve({ people: 500, addressOf: (n) => `198.51.100.${n % 200}`, sites: 2 }, 1)
+  const served = await serve({ people: 500, pickAddress: (n) => `198.51.100.${n % 200}`, sites: 2 }, 1)
   t.diagnostic(`carrier: ${served.join(', ')}`)
   assert.deepEqual(served, [500])
 })
 
 test('a university /24 at exam time, not listed: 500 students with addresses of their own wait at most one hour', async (t) => {
-  const served = await serve({ people: 500, addressOf: (n) => `203.0.113.${n % 250}`, sites: 3 }, 3)
+  const served = await serve({ people: 500, pickAddress: (n) => `203.0.113.${n % 250}`, sites: 3 }, 3)
   t.diagnostic(`university: ${served.join(', ')}`)
   assert.deepEqual(served, [300, 200])
 })
 
 test('a corporate gateway, one address for 120 people, not listed: 30 an hour, the rest the next day', async (t) => {
-  const served = await serve({ people: 120, addressOf: () => '203.0.113.251', sites: 3 }, 26)
+  const served = await serve({ people: 120, pickAddress: () => '203.0.113.251', sites: 3 }, 26)
   t.diagnostic(`gateway: ${served.join(', ')}`)
   assert.deepEqual(served.slice(0, 4), [30, 30, 30, 10])
   assert.equal(served.length, 25, 'the last 20 at the beginning of the next day')
 })
 
 test('the same gateway, listed as relay: nobody waits', async (t) => {
-  const served = await serve({ people: 120, addressOf: () => '192.0.2.9', sites: 3 }, 1)
+  const served = await serve({ people: 120, pickAddress: () => '192.0.2.9', sites: 3 }, 1)
   t.diagnostic(`listed gateway: ${served.join(', ')}`)
   assert.deepEqual(served, [120])
 })
 
 test('Private Relay, a /48 of addresses that change, listed: nobody waits', async (t) => {
-  const addressOf = (n: number) => `2001:db8:40:${(n % 16).toString(16)}::${(n + 1).toString(16)}`
-  const served = await serve({ people: 200, addressOf, sites: 2 }, 1)
+  const pickAddress = (n: number) => `2001:db8:40:${(n % 16).toString(16)}::${(n + 1).toString(16)}`
+  const served = await serve({ people: 200, pickAddress, sites: 2 }, 1)
   t.diagnostic(`Private Relay: ${served.join(', ')}`)
   assert.deepEqual(served, [200])
 })

@@ -5,7 +5,7 @@ import { dayBefore } from './rules.ts'
 import { findKey, insertKey } from './store.ts'
 
 /** The key of a day: it makes tags, and seals the addresses of sessions. */
-export type DayKey = {
+type DayKey = {
   readonly tagKey: Buffer
   readonly seal: (addresses: readonly string[]) => string
   readonly open: (sealed: string) => string[]

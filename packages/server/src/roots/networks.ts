@@ -58,10 +58,15 @@ export const parseNetworks = (text: string): FindFactor => {
       throw new Error(`line ${index + 1} says ${kind} of a network that an earlier line says ${known} of: ${line}`)
     table.kinds.set(prefix, kind)
   }
-  for (const ofWidth of Object.values(tables)) ofWidth.sort((a, b) => b.length - a.length)
+  const longestFirst = new Map(
+    Object.entries(tables).map(([width, ofWidth]) => [
+      Number(width),
+      ofWidth.toSorted((a, b) => b.length - a.length),
+    ]),
+  )
   return (address) => {
     const { bits, width } = bitsOf(address)
-    for (const { length, kinds } of tables[width] ?? []) {
+    for (const { length, kinds } of longestFirst.get(width) ?? []) {
       const kind = kinds.get(bits >> BigInt(width - length))
       if (kind !== undefined) return factors[kind]
     }

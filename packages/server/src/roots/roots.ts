@@ -25,7 +25,7 @@ import { copySessionNetworks, insertReservation, listSessionNetworks, type Sessi
 export type SessionRef = { readonly sessionId: string; readonly at: Date }
 
 /** A credential that is to be minted. */
-export type RootRequest = {
+type RootRequest = {
   readonly agentId: string
   readonly mode: Mode
   /** Undefined where no page of ours saw the person. */
@@ -49,13 +49,13 @@ export type Roots = {
   readonly inherit: (tx: Tx, from: SessionRef, to: SessionRef) => Promise<void>
 }
 
-type Deps = { readonly ctx: Ctx; readonly findDayKey: FindDayKey; readonly findFactor: FindFactor }
+type RootsDeps = { readonly ctx: Ctx; readonly findDayKey: FindDayKey; readonly findFactor: FindFactor }
 type DayNetworks = { readonly tags: readonly NetworkTags[]; readonly old: boolean }
 
 /** The tags that a session spends on in this day: those of its addresses, or after their key is destroyed its own. */
 const findTags = async (
   tx: Tx,
-  { findDayKey, findFactor }: Deps,
+  { findDayKey, findFactor }: RootsDeps,
   networks: SessionNetworks,
   { day, today }: { readonly day: string; readonly today: string },
 ): Promise<DayNetworks> => {
@@ -67,24 +67,23 @@ const findTags = async (
   return { tags: addresses.map((one) => networkTagsOf(key.tagKey, one, findFactor(one))), old: false }
 }
 
-const strongCharge = async (tx: Tx, { ctx, findDayKey }: Deps, strong: StrongRoot, today: string) => {
+/** The counter of the key of a stronger root; none where it names no key. */
+const strongCounters = async (
+  tx: Tx,
+  { ctx, findDayKey }: RootsDeps,
+  strong: StrongRoot,
+  today: string,
+): Promise<Counter[]> => {
+  if (strong.key === undefined) return []
   const key = await findDayKey(tx, today, today)
   if (!key) throw new Refusal('overloaded', { headers: { 'retry-after': '3600' } })
-  const { kind, name } = strong
-  const day = strongBudgetOf(ctx.config, kind)
-  const counter: Counter = {
-    tag: strongTagOf(key.tagKey, strong),
-    hour: null,
-    day,
-    agentHour: null,
-    agentDay: null,
-    strong: true,
-  }
-  return { counter, root: { kind, name } }
+  const tag = strongTagOf(key.tagKey, strong, strong.key)
+  const day = strongBudgetOf(ctx.config, strong.kind)
+  return [{ tag, hour: null, day, agentHour: null, agentDay: null, strong: true }]
 }
 
 const makeListCharges =
-  (deps: Deps): Roots['listCharges'] =>
+  (deps: RootsDeps): Roots['listCharges'] =>
   async (tx, requests, at) => {
     const live = requests.filter(({ mode }) => mode === 'live')
     if (live.length === 0) return requests.map(() => null)
@@ -105,22 +104,21 @@ const makeListCharges =
       const seen = networks && (await findTags(tx, deps, networks, { day: today, today }))
       const site = siteFactor === undefined ? undefined : { agentId, factor: siteFactor }
       const scale = { site, strong: strong !== undefined, old: seen?.old ?? false }
-      const stronger = strong && (await strongCharge(tx, deps, strong, today))
       charges.set(request, {
         session: session?.sessionId ?? null,
         counters: [
           ...(seen ? networkCounters(seen.tags, budgets, scale) : [unknownCounter(agentId, budgets)]),
-          ...(stronger ? [stronger.counter] : []),
+          ...(strong ? await strongCounters(tx, deps, strong, today) : []),
         ],
         networks: seen && !seen.old ? seen.tags.map(({ wide, narrow }) => [wide, narrow] as const) : [],
-        ...(stronger ? { root: stronger.root } : {}),
+        ...(strong ? { root: { kind: strong.kind, name: strong.name } } : {}),
       })
     }
     return requests.map((request) => charges.get(request) ?? null)
   }
 
 const makeReserve =
-  (deps: Deps): Roots['reserve'] =>
+  (deps: RootsDeps): Roots['reserve'] =>
   async (tx, { agentId, mode, session }, at) => {
     if (mode === 'test' || !session) return
     const [found] = await listSessionNetworks(tx, [

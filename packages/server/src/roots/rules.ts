@@ -5,11 +5,14 @@ import { networkPrefixOf, wideNetworkPrefixOf } from '../platform/http/rate-limi
 /** A kind of root that is stronger than a network. */
 export type StrongRootKind = 'authenticator' | 'app' | 'payout_account' | 'external'
 
-/**
- * A root that raises a credential above `low`: `key` is the single thing that is counted (a credential key, a payout account,
- * a nullifier), and `name` what an operator can suspend (the model, the app or the issuer).
- */
-export type StrongRoot = { readonly kind: StrongRootKind; readonly key: string; readonly name: string }
+/** A root that raises a credential above `low`. */
+export type StrongRoot = {
+  readonly kind: StrongRootKind
+  /** The one thing that is counted: a credential key, a payout account, a nullifier. Undefined where a verdict names none. */
+  readonly key: string | undefined
+  /** What an operator can suspend: the model, the app or the issuer. */
+  readonly name: string
+}
 
 /** Addresses of one session that are charged; a page that comes from more is refused. */
 export const addressesMax = 8
@@ -27,7 +30,7 @@ export const dayBefore = (day: string): string => dayOf(new Date(Date.parse(day)
 
 type Budget = { readonly hour: number; readonly day: number }
 /** `narrow`: an IPv4 address or IPv6 /64. `wide`: an IPv4 /24 or IPv6 /48. */
-export type Budgets = { readonly narrow: Budget; readonly wide: Budget }
+type Budgets = { readonly narrow: Budget; readonly wide: Budget }
 export const budgetsOf = (config: Config): Budgets => ({
   narrow: { hour: config.ROOT_ADDRESS_PER_HOUR, day: config.ROOT_ADDRESS_PER_DAY },
   wide: { hour: config.ROOT_NETWORK_PER_HOUR, day: config.ROOT_NETWORK_PER_DAY },
@@ -63,8 +66,8 @@ export const parseNetworkName = (
   return { address, isWide: length === wide }
 }
 
-export const strongTagOf = (key: Buffer, root: StrongRoot): string =>
-  tagOf(key, root.kind, root.name, root.key)
+export const strongTagOf = (key: Buffer, { kind, name }: StrongRoot, unit: string): string =>
+  tagOf(key, kind, name, unit)
 
 /** A counter that a credential takes a place of, with its limits; null where there is no such limit. */
 export type Counter = {
@@ -82,7 +85,7 @@ const part = (limit: number, divisor: number): number =>
   limit === 0 ? 0 : Math.max(1, Math.floor(limit / divisor))
 
 /** How the budget of a network is changed for one credential. */
-export type BudgetScale = {
+type BudgetScale = {
   /** The agent and the factor of a site with a budget of its own. */
   readonly site: { readonly agentId: string; readonly factor: number } | undefined
   readonly strong: boolean

@@ -109,6 +109,9 @@ test('a stronger root has a budget of its own in a day, and multiplies that of t
   assert.equal(status, 200, 'they take nothing of the budget of others')
 })
 
+const countPlaces = async (): Promise<number | undefined> =>
+  (await harness.owner.query<{ n: number }>('select sum(used)::int as n from root_counters')).rows[0]?.n
+
 test('a suspended model gets no credential, and those that rest on it are suspended', async () => {
   await moveClockTo(harness, 9, 5)
   const strong: StrongRoot = { kind: 'authenticator', key: 'a', name: 'aaguid-2' }
@@ -123,13 +126,9 @@ test('a suspended model gets no credential, and those that rest on it are suspen
   const { json } = await operate('suspend', { ...suspended, credentials: 'suspend' })
   assert.deepEqual(json, { kind: 'authenticator', name: 'aaguid-2', credentials: 2, next: null })
   for (const credentialId of credentialIds) assert.equal(await stateOf(credentialId), 'suspended')
+  const before = await countPlaces()
   assert.deepEqual(await spend(strong, '203.0.113.110', 1), ['suspended'])
-  const { rows } = await harness.owner.query(
-    `select max(used) as used from root_counters where tag in (
-       select unnest(narrow_tags) || '.strong' from root_sessions where day = roots_day(pohf_now()))
-       and tag not in (select tag from root_counters where used > 0)`,
-  )
-  assert.deepEqual(rows, [{ used: 0 }], 'a refused mint takes no place')
+  assert.equal(await countPlaces(), before, 'a refused mint takes no place')
   assert.equal((await operate('reinstate', suspended)).status, 200)
   assert.deepEqual(await spend(strong, '203.0.113.111', 1), ['spent'])
   assertRefusal(await operate('reinstate', suspended), 404, 'not_found')

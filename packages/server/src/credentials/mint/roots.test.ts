@@ -41,7 +41,7 @@ const networksOf = async (credentialId: string): Promise<number> => {
   return rows[0]?.n ?? -1
 }
 /** Places taken of all counters that agents share. */
-const countTaken = async (): Promise<number> => {
+const countPlaces = async (): Promise<number> => {
   const { rows } = await harness.owner.query<{ n: number }>(
     "select coalesce(sum(used), 0)::int as n from root_counters where spender = ''",
   )
@@ -49,10 +49,10 @@ const countTaken = async (): Promise<number> => {
 }
 /** Mints, and checks that it took a place of one address and one wider network. */
 const assertSpends = async (mint: () => Promise<string>, taken = 2): Promise<void> => {
-  const before = await countTaken()
+  const before = await countPlaces()
   const credentialId = await mint()
   assert.equal(await networksOf(credentialId), 1)
-  assert.equal((await countTaken()) - before, taken)
+  assert.equal((await countPlaces()) - before, taken)
   assert.deepEqual(await findCounterFaults(harness), [])
 }
 const mintBy = (path: string, body: unknown) => async (): Promise<string> => {
@@ -64,9 +64,9 @@ const mintBy = (path: string, body: unknown) => async (): Promise<string> => {
 test('a view spends what its session reserved when it passed, and a repeat nothing', async () => {
   await moveClockTo(harness, 9, 5)
   const headers = { 'x-forwarded-for': '203.0.113.10' }
-  const before = await countTaken()
+  const before = await countPlaces()
   const { sessionId } = await playSession(harness, { site: agent.agentId, headers })
-  assert.equal((await countTaken()) - before, 2, 'the places are held')
+  assert.equal((await countPlaces()) - before, 2, 'the places are held')
   await assertSpends(mintBy('/api/agents/verify', { sessionId }), 0)
   await assertSpends(mintBy('/api/agents/verify', { sessionId }), 0)
 })
@@ -135,10 +135,10 @@ test('work spends on the session of the worker, and a purchase on that of the wo
 
 test('a credential of the sandbox spends nothing', async () => {
   const { apiKey } = await harness.register('test')
-  const before = await countTaken()
+  const before = await countPlaces()
   for (let n = 0; n < 20; n++) {
     const body = { sessionId: `ses_${n}` }
     assert.equal((await harness.call('POST', '/api/agents/verify', { key: apiKey, body })).status, 200)
   }
-  assert.equal(await countTaken(), before)
+  assert.equal(await countPlaces(), before)
 })
