@@ -100,8 +100,8 @@ revoke insert, update, delete on root_counters, root_reservations, root_network_
   from pohf_app;
 
 -- Takes places of one hour of a day: each entry names a counter with its limits. `of_day` is 0 where the place of the day is
--- taken already. Returns the counters that are above a limit now, by how many places, and whether it is the limit of the
--- day. Every caller takes the counters in the same order, so two transactions never wait for each other in a circle.
+-- taken already. Returns the counters that are above a limit now, by how many places, and whether the limit of the day is
+-- the lower one. Every caller takes the counters in the same order, so two transactions never wait for each other in a circle.
 create function roots_take(
   at_day date, at_hour int, of_day int, tags text[], spenders text[], hour_limits int[], day_limits int[]
 ) returns table (tag text, spender text, excess int, is_day boolean)
@@ -122,7 +122,8 @@ begin
       returning counter.tag, counter.spender, counter.used - counter.day_limit as day_excess,
         counter.hours[at_hour] - counter.hour_limit as hour_excess
     )
-    select taken.tag, taken.spender, greatest(taken.day_excess, taken.hour_excess), taken.day_excess > 0
+    select taken.tag, taken.spender, greatest(taken.day_excess, taken.hour_excess),
+      taken.day_excess >= coalesce(taken.hour_excess, 0)
     from taken where taken.day_excess > 0 or taken.hour_excess > 0;
 end $$;
 

@@ -32,11 +32,11 @@ export const makeNoteAddress = (findDayKey: FindDayKey, findFactor: FindFactor):
     const key = await findDayKey(tx, row.day, dayOf(now))
     if (!key) return
     const tags = networkTagsOf(key.tagKey, address, findFactor(address))
-    const first = { keyDay: row.day, tags: [tags], sealed: key.seal([address]) }
+    const first = { keyDay: row.day, tags: [tags], sealed: key.sealAddresses([address]) }
     if (await insertSessionNetworks(tx, row, first)) return
     const networks = await lockSessionNetworks(tx, row)
     if (!networks) throw new Error(`networks of session ${sessionId} not found while noting an address`)
-    const addresses = key.open(networks.sealed)
+    const addresses = key.openAddresses(networks.sealed)
     if (addresses.includes(address)) {
       // Stored by an earlier transaction, so it stays stored whatever becomes of this one.
       if (known.size >= knownMax) for (const oldest of known) if (known.delete(oldest)) break
@@ -47,7 +47,7 @@ export const makeNoteAddress = (findDayKey: FindDayKey, findFactor: FindFactor):
     await updateSessionNetworks(tx, row, {
       ...networks,
       tags: [...networks.tags, tags],
-      sealed: key.seal([...addresses, address]),
+      sealed: key.sealAddresses([...addresses, address]),
     })
   }
 }

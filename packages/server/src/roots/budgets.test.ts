@@ -153,5 +153,6 @@ test('a session that was refused is not signed for again at once', async () => {
 test('an agent without credits learns nothing about the network', async () => {
   const poor = await harness.register('live')
   const [sessionId = ''] = await seen(1, poor, '203.0.113.7')
-  assertRefusal(await verify(harness.app.api, { agent: poor, sessionId }), 402, 'insufficient_credits')
+  const { status, json } = await verify(harness.app.api, { agent: poor, sessionId })
+  assert.deepEqual([status, json.error], [402, 'insufficient_credits'])
 })

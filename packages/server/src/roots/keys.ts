@@ -7,15 +7,15 @@ import { findKey, insertKey } from './store.ts'
 /** The key of a day: it makes tags, and seals the addresses of sessions. */
 type DayKey = {
   readonly tagKey: Buffer
-  readonly seal: (addresses: readonly string[]) => string
-  readonly open: (sealed: string) => string[]
+  readonly sealAddresses: (addresses: readonly string[]) => string
+  readonly openAddresses: (sealed: string) => string[]
 }
 
 /** Made from the secret of the day. */
 export const dayKeyOf = (secret: string): DayKey => ({
   tagKey: createHmac('sha256', secret).update('tags').digest(),
-  seal: (addresses) => sealFor(secret, JSON.stringify(addresses)),
-  open: (sealed) => JSON.parse(openFor(secret, sealed)) as string[],
+  sealAddresses: (addresses) => sealFor(secret, JSON.stringify(addresses)),
+  openAddresses: (sealed) => JSON.parse(openFor(secret, sealed)) as string[],
 })
 
 const purpose = 'root-keys'

@@ -63,7 +63,7 @@ const findTags = async (
   const sealedWith = await findDayKey(tx, networks.keyDay, today)
   const key = sealedWith && (await findDayKey(tx, day, today))
   if (!key) return { tags: networks.tags, old: true }
-  const addresses = sealedWith.open(networks.sealed)
+  const addresses = sealedWith.openAddresses(networks.sealed)
   return { tags: addresses.map((one) => networkTagsOf(key.tagKey, one, findFactor(one))), old: false }
 }
 
