@@ -6,7 +6,7 @@ export type Remote = {
 }
 
 /** Calls the operators' listener, prints its response and returns it; a refusal sets the exit code 1. */
-export const operatorCall = async (
+export const requestOperator = async (
   remote: Remote,
   method: 'GET' | 'POST',
   path: string,
@@ -42,4 +42,9 @@ export const operatorCall = async (
   // A refusal, or a check that found something.
   if (!response.ok || answer.ok === false) process.exitCode = 1
   return answer
+}
+
+/** The same for a command that does one call. */
+export const operatorCall = async (...call: Parameters<typeof requestOperator>): Promise<void> => {
+  await requestOperator(...call)
 }

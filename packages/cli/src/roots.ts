@@ -1,5 +1,5 @@
 import { Option, type Command } from 'commander'
-import { operatorCall } from './operator.ts'
+import { operatorCall, requestOperator } from './operator.ts'
 
 const kinds = ['authenticator', 'app', 'payout_account', 'external', 'network']
 
@@ -27,7 +27,7 @@ export const addRoots = (program: Command, operatorCommand: (command: Command) =
       const { credentials, reason } = options
       let after: string | undefined
       do {
-        const answer: unknown = await operatorCall(options, 'POST', '/operator/roots/suspend', {
+        const answer = await requestOperator(options, 'POST', '/operator/roots/suspend', {
           kind,
           name,
           credentials,

@@ -87,9 +87,7 @@ export const send = async (transport: Transport, request: Request): Promise<unkn
     } catch (error) {
       if (request.signal?.aborted) throw error
       const refused = error instanceof PohfError
-      const again = refused
-        ? error.retryable && !asksForLater(error)
-        : !(error instanceof PohfUnreachable)
+      const again = refused ? error.retryable && !asksForLater(error) : !(error instanceof PohfUnreachable)
       if (!again || round >= transport.retries) {
         if (refused || error instanceof PohfUnreachable) throw error
         throw new PohfUnreachable(`No answer from ${new URL(request.url).host}.`, { cause: error })

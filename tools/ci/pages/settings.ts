@@ -42,6 +42,16 @@ const groups: Readonly<Record<string, readonly SettingName[]>> = {
     'FREE_PLANS_PER_MONTH',
     'MAILS_PER_RECIPIENT_PER_DAY',
   ],
+  'Budgets of live credentials': [
+    'ROOT_BUDGETS',
+    'ROOT_ADDRESS_PER_HOUR',
+    'ROOT_ADDRESS_PER_DAY',
+    'ROOT_NETWORK_PER_HOUR',
+    'ROOT_NETWORK_PER_DAY',
+    'ROOT_DEVICE_PER_DAY',
+    'ROOT_ACCOUNT_PER_DAY',
+    'NETWORKS_FILE',
+  ],
   Evidence: [
     'TELEMETRY_KEEP_DAYS',
     'SESSION_KEEP_DAYS',

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import {
+  browseFrom,
   budgetSettings,
   findCounterFaults,
   makeSeenSessions,
@@ -44,13 +45,8 @@ test('every network that a page of a session called from is charged', async () =
   await moveClockTo(harness, 9, 5)
   const agent = await registerPayingAgent(harness)
   let call = 0
-  const send: typeof harness.call = (method, path, request = {}) => {
-    const address = `203.0.113.${1 + Math.min(call++, 2)}`
-    return harness.call(method, path, {
-      ...request,
-      headers: { ...request.headers, 'x-forwarded-for': address },
-    })
-  }
+  const send: typeof harness.call = (...request) =>
+    browseFrom(harness, `203.0.113.${1 + Math.min(call++, 2)}`).call(...request)
   const { sessionId } = await playSession({ ...harness, call: send }, { site: agent.agentId })
   const { json, text } = await verify(agent, sessionId)
   assert.ok(json.credentialId, text)

@@ -55,7 +55,9 @@ export const parseNetworks = (text: string): FindFactor => {
     const prefix = bits >> BigInt(width - length)
     const known = table.kinds.get(prefix)
     if (known !== undefined && known !== kind)
-      throw new Error(`line ${index + 1} says ${kind} of a network that an earlier line says ${known} of: ${line}`)
+      throw new Error(
+        `line ${index + 1} says ${kind} of a network that an earlier line says ${known} of: ${line}`,
+      )
     table.kinds.set(prefix, kind)
   }
   const longestFirst = new Map(
@@ -82,6 +84,8 @@ export const readNetworks = (path: string | undefined): FindFactor => {
     if (size > bytesMax) throw new Error(`it has ${size} bytes, at most ${bytesMax} are read`)
     return parseNetworks(readFileSync(path, 'utf8'))
   } catch (cause) {
-    throw new Error(`networks cannot be read from ${path}: ${cause instanceof Error ? cause.message : ''}`, { cause })
+    throw new Error(`networks cannot be read from ${path}: ${cause instanceof Error ? cause.message : ''}`, {
+      cause,
+    })
   }
 }

@@ -93,14 +93,15 @@ const spend = async (strong: StrongRoot, address: string, count: number): Promis
   return rows[0]?.results ?? []
 }
 
+const keyOf = (key: string): StrongRoot => ({ kind: 'authenticator', key, name: 'aaguid-1' })
+
 test('a stronger root has a budget of its own in a day, and multiplies that of the network by ten', async () => {
   await moveClockTo(harness, 9, 5)
-  const key = (name: string): StrongRoot => ({ kind: 'authenticator', key: name, name: 'aaguid-1' })
   const address = '203.0.113.90'
-  assert.deepEqual(await spend(key('first'), address, 4), ['spent', 'spent', 'spent', 'day'])
+  assert.deepEqual(await spend(keyOf('first'), address, 4), ['spent', 'spent', 'spent', 'day'])
   // Half of 10 x 4 for one agent: 20, of which 3 are spent.
   const others: string[] = []
-  for (let n = 0; n < 6; n++) others.push(...(await spend(key(`key ${n}`), address, 3)))
+  for (let n = 0; n < 6; n++) others.push(...(await spend(keyOf(`key ${n}`), address, 3)))
   assert.equal(others.filter((result) => result === 'spent').length, 17)
   assert.equal(others.at(-1), 'hour')
   const [low] = await seen(1, one, address)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import {
+  browseFrom,
   budgetSettings,
   findCounterFaults,
   makeSeenSessions,
@@ -63,9 +64,8 @@ const mintBy = (path: string, body: unknown) => async (): Promise<string> => {
 
 test('a view spends what its session reserved when it passed, and a repeat nothing', async () => {
   await moveClockTo(harness, 9, 5)
-  const headers = { 'x-forwarded-for': '203.0.113.10' }
   const before = await countPlaces()
-  const { sessionId } = await playSession(harness, { site: agent.agentId, headers })
+  const { sessionId } = await playSession(browseFrom(harness, '203.0.113.10'), { site: agent.agentId })
   assert.equal((await countPlaces()) - before, 2, 'the places are held')
   await assertSpends(mintBy('/api/agents/verify', { sessionId }), 0)
   await assertSpends(mintBy('/api/agents/verify', { sessionId }), 0)
