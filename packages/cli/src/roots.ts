@@ -38,6 +38,18 @@ export const addRoots = (program: Command, operatorCommand: (command: Command) =
         after = next ?? undefined
       } while (after !== undefined)
     })
+  const appsPath = (agentId: string) => `/operator/agents/${encodeURIComponent(agentId)}/apps`
+  for (const [command, admitted, description] of [
+    ['admit', true, 'admit an app or relying-party id of an agent, so that its verdicts raise credentials'],
+    ['dismiss', false, 'take the admission of an app or relying-party id back'],
+  ] as const)
+    operatorCommand(roots.command(`${command} <agentId> <kind> <name>`))
+      .description(`${description}; the kind is app or rp_id`)
+      .requiredOption('--reason <text>', 'reason, for the audit log')
+      .action(async (agentId: string, kind: string, name: string, options) => {
+        const { reason } = options
+        await operatorCall(options, 'POST', appsPath(agentId), { kind, name, admitted, reason })
+      })
   operatorCommand(roots.command('reinstate <kind> <name>'))
     .description('lift the suspension of a model, app or issuer; its credentials stay as they are')
     .requiredOption('--reason <text>', 'reason, for the audit log')

@@ -90,9 +90,9 @@ export const verifyPersonhood = operation({
         description:
           'With a wallet: the arguments of bind(keyId, payload, r, s) of the HumanRegistry contract that the payload names. Any account may send it.',
       }),
-    onchainRefused: z.enum(['another_wallet', 'no_registry']).optional().meta({
+    onchainRefused: z.enum(['another_wallet', 'assurance_too_low', 'no_registry']).optional().meta({
       description:
-        'Instead of onchain. another_wallet: a token for another wallet of this human has not expired, and another agent has tokens too. no_registry: the operator has configured no registry on the chain of the challenge.',
+        'Instead of onchain. another_wallet: a token for another wallet of this human has not expired, and another agent has tokens too. assurance_too_low: the credential is below the assurance that the operator asks for. no_registry: the operator has configured no registry on the chain of the challenge.',
     }),
   }),
 })

@@ -235,7 +235,7 @@ export const errorCatalogue = {
   session_expired: entry(
     409,
     'The session expired before it was finished.',
-    'A session expires when it is not finished in time.',
+    'A session expires when it is not finished in time. Presence rests on a session that ended in the last 15 minutes.',
     'Start a new session.',
   ),
   member_not_enrolled: entry(

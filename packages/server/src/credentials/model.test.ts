@@ -31,6 +31,7 @@ const openMint = (harness: Harness, credits: Partial<CredentialsDeps['credits']>
     statusIndexes: makeStatusIndexes(ctx, signer),
     credits: { ...makeCredits(ctx, agents), ...credits },
     roots: makeRoots(ctx),
+    findPayoutRoot: async () => undefined,
     findWorkRef: async () => undefined,
   }
   const mintOne = makeVerifyQueue(deps, makeProgress())

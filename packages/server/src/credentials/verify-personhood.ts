@@ -196,7 +196,7 @@ const draft = async (
         agentId: agent.agentId,
         mode: agent.mode,
         session: member.simulated ? undefined : member.attention,
-        strong: undefined,
+        strong: credential.strong,
       },
     ],
     await readNow(tx),

@@ -5,7 +5,7 @@ import { Refusal } from '../platform/http/errors.ts'
 import { firstRefusal, keepRefusal, type Refusals } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Outcome } from '../platform/queue/coalesce.ts'
-import type { RootCharge } from '../roots/index.ts'
+import type { RootCharge, StrongRoot } from '../roots/index.ts'
 import { findSessions, type Session } from '../sessions/index.ts'
 import { sessionAssuranceInputs, type SessionAssuranceInputs } from './mint/assurance-inputs.ts'
 import { draftSessionCredential, type VerifyAnswer } from './mint/draft-session.ts'
@@ -114,7 +114,12 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
     )
     const inputsBySession = new Map(agentSessions.map(({ session }, index) => [session, inputs[index]]))
     const at = await readNow(tx)
-    const charges = await loadCharges(tx, deps, agentSessions, at)
+    const charges = await loadCharges(
+      tx,
+      deps,
+      agentSessions.map((one, index) => ({ ...one, strong: inputs[index]?.strong })),
+      at,
+    )
     return {
       at,
       lookups: requests.map((request, index) => {
@@ -145,17 +150,21 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
 const loadCharges = async (
   tx: Tx,
   { roots }: CredentialsDeps,
-  agentSessions: readonly { readonly agent: Agent; readonly session: Session }[],
+  acts: readonly {
+    readonly agent: Agent
+    readonly session: Session
+    readonly strong: StrongRoot | undefined
+  }[],
   at: Date,
 ): Promise<ReadonlyMap<Session, RootCharge | null>> => {
-  const requests = agentSessions.map(({ agent: { agentId, mode }, session }) => ({
+  const requests = acts.map(({ agent: { agentId, mode }, session, strong }) => ({
     agentId,
     mode,
     session,
-    strong: undefined,
+    strong,
   }))
   const charges = await roots.listCharges(tx, requests, at)
-  return new Map(agentSessions.map(({ session }, index) => [session, charges[index] ?? null]))
+  return new Map(acts.map(({ session }, index) => [session, charges[index] ?? null]))
 }
 
 type Allowances = Awaited<ReturnType<CredentialsDeps['credits']['readAllowanceSnapshots']>>

@@ -1,7 +1,14 @@
-export { routes } from './routes.ts'
+export { operatorRoutes, routes } from './routes.ts'
 export { resolveSession, simulatedAttention } from './scoring/sandbox.ts'
 export { makeScoring } from './scoring/score-session.ts'
-export { deleteOldAttestations, findDevice, findDevices, type Device } from './devices/store.ts'
+export {
+  deleteOldAttestations,
+  deleteUnusedStepUpKeys,
+  findDevice,
+  findDevices,
+  type Device,
+} from './devices/store.ts'
+export { stepUpWays } from './devices/step-up.ts'
 export { deleteOldNonces, listMemberTraces } from './store.ts'
 export { eraseEvidence } from './erase.ts'
 export { makePasskeyVerifier } from './devices/passkey-verifier.ts'
@@ -17,4 +24,4 @@ export {
   type WalletProof,
 } from './wallets/wallet.ts'
 export { evidenceItem } from './proof.ts'
-export { assuranceOf, isHardware } from './rules.ts'
+export { assuranceOf, isHardware, memberVerdictMs, strongestRoot } from './rules.ts'

@@ -1,5 +1,6 @@
+import { createHash } from 'node:crypto'
 import type { Assurance } from '@pohf/protocol'
-import { historyScore } from '@pohf/scorer'
+import type { StrongRoot } from '../roots/index.ts'
 import type { DeviceAssurance } from './devices/attestation.ts'
 
 export type GeoPoint = { readonly lat: number; readonly lng: number }
@@ -83,23 +84,38 @@ export const walletMessage = (text: WalletMessageFields): string => {
   )
 }
 
-/** Any script can create a software key, so only hardware counts. */
+/** What a device says of itself. It raises a credential only as the root of its act. */
 export const isHardware = (device: DeviceAssurance | undefined): boolean =>
   device === 'hardware' || device === 'hardware_strong'
 
-type AssuranceInputs = {
-  /** An enrolled member with a passkey. */
-  readonly member: boolean
-  /** The best assurance that a device proved. */
-  readonly device: DeviceAssurance | undefined
-  readonly history: { readonly good: number; readonly bad: number }
-  readonly external: boolean
+/** What was shown for one act besides its session, each bound to that act. */
+type ShownRoots = {
+  /** An outside proof of a unique human. */
+  readonly external: StrongRoot | undefined
+  /** An attested authenticator or app that answered in the act. */
+  readonly device: StrongRoot | undefined
+  /** An account that was paid for work; undefined for any other act. */
+  readonly payoutAccount: StrongRoot | undefined
 }
-/** Three good checks and no bad one; each bad one takes three more good ones. */
-const historyMin = 0.7
-/** The assurance level from inputs besides the session itself. A software key raises nothing. */
-export const assuranceOf = ({ member, device, history, external }: AssuranceInputs): Assurance => {
-  const hardware = isHardware(device)
-  if (external || (hardware && historyScore(history.good, history.bad) >= historyMin)) return 'high'
-  return member || hardware ? 'substantial' : 'low'
+/** The root that the credential of an act spends from, besides the network. */
+export const strongestRoot = ({ external, device, payoutAccount }: ShownRoots): StrongRoot | undefined =>
+  external ?? device ?? payoutAccount
+
+/** A passkey, an enrolment, a wallet, an address or a history raises nothing: a script can have them. */
+export const assuranceOf = (root: StrongRoot | undefined): Assurance => {
+  if (root === undefined) return 'low'
+  return root.kind === 'external' ? 'high' : 'substantial'
 }
+
+/** The text that a device signs for an act: it contains the nonce, the session and the thumbprint of the session's key. */
+export const boundChallenge = (
+  nonce: string,
+  { sessionId, jkt }: { readonly sessionId: string; readonly jkt: string },
+): string =>
+  createHash('sha256').update(['pohf-attest-1', nonce, sessionId, jkt].join('\0')).digest('base64url')
+
+/** How long a verdict about a member counts for personhood: one act, as long as a session can be minted. */
+export const memberVerdictMs = 24 * 3_600_000
+
+/** Presence rests on a session of the member that ended at most this long ago. */
+export const presenceSessionMs = 15 * 60_000

@@ -13,6 +13,8 @@ type NewNonce = {
   readonly wallet?: string | undefined
   readonly memberRef?: string | undefined
   readonly chainId?: number | undefined
+  /** The session whose key is part of the message. */
+  readonly sessionId?: string | undefined
 }
 
 export const insertNonce = async (tx: Tx, nonce: NewNonce): Promise<void> => {
@@ -26,6 +28,7 @@ export const insertNonce = async (tx: Tx, nonce: NewNonce): Promise<void> => {
       wallet: nonce.wallet ?? null,
       member_ref: nonce.memberRef ?? null,
       chain_id: nonce.chainId === undefined ? null : BigInt(nonce.chainId),
+      session_id: nonce.sessionId ?? null,
       expires_at: nonce.expiresAt,
     })
     .execute()
@@ -36,7 +39,7 @@ type NonceKey = { readonly agentId: string; readonly purpose: NoncePurpose; read
 export const findNonce = async (tx: Tx, key: NonceKey) =>
   tx
     .selectFrom('nonces')
-    .select(['message', 'wallet', 'member_ref', 'chain_id', 'used_at'])
+    .select(['message', 'wallet', 'member_ref', 'chain_id', 'session_id', 'used_at'])
     .select(sql<boolean>`expires_at <= pohf_now()`.as('expired'))
     .where('agent_id', '=', key.agentId)
     .where('purpose', '=', key.purpose)

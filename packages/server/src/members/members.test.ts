@@ -49,7 +49,7 @@ test('a person enrols by consent, passkey and attention check, and then has a pe
   assert.deepEqual(
     { assurance, uniqueness, methods, quality },
     {
-      assurance: 'substantial',
+      assurance: 'low',
       uniqueness: 'device',
       methods: ['passkey', 'attention'],
       quality: answer.json.quality,

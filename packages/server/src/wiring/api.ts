@@ -68,6 +68,7 @@ const credentialsDepsOf = (services: Services) => ({
   statusIndexes: services.statusIndexes,
   roots: services.roots,
   credits: services.credits,
+  findPayoutRoot: services.findPayoutRoot,
   findWorkRef,
   findCardPayment: services.payments.findCardPayment,
   isEmailConfirmed: agents.isEmailConfirmed,
@@ -105,7 +106,12 @@ const apiRoutes = (services: Services): Route[] => {
     }),
     ...members.routes(membersDepsOf(services)),
     ...evidence.routes(ctx, {
-      attest: { ctx, trust: services.deviceTrust, findSettings: agents.findAttestationSettings },
+      attest: {
+        ctx,
+        trust: services.deviceTrust,
+        findSettings: agents.findAttestationSettings,
+        platformAgentOf: (mode) => agents.platformAgentId(ctx.config, mode),
+      },
       findRecordingOwner: services.findRecordingOwner,
       roots: services.roots,
     }),

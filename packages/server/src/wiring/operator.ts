@@ -4,11 +4,13 @@ import * as agents from '../agents/index.ts'
 import * as credentials from '../credentials/index.ts'
 import * as credits from '../credits/index.ts'
 import * as discovery from '../discovery/index.ts'
+import * as evidence from '../evidence/index.ts'
 import * as ledger from '../ledger/index.ts'
 import * as members from '../members/index.ts'
 import * as operators from '../operators/index.ts'
 import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { unlessUnavailable } from '../platform/db/unless-unavailable.ts'
 import { makeRateLimits } from '../platform/http/rate-limits.ts'
 import type { Page, Route } from '../platform/http/call.ts'
@@ -33,6 +35,9 @@ const payoutRisksOf =
     return payouts.map((payout) => (isWorker(payout) ? (risks.next().value ?? null) : null))
   }
 
+const isAgent = async (tx: Tx, agentId: string): Promise<boolean> =>
+  (await agents.findMode(tx, agentId)) !== undefined
+
 const operatorRoutes = (services: Services): Route[] => {
   const { ctx } = services
   const { audit } = operators
@@ -47,10 +52,11 @@ const operatorRoutes = (services: Services): Route[] => {
     ...ledger.operatorRoutes(ctx, comparisons),
     ...partners.operatorRoutes({ ctx, audit, findMode: agents.findMode, listRisks: payoutRisksOf(ctx) }),
     ...work.operatorRoutes({ ctx, audit, unitDeps: unitDepsOf(ctx) }),
+    ...evidence.operatorRoutes({ ctx, audit, isAgent }),
     ...roots.operatorRoutes({
       ctx,
       audit,
-      isAgent: async (tx, agentId) => (await agents.findMode(tx, agentId)) !== undefined,
+      isAgent,
       changeCredentialState: unitDepsOf(ctx).changeCredentialState,
     }),
     ...purchases.operatorRoutes({ ctx, audit, settlement: services.chainSettlement }),

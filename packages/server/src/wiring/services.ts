@@ -45,6 +45,8 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
     signer,
     statusIndexes,
     roots,
+    // No payout names an account in this version, so no account is a root.
+    findPayoutRoot: async (): Promise<{ readonly accountHash: Buffer } | undefined> => undefined,
     verifyProgress: makeProgress(),
     cardProvider,
     payments: payments.makePayments(ctx, cardProvider),

@@ -78,6 +78,7 @@ export const buildJobs = (ctx: Ctx): Job[] => {
       credentials.deleteExpiredWallets,
       evidence.deleteOldNonces,
       evidence.deleteOldAttestations,
+      evidence.deleteUnusedStepUpKeys,
     ]),
   ]
 }

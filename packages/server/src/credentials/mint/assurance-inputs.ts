@@ -1,4 +1,4 @@
-import type { Assurance } from '@pohf/protocol'
+import type { Assurance, Mode } from '@pohf/protocol'
 import type { Agent } from '../../platform/http/call.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import {
@@ -7,17 +7,39 @@ import {
   findDevice,
   findDevices,
   isHardware,
+  memberVerdictMs,
   simulatedAttention,
+  strongestRoot,
   type Device,
 } from '../../evidence/index.ts'
 import { resolveMember, type Member } from '../../members/index.ts'
+import type { StrongRoot } from '../../roots/index.ts'
 import type { Session } from '../../sessions/index.ts'
 import { deviceClaim } from '../rules.ts'
 
-const noHistory = { good: 0, bad: 0 }
-
 export type EnrolledMember = Extract<Member, { status: 'enrolled' }>
 type Subject = { readonly agent: Agent; readonly memberId: string; readonly member: EnrolledMember }
+
+/** What the assurance of a credential rests on. */
+type Strength = {
+  readonly assurance: Assurance
+  /** The root that the credential spends from, besides the network; undefined at `low`. */
+  readonly strong: StrongRoot | undefined
+  readonly claim: ReturnType<typeof deviceClaim>
+}
+
+const strengthOf = (
+  device: Device | undefined,
+  roots: { readonly external: StrongRoot | undefined; readonly payoutAccount?: StrongRoot | undefined },
+): Strength => {
+  const strong = strongestRoot({ payoutAccount: undefined, ...roots, device: device?.root })
+  return { assurance: assuranceOf(strong), strong, claim: deviceClaim(device) }
+}
+
+const externalRootOf = (member: Member | undefined): StrongRoot | undefined => {
+  const proof = member?.status === 'enrolled' && !member.simulated ? member.proof : undefined
+  return proof && { kind: 'external', key: proof.human, name: proof.issuer }
+}
 
 /** Assurance inputs of a member: a simulated check in the sandbox, else passkey, device and last attention check. */
 export const memberAssuranceInputs = async (
@@ -27,90 +49,90 @@ export const memberAssuranceInputs = async (
   salt: Buffer,
 ) => {
   const { agentId, mode } = agent
-  const attestedDevice = await findDevice(tx, { agentId, mode, subjects: [memberId] })
+  const subjects = [{ agentId, subjectRef: memberId }]
   if (member.simulated) {
     const { quality, scoring } = simulatedAttention()
+    const device = await findDevice(tx, { mode, subjects, sessionId: memberId })
     return {
       quality,
       scoring,
-      assurance: assuranceOf({
-        member: false,
-        device: attestedDevice?.assurance,
-        history: noHistory,
-        external: false,
-      }),
+      ...strengthOf(device, { external: undefined }),
       checkedAt: at,
       evidence: [evidenceItem(salt, 'simulated', { member: memberId })],
-      claim: deviceClaim(attestedDevice),
     }
   }
-  const { attention, passkey, history, uniqueness } = member
-  const own = { method: 'webauthn', assurance: passkey.assurance, attestedAt: passkey.at }
-  const device =
-    attestedDevice && (isHardware(attestedDevice.assurance) || !isHardware(own.assurance))
-      ? attestedDevice
-      : own
-  const external = uniqueness === 'external'
+  const { attention, passkey } = member
+  const attested = await findDevice(tx, {
+    mode,
+    subjects,
+    sessionId: attention.sessionId,
+    since: new Date(at.getTime() - memberVerdictMs),
+  })
+  // The passkey was created at the enrolment, in another act: it is shown and raises nothing.
+  const own: Device = {
+    method: 'webauthn',
+    assurance: passkey.assurance,
+    attestedAt: passkey.at,
+    root: undefined,
+  }
+  const isShown = attested && (attested.root || isHardware(attested.assurance) || !isHardware(own.assurance))
   return {
     quality: attention.quality,
     scoring: attention.scoring,
-    assurance: assuranceOf({ member: true, device: device.assurance, history, external }),
+    ...strengthOf(isShown ? attested : own, { external: externalRootOf(member) }),
     checkedAt: attention.at,
     evidence: [evidenceItem(salt, 'telemetry', { member: memberId, session: attention.sessionId })],
-    claim: deviceClaim(device),
   }
+}
+
+type MemberRef = { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
+/** The session of an act, and who did it. */
+type ActSession = {
+  readonly agent: Pick<Agent, 'mode'> & { readonly agentId: string }
+  readonly session: Session
+  /** For work: the worker's membership, which may be at another agent. */
+  readonly worker?: MemberRef
+  /** For work: the account that was paid for the worker's work. */
+  readonly payoutAccount?: StrongRoot | undefined
 }
 
 /**
  * The member of a task session is claimed by the page, which proves nothing; elsewhere the agent or the person
  * named it.
  */
-const memberOf = (session: Session): string | undefined =>
-  session.memberRef === null || session.kind === 'task' ? undefined : session.memberRef
-
-export type SessionAssuranceInputs = {
-  readonly assurance: Assurance
-  readonly claim: ReturnType<typeof deviceClaim>
-}
-type AgentSession = {
-  readonly agent: Pick<Agent, 'mode'> & { readonly agentId: string }
-  readonly session: Session
+const memberOf = ({ agent, session, worker }: ActSession): MemberRef | undefined => {
+  if (worker) return worker
+  const { memberRef, kind } = session
+  return memberRef === null || kind === 'task'
+    ? undefined
+    : { agentId: agent.agentId, mode: agent.mode, memberId: memberRef }
 }
 
-const assuranceInputsOf = async (
-  tx: Tx,
-  { agent, session }: AgentSession,
-  device: Device | undefined,
-): Promise<SessionAssuranceInputs> => {
-  const memberId = memberOf(session)
-  const member = memberId === undefined ? undefined : await resolveMember(tx, agent, memberId)
-  const real = member?.status === 'enrolled' && !member.simulated ? member : undefined
-  return {
-    assurance: assuranceOf({
-      member: real !== undefined,
-      device: device?.assurance,
-      history: real?.history ?? noHistory,
-      external: real?.uniqueness === 'external',
-    }),
-    claim: deviceClaim(device),
-  }
-}
+export type SessionAssuranceInputs = Strength
 
 /** Assurance inputs of sessions: their devices in one query, and the members of the few sessions that have one. */
 export const sessionAssuranceInputs = async (
   tx: Tx,
-  agentSessions: readonly AgentSession[],
+  acts: readonly ActSession[],
 ): Promise<SessionAssuranceInputs[]> => {
   const devices = await findDevices(
     tx,
-    agentSessions.map(({ agent, session }) => {
-      const memberId = memberOf(session)
-      const subjects = [session.sessionId, ...(memberId === undefined ? [] : [memberId])]
-      return { agentId: agent.agentId, mode: agent.mode, subjects }
+    acts.map((act) => {
+      const { agent, session } = act
+      const member = memberOf(act)
+      const own = { agentId: agent.agentId, subjectRef: session.sessionId }
+      const named = member ? [{ agentId: member.agentId, subjectRef: member.memberId }] : []
+      return { mode: agent.mode, subjects: [own, ...named], sessionId: session.sessionId }
     }),
   )
   const inputs: SessionAssuranceInputs[] = []
-  for (const [index, act] of agentSessions.entries())
-    inputs.push(await assuranceInputsOf(tx, act, devices[index]))
+  for (const [index, act] of acts.entries()) {
+    const named = memberOf(act)
+    const member = named && (await resolveMember(tx, named, named.memberId))
+    // Of presence, the submission decided whether the member took part or the agent only named them.
+    const tookPart = act.session.kind !== 'presence' || act.session.assurance === 'high'
+    const external = tookPart ? externalRootOf(member) : undefined
+    inputs.push(strengthOf(devices[index], { external, payoutAccount: act.payoutAccount }))
+  }
   return inputs
 }

@@ -29,7 +29,7 @@ export const draftPersonhood = async (
   const frame = commonClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'personhood', at })
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
-  const { quality, scoring, assurance, checkedAt, evidence, claim } = await memberAssuranceInputs(
+  const { quality, scoring, assurance, strong, checkedAt, evidence, claim } = await memberAssuranceInputs(
     tx,
     subject,
     at,
@@ -66,6 +66,7 @@ export const draftPersonhood = async (
     },
     salt,
     simulated: member.simulated,
+    strong,
   }
 }
 

@@ -32,6 +32,8 @@ export type CredentialsDeps = {
   readonly statusIndexes: StatusIndexes
   readonly roots: Pick<Roots, 'listCharges'>
   readonly credits: Pick<Credits, 'hasAllowance' | 'readAllowanceSnapshots' | 'countSpendable'>
+  /** Injected by the wiring: the account that was paid for a person's work, once a payout to it was completed. */
+  readonly findPayoutRoot: (tx: Tx, personId: string) => Promise<{ readonly accountHash: Buffer } | undefined>
   /** Injected by the wiring, because the work module imports this one. */
   readonly findWorkRef: (
     tx: Tx,

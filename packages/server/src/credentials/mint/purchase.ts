@@ -4,7 +4,7 @@ import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { findSession, type Session } from '../../sessions/index.ts'
 import { refusalOf, signDraft, type CredentialsDeps, type SignedCredential, type WithToken } from './mint.ts'
 import { commonClaims, pairwiseSubject } from '../rules.ts'
-import { sessionAssuranceInputs } from './assurance-inputs.ts'
+import { sessionAssuranceInputs, type SessionAssuranceInputs } from './assurance-inputs.ts'
 import { insertMintedCredential, type ActKey } from '../store.ts'
 
 /** A purchased unit of work: its buyer, its payment, and the session in which a person did it. */
@@ -26,7 +26,7 @@ type PurchasedWork = {
  */
 export class WorkEvidenceMissing extends Error {}
 
-type CompletedWork = { readonly session: Session; readonly assurance: CredentialClaims['assurance'] }
+type CompletedWork = { readonly session: Session } & Pick<SessionAssuranceInputs, 'assurance' | 'strong'>
 
 /** The session and its assurance. Both belong to the agent that ordered the work. */
 const findCompletedWork = async (
@@ -38,9 +38,9 @@ const findCompletedWork = async (
   const session = await findSession(tx, { agentId, mode, sessionId })
   if (!session || session.verified !== true)
     throw new WorkEvidenceMissing('session of the purchased work not found or not verified')
-  const agent = { agentId, mode, keyId: '', scopes: [], ratePerMinute: null }
-  const [inputs] = await sessionAssuranceInputs(tx, [{ agent, session }])
-  return { session, assurance: inputs?.assurance ?? 'low' }
+  const [inputs] = await sessionAssuranceInputs(tx, [{ agent: { agentId, mode }, session }])
+  if (!inputs) throw new Error(`purchase mint found no assurance inputs for session ${sessionId}`)
+  return { session, assurance: inputs.assurance, strong: inputs.strong }
 }
 
 const measurementClaims = (completed: CompletedWork | undefined) => {
@@ -83,7 +83,7 @@ const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, work: PurchasedWo
   const frame = commonClaims({ baseUrl: deps.ctx.config.BASE_URL, mode, kind: 'purchase', at })
   const [root] = await deps.roots.listCharges(
     tx,
-    [{ agentId, mode, session: completed?.session, strong: undefined }],
+    [{ agentId, mode, session: completed?.session, strong: completed?.strong }],
     at,
   )
   const credentialId = deps.ctx.ids.make('crd_')

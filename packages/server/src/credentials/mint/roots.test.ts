@@ -103,11 +103,18 @@ test('work spends on the session of the worker, and a purchase on that of the wo
   const mintWork = makeWorkMint({
     ...deps,
     credits: makeCredits(ctx, agents),
+    findPayoutRoot: async () => undefined,
     findWorkRef: async () => undefined,
   })
   await assertSpends(async () => {
     const member = { agentId: agent.agentId, mode: 'live', memberId } as const
-    const signed = await mintWork.sign({ agentId: agent.agentId, mode: 'live', session, member })
+    const signed = await mintWork.sign({
+      agentId: agent.agentId,
+      mode: 'live',
+      session,
+      member,
+      personId: 'nobody',
+    })
     const minted = await inTransaction(ctx, 'system', (tx) => mintWork.write(tx, signed))
     assert.ok('credentialId' in minted)
     return minted.credentialId

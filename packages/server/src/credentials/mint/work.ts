@@ -1,6 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
+import type { StrongRoot } from '../../roots/index.ts'
 import type { Session } from '../../sessions/index.ts'
 import { refusalOf, signDraft, type CredentialsDeps } from './mint.ts'
 import { sessionAssuranceInputs } from './assurance-inputs.ts'
@@ -15,6 +16,7 @@ type CompletedWork = {
   readonly session: Session
   /** The membership of the worker; it may be at another agent. */
   readonly member: { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
+  readonly personId: string
 }
 
 /** A signed credential that is not stored yet; without a row where the act has a credential already. */
@@ -33,22 +35,31 @@ export type WorkMint = {
   readonly write: (tx: Tx, signed: SignedWorkCredential) => Promise<WorkMintResult>
 }
 
+/** Every account is of one kind, so there is no model or issuer that could be suspended. */
+const payoutRootOf = (accountHash: Buffer): StrongRoot => ({
+  kind: 'payout_account',
+  key: accountHash.toString('base64url'),
+  name: 'payout_account',
+})
+
 const signWork = async (
   deps: CredentialsDeps,
-  { agentId, mode, session, member }: CompletedWork,
+  { agentId, mode, session, member, personId }: CompletedWork,
 ): Promise<SignedWorkCredential> => {
   const { sessionId } = session
   const key: ActKey = { agentId, mode, act: 'session', reference: sessionId }
   const { assuranceInputs, at, root, stored } = await inTransaction(deps.ctx, 'system', async (tx) => {
-    const [found] = await sessionAssuranceInputs(tx, [
-      { agent: member, session: { ...session, memberRef: member.memberId } },
-    ])
+    const paid = await deps.findPayoutRoot(tx, personId)
+    const payoutAccount = paid && payoutRootOf(paid.accountHash)
+    const act = { agent: { agentId, mode }, session, worker: member, payoutAccount }
+    const [found] = await sessionAssuranceInputs(tx, [act])
     if (!found)
       throw new Error(
         `work mint found no assurance inputs for ${actName(key)}, done by member ${member.memberId}`,
       )
     const now = await readNow(tx)
-    const [root] = await deps.roots.listCharges(tx, [{ agentId, mode, session, strong: undefined }], now)
+    const { strong } = found
+    const [root] = await deps.roots.listCharges(tx, [{ agentId, mode, session, strong }], now)
     const known = await findMintedCredential(tx, key)
     return { assuranceInputs: found, at: now, root: root ?? null, stored: known }
   })

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
+import { registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
+import { enrolProven, officeIssuer } from '../../../test/fixtures/people/outside-proof.ts'
 import { makeWalletClients, newWallet, textOf } from '../../../test/fixtures/people/wallet-clients.ts'
 
 const registryOn = { 10: `0x${'10'.repeat(20)}`, 8_453: `0x${'84'.repeat(20)}` } as const
-const harness = await startHarness({
-  ONCHAIN_REGISTRIES: `10=${registryOn[10]}, 8453=${registryOn[8_453]}`,
-})
+const harness = await startHarness(
+  { ONCHAIN_REGISTRIES: `10=${registryOn[10]}, 8453=${registryOn[8_453]}` },
+  [officeIssuer],
+)
 const { mintWith } = makeWalletClients(harness)
 
 /** Binds a new wallet under a challenge for this chain, or for none. */
@@ -27,7 +29,7 @@ const mintOn = async (agent: { apiKey: string }, memberId: string, chainId?: num
 
 test('a token is for the registry on the chain of the challenge; without one there is none, and the reason is given', async () => {
   const live = await registerConfirmedAgent(harness, 'live', 'agent@example.com')
-  const { memberId } = await enrolMember(harness, live)
+  const { memberId } = await enrolProven(harness, live)
   for (const chainId of [84_532, undefined]) {
     const minted = await mintOn(live, memberId, chainId)
     assert.equal(minted.onchain, undefined)

@@ -6,7 +6,8 @@ import { verifyCredential } from '@pohf/verify'
 import { createLocalJWKSet, jwtVerify } from 'jose'
 import { encodeAbiParameters, type Hex } from 'viem'
 import { startHarness } from '../../../test/fixtures/harness.ts'
-import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
+import { registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
+import { enrolProven, officeIssuer } from '../../../test/fixtures/people/outside-proof.ts'
 import { makeWalletClients, newWallet, nulOf, textOf } from '../../../test/fixtures/people/wallet-clients.ts'
 import * as operators from '../../operators/index.ts'
 import { connectSigner, readJournal } from '../../signing/index.ts'
@@ -24,10 +25,13 @@ const registries = await Promise.all(
 )
 // The first contract of one account has the same address on every chain.
 const address = registries[0]?.address ?? `0x${'00'.repeat(20)}`
-const harness = await startHarness({
-  ...(chains[0] ? { EVM_RPC_URLS: `84532=${chains[0].url}` } : {}),
-  ONCHAIN_REGISTRIES: `84532=${address}`,
-})
+const harness = await startHarness(
+  {
+    ...(chains[0] ? { EVM_RPC_URLS: `84532=${chains[0].url}` } : {}),
+    ONCHAIN_REGISTRIES: `84532=${address}`,
+  },
+  [officeIssuer],
+)
 const operator = (await operators.create(harness.ctx, 'machine', 'Ada')).operatorKey
 const live = await registerConfirmedAgent(harness, 'live', 'agent@example.com')
 const other = await registerConfirmedAgent(harness, 'live', 'agent@other.example')
@@ -51,7 +55,7 @@ const openWithKey = async (chain: Chain, made = registries[chains.indexOf(chain)
   if ((await registry.numberOf(key.kid)) === 0) await chain.send({ to: registry.address, data: key.addKey })
   return { registry, key }
 }
-const person = await enrolMember(harness, live)
+const person = await enrolProven(harness, live)
 
 for (const [index, { name }] of forks.entries()) {
   const chain = chains[index]
@@ -78,7 +82,7 @@ for (const [index, { name }] of forks.entries()) {
 
   onChain('a second wallet of the same human replaces the first', async (here) => {
     const { registry } = await openWithKey(here)
-    const human = await enrolMember(harness, live)
+    const human = await enrolProven(harness, live)
     const [first, second] = [newWallet(), newWallet()]
     const one = await mint(live.apiKey, human.memberId, first)
     assert.equal(typeof (await registry.bind(one.onchain)), 'number')
@@ -90,7 +94,7 @@ for (const [index, { name }] of forks.entries()) {
       [await registry.isVerifiedHuman(first.address), await registry.isVerifiedHuman(second.address)],
       [false, true],
     )
-    const stranger = await enrolMember(harness, live)
+    const stranger = await enrolProven(harness, live)
     const three = await mint(live.apiKey, stranger.memberId, newWallet())
     assert.notEqual(nulOf(three.onchain), nulOf(one.onchain))
     assert.equal(typeof (await registry.bind(three.onchain)), 'number')
@@ -116,7 +120,7 @@ for (const [index, { name }] of forks.entries()) {
     async (here) => {
       const { registry } = await openWithKey(here)
       const wallet = newWallet()
-      const someone = await enrolMember(harness, live)
+      const someone = await enrolProven(harness, live)
       const { onchain, credentialId } = await mint(live.apiKey, someone.memberId, wallet)
       assert.equal(typeof (await registry.bind(onchain)), 'number')
       const { json } = await harness.callOperator('POST', `/operator/credentials/${credentialId}/revoke`, {
@@ -141,8 +145,8 @@ const testOnFirstChain = (title: string, body: (here: Chain) => Promise<void>): 
 
 test('of two agents that request different wallets at the same moment, one gets a token', async () => {
   for (let round = 0; round < 10; round += 1) {
-    const human = await enrolMember(harness, live)
-    const again = await enrolMember(harness, other, { browser: human.browser })
+    const human = await enrolProven(harness, live)
+    const again = await enrolProven(harness, other, { browser: human.browser })
     const proofs = [
       [live.apiKey, await proofFor(live.apiKey, human.memberId, newWallet())],
       [other.apiKey, await proofFor(other.apiKey, again.memberId, newWallet())],
@@ -224,7 +228,7 @@ test('the signer journals the token before it signs it', async () => {
 })
 
 test('without a wallet there is no token; a repeated call gets the same one; an unavailable signer costs nothing', async () => {
-  const someone = await enrolMember(harness, live)
+  const someone = await enrolProven(harness, live)
   const plain = await mintWith(live.apiKey, { memberId: someone.memberId })
   assert.equal(plain.onchain, undefined)
   const body = await proofFor(live.apiKey, someone.memberId, newWallet())
@@ -250,8 +254,8 @@ testOnFirstChain(
   'an agent that moves a human’s wallet and keeps the new token to itself opens no second wallet at another agent',
   async (here) => {
     const { registry } = await openWithKey(here)
-    const human = await enrolMember(harness, live)
-    const again = await enrolMember(harness, other, { browser: human.browser })
+    const human = await enrolProven(harness, live)
+    const again = await enrolProven(harness, other, { browser: human.browser })
     const [bound, moved] = [newWallet(), newWallet()]
     const token = await mint(live.apiKey, human.memberId, bound)
     assert.equal(typeof (await registry.bind(token.onchain)), 'number')
@@ -274,7 +278,7 @@ testOnFirstChain(
 testOnFirstChain(
   'a token is valid in one registry on one chain, for the wallet of a key too',
   async (here) => {
-    const human = await enrolMember(harness, live)
+    const human = await enrolProven(harness, live)
     const wallet = newWallet()
     const { onchain } = await mint(live.apiKey, human.memberId, wallet)
     const second = await openWithKey(here, await deployRegistry(here, { keyDelaySeconds: 0 }))
@@ -296,7 +300,7 @@ testOnFirstChain(
 
 testOnFirstChain('a contract wallet is bound on its own chain', async (here) => {
   const { registry } = await openWithKey(here)
-  const { memberId } = await enrolMember(harness, live)
+  const { memberId } = await enrolProven(harness, live)
   const holder = newWallet()
   const code = compile(`pragma solidity ^0.8.0; contract Owned {
     address immutable owner; constructor(address of_) { owner = of_; }
@@ -318,7 +322,7 @@ testOnFirstChain(
   'a registry record expires with its credential, is renewed by the next, and is revoked with its key',
   async (here) => {
     const { registry, key } = await openWithKey(here)
-    const { memberId } = await enrolMember(harness, live)
+    const { memberId } = await enrolProven(harness, live)
     const wallet = newWallet()
     assert.equal(typeof (await registry.bind((await mint(live.apiKey, memberId, wallet)).onchain)), 'number')
     const pass = async (days: number) => {
@@ -358,8 +362,8 @@ testOnFirstChain(
 // Last: it moves the service's time far ahead of the chains'.
 test('a human has one on-chain wallet across all agents, and a different nullifier at each', async () => {
   const wallet = newWallet()
-  const human = await enrolMember(harness, live)
-  const again = await enrolMember(harness, other, { browser: human.browser })
+  const human = await enrolProven(harness, live)
+  const again = await enrolProven(harness, other, { browser: human.browser })
   const here = await mint(live.apiKey, human.memberId, wallet)
   const refused = await ask(other.apiKey, again.memberId, newWallet())
   assert.equal(refused.onchain, undefined)
@@ -372,8 +376,8 @@ test('a human has one on-chain wallet across all agents, and a different nullifi
   assert.ok((await ask(live.apiKey, human.memberId, newWallet())).onchain)
 
   // An agent that has moved a human shares the new wallet once its token for the old one has expired.
-  const mover = await enrolMember(harness, live)
-  const joiner = await enrolMember(harness, other, { browser: mover.browser })
+  const mover = await enrolProven(harness, live)
+  const joiner = await enrolProven(harness, other, { browser: mover.browser })
   const kept = newWallet()
   await mint(live.apiKey, mover.memberId, newWallet())
   await harness.advance(60 * 86_400_000)

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import type { Mode, OnchainClaims } from '@pohf/protocol'
+import { assurances, type Assurance, type Mode, type OnchainClaims } from '@pohf/protocol'
 import type { Hex } from 'viem'
 import { encodeFunctionData, parseAbi } from 'viem/utils'
 import { z } from 'zod'
@@ -12,7 +12,7 @@ import type { CredentialsDeps } from '../mint/mint.ts'
 import { claimWallet, listIssuedCredentials } from '../store.ts'
 
 type OnchainTokenInput = {
-  readonly claims: Pick<OnchainClaims, 'iss' | 'iat' | 'exp'>
+  readonly claims: Pick<OnchainClaims, 'iss' | 'iat' | 'exp'> & { readonly assurance: Assurance }
   readonly wallet: ProvenWallet
   /** The nullifier of the human in a registry: different at each agent, so that agents cannot compare. */
   readonly nul: Buffer
@@ -73,6 +73,10 @@ const signOnchainToken = async (
   }
 }
 
+/** A contract cannot ask back, so a token needs the assurance that the operator asks for. */
+const isBelow = (assurance: Assurance, min: Assurance): boolean =>
+  assurances.indexOf(assurance) < assurances.indexOf(min)
+
 /**
  * The on-chain token of a credential, or why there is none: a human has one on-chain wallet at a time, across all
  * agents. `human` is the same at every agent and is never returned.
@@ -85,6 +89,8 @@ export const issueOnchainToken = async (
   const { claims, wallet, human } = input
   const registry = findRegistry(ctx.config, wallet) ?? (mode === 'test' ? testRegistry(wallet) : undefined)
   if (!registry) return { onchainRefused: 'no_registry' as const }
+  if (mode === 'live' && isBelow(claims.assurance, ctx.config.ONCHAIN_MIN_ASSURANCE))
+    return { onchainRefused: 'assurance_too_low' as const }
   const key = ctx.secrets.derive('onchain-wallet')
   const claim = {
     human,

@@ -13,6 +13,7 @@ import {
   type AttestationResult,
   type DeviceAssurance,
   type DeviceKey,
+  type DeviceRoot,
 } from './attestation.ts'
 import { chainFault } from './certificates.ts'
 import { extensionOf, unwrap } from './der.ts'
@@ -90,11 +91,11 @@ const validationCategoryOf = (extensions: unknown): number | undefined => {
   return value === undefined ? undefined : requireBytes(value).readUInt32LE(0)
 }
 
-const requireApp = (data: AuthenticatorData, trust: AppleTrust): void =>
-  assertEvidence(
-    trust.appIds.some((appId) => same(sha256(Buffer.from(appId)), data.rpIdHash)),
-    'app_unknown',
-  )
+const requireApp = (data: AuthenticatorData, trust: AppleTrust): string => {
+  const appId = trust.appIds.find((one) => same(sha256(Buffer.from(one)), data.rpIdHash))
+  if (appId === undefined) throw new EvidenceError('app_unknown')
+  return appId
+}
 
 const requireCategory = (category: number | undefined, trust: AppleTrust): void =>
   assertEvidence(
@@ -109,6 +110,9 @@ const readExtensions = (bytes: Buffer, hasExtensions: boolean): unknown => {
   const list = decodeCBOR(new Uint8Array(Buffer.concat([Buffer.from([0x82]), bytes])))
   return (list as unknown[])[1]
 }
+
+const rootOf = (appId: string | undefined): DeviceRoot | undefined =>
+  appId === undefined ? undefined : { name: appId, app: { kind: 'app', name: appId } }
 
 type AppAttestation = {
   readonly attestationObject: Buffer
@@ -131,7 +135,7 @@ export const verifyAppAttestation = (evidence: AppAttestation, trust: AppleTrust
   const point = pointOf(leaf.publicKey)
   assertEvidence(point.length === 65 && same(sha256(point), evidence.keyId), 'key_mismatch')
   const data = readAuthenticatorData(authData)
-  requireApp(data, trust)
+  const appId = requireApp(data, trust)
   assertEvidence(data.counter === 0, 'counter_not_zero')
   assertEvidence((data.flags & attestedFlag) !== 0 && data.rest.length >= 18, 'evidence_malformed')
   const environment = environments.get(data.rest.subarray(0, 16).toString('hex'))
@@ -148,8 +152,9 @@ export const verifyAppAttestation = (evidence: AppAttestation, trust: AppleTrust
     publicKey: leaf.publicKey.export({ format: 'der', type: 'spki' }),
     counter: 0,
     assurance,
+    model: environment === 'production' ? appId : undefined,
   }
-  return { attested: true, assurance, key }
+  return { attested: true, assurance, key, root: rootOf(key.model) }
 }
 
 type AppAssertion = { readonly assertion: Buffer; readonly clientData: Buffer; readonly challenge: string }
@@ -178,11 +183,12 @@ export const verifyAppAssertion = (
   const nonce = sha256(authData, sha256(evidence.clientData))
   assertEvidence(verify('sha256', nonce, publicKey, signature), 'signature_wrong')
   const data = readAuthenticatorData(authData)
-  requireApp(data, trust)
+  const appId = requireApp(data, trust)
   assertEvidence(data.counter > known.counter, 'counter_replayed')
   const extensions = (data.flags & extensionFlag) === 0 ? undefined : decodeCBOR(new Uint8Array(data.rest))
   const category = validationCategoryOf(extensions)
   requireCategory(category, trust)
   const assurance = known.assurance === 'hardware' && category === 4 ? 'hardware_strong' : known.assurance
-  return { attested: true, assurance, key: { ...known, counter: data.counter } }
+  const root = known.model === appId ? rootOf(appId) : undefined
+  return { attested: true, assurance, key: { ...known, counter: data.counter }, root }
 }

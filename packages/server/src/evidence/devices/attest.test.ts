@@ -187,10 +187,11 @@ test('a known passkey signs again; a cloned counter is refused', async () => {
       unknown
     >
   }
-  assert.deepEqual(await use(4), { attested: true, assurance: 'hardware_strong' })
+  const unbound = { attested: true, reason: 'not_bound' }
+  assert.deepEqual(await use(4), { ...unbound, assurance: 'hardware_strong' })
   assert.equal((await use(4))['reason'], 'passkey_refused')
   assert.equal((await use(9, 'somebody else'))['reason'], 'key_unknown')
-  assert.deepEqual(await use(5), { attested: true, assurance: 'hardware_strong' })
+  assert.deepEqual(await use(5), { ...unbound, assurance: 'hardware_strong' })
 })
 
 test('an app key is attested, signs again, and belongs to one subject', async () => {
@@ -210,7 +211,8 @@ test('an app key is attested, signs again, and belongs to one subject', async ()
       unknown
     >
   }
-  assert.deepEqual(await attest('phone'), { attested: true, assurance: 'hardware' })
+  const unbound = { attested: true, reason: 'not_bound' }
+  assert.deepEqual(await attest('phone'), { ...unbound, assurance: 'hardware' })
   assert.equal((await attest('other phone'))['reason'], 'key_taken')
   const signed = async (counter: number) => {
     const nonce = await challenge()
@@ -223,7 +225,7 @@ test('an app key is attested, signs again, and belongs to one subject', async ()
     }
     return verify({ nonce, method: 'app_attest', subjectRef: 'phone', evidence })
   }
-  assert.deepEqual((await signed(1)).json, { attested: true, assurance: 'hardware_strong' })
+  assert.deepEqual((await signed(1)).json, { ...unbound, assurance: 'hardware_strong' })
   assert.equal((await signed(1)).json.reason, 'counter_replayed')
   // Twenty concurrent signatures with one counter: the database lets one advance it.
   const race = await Promise.all(Array.from({ length: 20 }, () => signed(7)))
@@ -291,5 +293,5 @@ test('custom roots give at most software until they are allowed', async () => {
     key: agent.apiKey,
     body: { method: 'webauthn', nonce, subjectRef: 'p', evidence: { credential } },
   })
-  assert.deepEqual(answer.json, { attested: true, assurance: 'software' })
+  assert.deepEqual(answer.json, { attested: true, assurance: 'software', reason: 'device_unproven' })
 })

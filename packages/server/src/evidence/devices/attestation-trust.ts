@@ -6,12 +6,12 @@ import { z } from 'zod'
 import type { Config } from '../../platform/ops/config.ts'
 import { chainFault } from './certificates.ts'
 import type { PlayKeys } from './play-integrity.ts'
-import type { FindCertificationLevel } from './webauthn.ts'
+import type { FindModel } from './webauthn.ts'
 
 /** Trust anchors for device attestation, loaded once at the start. */
 export type DeviceTrust = {
   readonly appleRoots: readonly X509Certificate[]
-  readonly findCertificationLevel: FindCertificationLevel
+  readonly findModel: FindModel
   readonly playKeysOf: (packageName: string) => PlayKeys | undefined
   /** Custom roots that are not fully trusted: everything they certify counts as software. */
   readonly capped: boolean
@@ -49,7 +49,9 @@ const metadata = z.object({
     .array(
       z.object({
         aaguid: z.string().optional(),
-        metadataStatement: z.record(z.string(), z.unknown()).optional(),
+        metadataStatement: z
+          .looseObject({ keyProtection: z.array(z.string()).max(16).default([]) })
+          .optional(),
         statusReports: z.array(z.object({ status: z.string() })).max(1_000),
       }),
     )
@@ -74,7 +76,7 @@ const readMetadata = async (file: string, roots: readonly X509Certificate[], at:
 const certificationLevelOf = (reports: readonly { readonly status: string }[]): number =>
   Math.max(0, ...reports.map(({ status }) => Number(/^FIDO_CERTIFIED_L([123])/.exec(status)?.[1] ?? 0)))
 
-const loadLevels = async (file: string | undefined, roots: readonly X509Certificate[], at: Date) => {
+const loadModels = async (file: string | undefined, roots: readonly X509Certificate[], at: Date) => {
   const entries = file === undefined ? [] : (await readMetadata(file, roots, at)).entries
   const good = entries.flatMap(({ aaguid, metadataStatement, statusReports }) =>
     aaguid === undefined ||
@@ -89,7 +91,9 @@ const loadLevels = async (file: string | undefined, roots: readonly X509Certific
     statements: good.map(({ statement }) => statement as unknown as MetadataStatement),
     verificationMode: 'permissive',
   })
-  return new Map(good.map(({ aaguid, level }) => [aaguid, level]))
+  return new Map(
+    good.map(({ aaguid, statement, level }) => [aaguid, { level, keyProtection: statement.keyProtection }]),
+  )
 }
 
 const playKeysFile = z.record(
@@ -126,11 +130,11 @@ export const loadDeviceTrust = async (config: Config, at: Date): Promise<DeviceT
     throw new Error(`ATTEST_ROOTS_FILE ${config.ATTEST_ROOTS_FILE} contains no certificate`)
   const fidoRoots =
     own ?? SettingsService.getRootCertificates({ identifier: 'mds' }).flatMap(parseCertificates)
-  const levels = await loadLevels(config.ATTEST_FIDO_METADATA_FILE, fidoRoots, at)
+  const models = await loadModels(config.ATTEST_FIDO_METADATA_FILE, fidoRoots, at)
   const playKeys = loadPlayKeys(config.ATTEST_PLAY_KEYS_FILE)
   return {
     appleRoots: own ?? parseCertificates(appleRootPem),
-    findCertificationLevel: (aaguid) => levels.get(aaguid),
+    findModel: (aaguid) => models.get(aaguid),
     playKeysOf: (packageName) => playKeys.get(packageName),
     capped: own !== undefined && config.ATTEST_ALLOW_CUSTOM_ROOTS === 'off',
   }

@@ -11,7 +11,18 @@ export type DeviceKey = {
   readonly counter: number
   /** The assurance of the attestation; a later signature by the key gets at most that, or one level more. */
   readonly assurance: AttestedAssurance
+  /** The AAGUID of a model that keeps its keys in hardware, or the id of the app; undefined for any other key. */
+  readonly model?: string | undefined
 }
+
+/** What a device shows that is scarce: a model of authenticators, or an app, and who must be admitted for it to count. */
+export type DeviceRoot = {
+  /** The AAGUID of the model, or the id of the app. */
+  readonly name: string
+  readonly app: AppRef
+}
+/** An app, or a relying party of passkeys. */
+export type AppRef = { readonly kind: 'app' | 'rp_id'; readonly name: string }
 
 /** The result of verifying evidence. `reason` is a stable code. */
 export type AttestationResult =
@@ -21,6 +32,8 @@ export type AttestationResult =
       readonly key?: DeviceKey
       /** For a passkey: whether it may be synced to other devices. */
       readonly synced?: boolean
+      /** Undefined where the device shows nothing scarce. */
+      readonly root?: DeviceRoot | undefined
     }
   | { readonly attested: false; readonly reason: string }
 

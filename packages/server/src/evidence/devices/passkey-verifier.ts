@@ -13,11 +13,9 @@ const relyingPartyOf = ({ origin, rpId }: { origin: string; rpId: string }) => (
 /** Verifies members' passkeys by the same code as device attestation; here user verification is required. */
 export const makePasskeyVerifier = (trust: Promise<DeviceTrust>): PasskeyVerifier => ({
   verifyNew: async (credential, expected) => {
-    const { findCertificationLevel, capped } = await trust
+    const { findModel, capped } = await trust
     const created = { credential: credential as RegistrationResponseJSON, challenge: expected.challenge }
-    const result = await verifyEvidence(() =>
-      verifyNewPasskey(created, relyingPartyOf(expected), findCertificationLevel),
-    )
+    const result = await verifyEvidence(() => verifyNewPasskey(created, relyingPartyOf(expected), findModel))
     if (!result.attested || !result.key) return undefined
     return {
       credentialId: result.key.keyId,

@@ -64,15 +64,29 @@ const withRequest = (change: object): Token => ({ payload: { requestDetails: { .
 const withApp = (change: object): Token => ({ payload: { appIntegrity: { ...app, ...change } } })
 
 test('the label decides the assurance of a device', async () => {
-  assert.deepEqual(await verifyToken({}), { attested: true, assurance: 'hardware_strong' })
+  const attested = { attested: true, root: undefined }
+  assert.deepEqual(await verifyToken({}), { ...attested, assurance: 'hardware_strong' })
   const middle = await verifyToken(withDevice('MEETS_BASIC_INTEGRITY', 'MEETS_DEVICE_INTEGRITY'))
-  assert.deepEqual(middle, { attested: true, assurance: 'hardware' })
+  assert.deepEqual(middle, { ...attested, assurance: 'hardware' })
   const basic = await verifyToken(withDevice('MEETS_BASIC_INTEGRITY'))
-  assert.deepEqual(basic, { attested: true, assurance: 'software' })
+  assert.deepEqual(basic, { ...attested, assurance: 'software' })
   const standard = await verifyToken(withRequest({ nonce: undefined, requestHash: challenge }), {
     requestType: 'standard',
   })
-  assert.deepEqual(standard, { attested: true, assurance: 'hardware_strong' })
+  assert.deepEqual(standard, { ...attested, assurance: 'hardware_strong' })
+})
+
+test('a verdict shows a root only for hardware that answered few requests in the last hour', async () => {
+  const rootAt = async (deviceActivityLevel: string | undefined, labels = strong) => {
+    const recentDeviceActivity = deviceActivityLevel === undefined ? undefined : { deviceActivityLevel }
+    const result = await verifyToken({ payload: { deviceIntegrity: { ...labels, recentDeviceActivity } } })
+    return result.attested ? result.root : result.reason
+  }
+  const root = { name, app: { kind: 'app', name } }
+  for (const level of ['LEVEL_1', 'LEVEL_2']) assert.deepEqual(await rootAt(level), root, level)
+  for (const level of ['LEVEL_3', 'LEVEL_4', 'UNEVALUATED', undefined])
+    assert.equal(await rootAt(level), undefined, level)
+  assert.equal(await rootAt('LEVEL_1', device('MEETS_BASIC_INTEGRITY')), undefined)
 })
 
 const signature = generateKeyPairSync('ed25519').privateKey

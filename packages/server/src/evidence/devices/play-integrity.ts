@@ -34,9 +34,12 @@ const verdict = z.object({
     packageName: z.string().optional(),
     certificateSha256Digest: z.array(z.string()).max(16).optional(),
   }),
-  deviceIntegrity: z.object({ deviceRecognitionVerdict: z.array(z.string()).max(16).default([]) }).default({
-    deviceRecognitionVerdict: [],
-  }),
+  deviceIntegrity: z
+    .object({
+      deviceRecognitionVerdict: z.array(z.string()).max(16).default([]),
+      recentDeviceActivity: z.object({ deviceActivityLevel: z.string() }).optional(),
+    })
+    .default({ deviceRecognitionVerdict: [] }),
   accountDetails: z.object({ appLicensingVerdict: z.string() }).optional(),
 })
 
@@ -59,6 +62,9 @@ const assuranceByLabel: readonly (readonly [label: string, assurance: AttestedAs
   ['MEETS_DEVICE_INTEGRITY', 'hardware'],
   ['MEETS_BASIC_INTEGRITY', 'software'],
 ]
+
+/** Few tokens of this device in the last hour. A device that is asked in a loop has a higher level. */
+const quietLevels: ReadonlySet<string | undefined> = new Set(['LEVEL_1', 'LEVEL_2'])
 
 /** Verifies a Google Play integrity token of an Android app; only the app's owner can decrypt it. */
 export const verifyPlayIntegrity = async (
@@ -88,5 +94,12 @@ export const verifyPlayIntegrity = async (
   assertEvidence(!labels.includes('MEETS_VIRTUAL_INTEGRITY'), 'device_virtual')
   const level = assuranceByLabel.find(([label]) => labels.includes(label))
   if (!level) return { attested: false, reason: 'device_unrecognised' }
-  return { attested: true, assurance: level[1] }
+  const [, assurance] = level
+  const isQuiet = quietLevels.has(deviceIntegrity.recentDeviceActivity?.deviceActivityLevel)
+  const counts = isQuiet && assurance !== 'software'
+  return {
+    attested: true,
+    assurance,
+    root: counts ? { name: app.name, app: { kind: 'app', name: app.name } } : undefined,
+  }
 }

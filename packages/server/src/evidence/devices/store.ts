@@ -2,28 +2,31 @@ import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
-import type { AttestedAssurance, DeviceKey } from './attestation.ts'
+import type { StrongRoot } from '../../roots/index.ts'
+import type { AppRef, AttestedAssurance, DeviceKey } from './attestation.ts'
 
-type DeviceOwner = {
+export type DeviceOwner = {
   readonly agentId: string
   readonly mode: Mode
   readonly method: 'webauthn' | 'play_integrity' | 'app_attest'
   readonly subjectRef: string
 }
+/** Who may use a key. A person uses one key in many sessions, so for a session it is any key of the agent. */
+export type KeyOwner = DeviceOwner & { readonly isAnySubject: boolean }
 
 export const findDeviceKey = async (
   tx: Tx,
-  owner: DeviceOwner,
+  owner: KeyOwner,
   keyId: string,
 ): Promise<DeviceKey | undefined> => {
   const row = await tx
     .selectFrom('device_keys')
-    .select(['public_key', 'counter', 'assurance'])
+    .select(['public_key', 'counter', 'assurance', 'model'])
     .where('agent_id', '=', owner.agentId)
     .where('mode', '=', owner.mode)
     .where('method', '=', owner.method)
     .where('key_id', '=', keyId)
-    .where('subject_ref', '=', owner.subjectRef)
+    .where((where) => where.or([where.val(owner.isAnySubject), where('subject_ref', '=', owner.subjectRef)]))
     .executeTakeFirst()
   return (
     row && {
@@ -31,6 +34,7 @@ export const findDeviceKey = async (
       publicKey: row.public_key,
       counter: Number(row.counter),
       assurance: row.assurance,
+      model: row.model ?? undefined,
     }
   )
 }
@@ -48,6 +52,7 @@ export const insertDeviceKey = async (tx: Tx, owner: DeviceOwner, key: DeviceKey
       public_key: key.publicKey,
       counter: BigInt(key.counter),
       assurance: key.assurance,
+      model: key.model ?? null,
     })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
@@ -55,18 +60,18 @@ export const insertDeviceKey = async (tx: Tx, owner: DeviceOwner, key: DeviceKey
 }
 
 /**
- * Advances the counter of this subject's key; false when the key is another's or the counter does not increase.
- * Some authenticators never count.
+ * Advances the counter of the key; false when the key is another subject's or the counter does not increase. Some
+ * authenticators never count.
  */
-export const updateDeviceCounter = async (tx: Tx, owner: DeviceOwner, key: DeviceKey): Promise<boolean> => {
+export const updateDeviceCounter = async (tx: Tx, owner: KeyOwner, key: DeviceKey): Promise<boolean> => {
   const result = await tx
     .updateTable('device_keys')
-    .set({ counter: BigInt(key.counter) })
+    .set({ counter: BigInt(key.counter), used_at: now() })
     .where('agent_id', '=', owner.agentId)
     .where('mode', '=', owner.mode)
     .where('method', '=', owner.method)
     .where('key_id', '=', key.keyId)
-    .where('subject_ref', '=', owner.subjectRef)
+    .where((where) => where.or([where.val(owner.isAnySubject), where('subject_ref', '=', owner.subjectRef)]))
     .where((where) =>
       where.or([
         where('counter', '<', BigInt(key.counter)),
@@ -77,15 +82,29 @@ export const updateDeviceCounter = async (tx: Tx, owner: DeviceOwner, key: Devic
   return result.numUpdatedRows === 1n
 }
 
+/** What a verdict shows that is scarce: the model or app, and its key where it names one. */
+export type VerdictRoot = { readonly name: string; readonly key: string | undefined }
+/** A good verdict of a device about a subject. */
+type Verdict = {
+  readonly assurance: AttestedAssurance
+  readonly days: number
+  /** The session to which it is bound. */
+  readonly sessionId: string | null
+  /** Undefined where it raises nothing. */
+  readonly root: VerdictRoot | undefined
+}
 export const updateDeviceAttestation = async (
   tx: Tx,
   owner: DeviceOwner,
-  attestation: { readonly assurance: AttestedAssurance; readonly days: number },
+  { assurance, days, sessionId, root }: Verdict,
 ): Promise<void> => {
   const fresh = {
-    assurance: attestation.assurance,
+    assurance,
     attested_at: now(),
-    expires_at: sql<Date>`pohf_now() + make_interval(days => ${attestation.days})`,
+    expires_at: sql<Date>`pohf_now() + make_interval(days => ${days})`,
+    session_id: sessionId,
+    root_name: root?.name ?? null,
+    root_key: root?.key ?? null,
   }
   await tx
     .insertInto('device_attestations')
@@ -102,74 +121,140 @@ export const updateDeviceAttestation = async (
     .execute()
 }
 
+/** Gives a session the verdicts of the session that it rests on. */
+export const copyVerdicts = async (
+  tx: Tx,
+  { agentId, mode }: { readonly agentId: string; readonly mode: Mode },
+  from: { readonly subjectRef: string; readonly sessionId: string },
+  toSessionId: string,
+): Promise<void> => {
+  await sql`
+    insert into device_attestations (agent_id, mode, subject_ref, method, assurance, attested_at, expires_at, session_id,
+      root_name, root_key)
+    select agent_id, mode, ${toSessionId}, method, assurance, attested_at, expires_at, ${toSessionId}, root_name, root_key
+    from device_attestations where agent_id = ${agentId} and mode = ${mode} and subject_ref = ${from.subjectRef}
+      and session_id = ${from.sessionId} and expires_at > pohf_now()
+    on conflict do nothing`.execute(tx)
+}
+
 export type Device = {
   readonly method: string
   readonly assurance: AttestedAssurance
   readonly attestedAt: Date
+  /** The root of the act that was asked about; undefined where the verdict is about another act, or shows none. */
+  readonly root: StrongRoot | undefined
 }
 
-/** The best current attestation of one of these subjects; undefined when there is none. */
-export const findDevice = async (
-  tx: Tx,
-  key: { readonly agentId: string; readonly mode: Mode; readonly subjects: readonly string[] },
-): Promise<Device | undefined> => {
-  if (key.subjects.length === 0) return undefined
-  const row = await tx
-    .selectFrom('device_attestations')
-    .select(['method', 'assurance', 'attested_at'])
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('subject_ref', 'in', [...key.subjects])
-    .where('expires_at', '>', now())
-    .orderBy(sql`array_position(array['hardware_strong', 'hardware', 'software'], assurance)`)
-    .orderBy('attested_at', 'desc')
-    .executeTakeFirst()
-  return (
-    row && {
-      method: row.method,
-      assurance: row.assurance,
-      attestedAt: row.attested_at,
-    }
-  )
+type DeviceLookup = {
+  readonly mode: Mode
+  readonly subjects: readonly { readonly agentId: string; readonly subjectRef: string }[]
+  /** The session that the act rests on: a verdict that is bound to another one raises nothing. */
+  readonly sessionId: string
+  /** A verdict from before this time raises nothing. */
+  readonly since?: Date | undefined
 }
 
 /** A subject has one attestation for each method. */
 const methodsMax = 3
 
-/** The same for many at once, each by its own agent, so the transaction is the system's. */
+type DeviceRow = Pick<
+  Selectable<DB['device_attestations']>,
+  'method' | 'assurance' | 'attested_at' | 'root_name' | 'root_key'
+> & { readonly position: number; readonly counts: boolean }
+
+const deviceOf = (row: DeviceRow): Device => ({
+  method: row.method,
+  assurance: row.assurance,
+  attestedAt: row.attested_at,
+  root:
+    row.counts && row.root_name !== null
+      ? {
+          kind: row.method === 'webauthn' ? 'authenticator' : 'app',
+          name: row.root_name,
+          key: row.root_key ?? undefined,
+        }
+      : undefined,
+})
+
+/**
+ * For each act the device that shows most; undefined where there is none. The sandbox simulates acts, so there any verdict
+ * counts. Subjects may be of several agents: then the transaction is the system's.
+ */
 export const findDevices = async (
   tx: Tx,
-  keys: readonly { readonly agentId: string; readonly mode: Mode; readonly subjects: readonly string[] }[],
+  lookups: readonly DeviceLookup[],
 ): Promise<(Device | undefined)[]> => {
-  const requested = keys.flatMap(({ agentId, mode, subjects }, position) =>
-    subjects.map((subject) => ({ position, agentId, mode, subject })),
+  const requested = lookups.flatMap(({ mode, subjects, sessionId, since }, position) =>
+    subjects.map((subject) => ({ position, mode, sessionId, since, ...subject })),
   )
-  if (requested.length === 0) return []
-  const { rows } = await sql<
-    { position: number } & Pick<Selectable<DB['device_attestations']>, 'method' | 'assurance' | 'attested_at'>
-  >`
-    select distinct on (k.position) k.position, d.method, d.assurance, d.attested_at
-    from unnest(${requested.map((one) => one.position)}::int[], ${requested.map((one) => one.agentId)}::text[],
-      ${requested.map((one) => one.mode)}::text[], ${requested.map((one) => one.subject)}::text[])
-      as k(position, agent_id, mode, subject_ref)
+  if (requested.length === 0) return lookups.map(() => undefined)
+  const column = <K extends keyof (typeof requested)[number]>(name: K) => requested.map((one) => one[name])
+  const { rows } = await sql<DeviceRow>`
+    select distinct on (k.position) k.position, d.method, d.assurance, d.attested_at, d.root_name, d.root_key, d.counts
+    from unnest(${column('position')}::int[], ${column('agentId')}::text[], ${column('mode')}::text[],
+      ${column('subjectRef')}::text[], ${column('sessionId')}::text[],
+      ${requested.map(({ since }) => since ?? null)}::timestamptz[])
+      as k(position, agent_id, mode, subject_ref, session_id, since)
     cross join lateral (
-      select method, assurance, attested_at from device_attestations found
+      select method, assurance, attested_at, root_name, root_key,
+        root_name is not null and (k.mode = 'test' or (found.session_id = k.session_id
+          and attested_at >= coalesce(k.since, '-infinity'))) as counts
+      from device_attestations found
       where found.agent_id = k.agent_id and found.mode = k.mode and found.subject_ref = k.subject_ref
         and found.expires_at > pohf_now()
       limit ${methodsMax}) d
-    order by k.position, array_position(array['hardware_strong', 'hardware', 'software'], d.assurance), d.attested_at desc`.execute(
-    tx,
-  )
-  const found = new Map(
-    rows.map(({ position, method, assurance, attested_at: attestedAt }) => [
-      position,
-      { method, assurance, attestedAt },
-    ]),
-  )
-  return keys.map((_, position) => found.get(position))
+    order by k.position, d.counts desc, array_position(array['hardware_strong', 'hardware', 'software'], d.assurance),
+      d.attested_at desc`.execute(tx)
+  const found = new Map(rows.map((row) => [row.position, deviceOf(row)]))
+  return lookups.map((_, position) => found.get(position))
+}
+
+/** The same for one act. */
+export const findDevice = async (tx: Tx, lookup: DeviceLookup): Promise<Device | undefined> =>
+  (await findDevices(tx, [lookup]))[0]
+
+/** Whether an operator has admitted this app or relying party of the agent. */
+export const isAdmitted = async (tx: Tx, agentId: string, { kind, name }: AppRef): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('admitted_apps')
+    .select('name')
+    .where('agent_id', '=', agentId)
+    .where('kind', '=', kind)
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** Admits an app or relying party; once more changes nothing. */
+export const insertAdmission = async (tx: Tx, agentId: string, { kind, name }: AppRef): Promise<void> => {
+  await tx
+    .insertInto('admitted_apps')
+    .values({ agent_id: agentId, kind, name })
+    .onConflict((conflict) => conflict.doNothing())
+    .execute()
+}
+
+export const deleteAdmission = async (tx: Tx, agentId: string, { kind, name }: AppRef): Promise<boolean> => {
+  const { numDeletedRows } = await tx
+    .deleteFrom('admitted_apps')
+    .where('agent_id', '=', agentId)
+    .where('kind', '=', kind)
+    .where('name', '=', name)
+    .executeTakeFirst()
+  return numDeletedRows === 1n
 }
 
 /** Deletes expired attestations. */
 export const deleteOldAttestations = async (tx: Tx): Promise<void> => {
   await sql`delete from device_attestations where expires_at < pohf_now()`.execute(tx)
+}
+
+/** The subject of the keys that people use on the step-up page. */
+export const stepUpSubject = 'step-up'
+/** Deletes keys of the step-up page that nobody used for 90 days. */
+export const deleteUnusedStepUpKeys = async (tx: Tx): Promise<void> => {
+  await sql`
+    delete from device_keys where subject_ref = ${sql.lit(stepUpSubject)} and used_at < pohf_now() - interval '90 days'`.execute(
+    tx,
+  )
 }

@@ -1,20 +1,36 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { AttestationSettings } from '@pohf/protocol'
+import type { AttestationSettings, Mode } from '@pohf/protocol'
+import { originOf } from '../../members/index.ts'
 import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import { verifyAppAssertion, verifyAppAttestation, type AppleTrust } from './app-attest.ts'
-import { EvidenceError, verifyEvidence, type AttestationResult, type DeviceKey } from './attestation.ts'
+import {
+  EvidenceError,
+  verifyEvidence,
+  type AppRef,
+  type AttestationResult,
+  type DeviceKey,
+} from './attestation.ts'
 import type { DeviceTrust } from './attestation-trust.ts'
 import { verifyPlayIntegrity } from './play-integrity.ts'
 import { attestationDays } from '../rules.ts'
-import { findDeviceKey, insertDeviceKey, updateDeviceAttestation, updateDeviceCounter } from './store.ts'
+import {
+  findDeviceKey,
+  insertDeviceKey,
+  isAdmitted,
+  updateDeviceAttestation,
+  updateDeviceCounter,
+  type DeviceOwner,
+  type KeyOwner,
+  type VerdictRoot,
+} from './store.ts'
 import { findNonce, updateNonceUsed } from '../store.ts'
-import { verifyKnownPasskey, verifyNewPasskey } from './webauthn.ts'
+import { verifyKnownPasskey, verifyNewPasskey, type RelyingParty } from './webauthn.ts'
 
 type AttestRequest = {
   readonly method: 'webauthn' | 'play_integrity' | 'app_attest'
@@ -33,7 +49,7 @@ const base64 = z
   .max(65_536)
   .regex(/^[A-Za-z0-9+/_-]+={0,2}$/)
   .transform((value) => Buffer.from(value, 'base64'))
-const passkeyEvidence = z.object({
+export const passkeyEvidence = z.object({
   credential: z.looseObject({ id: z.string().max(1_400), response: z.looseObject({}) }),
 })
 const appAttestationEvidence = z.object({ keyId: base64, attestationObject: base64 })
@@ -50,28 +66,21 @@ type VerificationContext = {
   readonly trust: DeviceTrust
   readonly at: Date
   readonly challenge: string
-  readonly baseUrl: string
-  /** The key that the evidence names, when this subject registered it before. */
+  readonly relying: RelyingParty
+  /** The key that the evidence names, when it was registered before. */
   readonly findKey: (keyId: string) => Promise<DeviceKey>
 }
 
 const verifyPasskeyEvidence = async (
   evidence: unknown,
-  context: VerificationContext,
+  { challenge, relying, ...context }: VerificationContext,
 ): Promise<AttestationResult> => {
   const { credential } = passkeyEvidence.parse(evidence)
-  const own = new URL(context.baseUrl)
-  const relying = {
-    origins: [own.origin, ...context.settings.webauthn.origins],
-    rpIds: [own.hostname, ...context.settings.webauthn.rpIds],
-    requiresUserVerification: false,
-  }
-  const { challenge } = context
   if ('attestationObject' in credential.response)
     return verifyNewPasskey(
       { credential: credential as unknown as RegistrationResponseJSON, challenge },
       relying,
-      context.trust.findCertificationLevel,
+      context.trust.findModel,
     )
   const used = { credential: credential as unknown as AuthenticationResponseJSON, challenge }
   return verifyKnownPasskey(used, await context.findKey(credential.id), relying)
@@ -107,59 +116,84 @@ const verifiers = {
   play_integrity: verifyPlayEvidence,
 } as const
 
-/** Consumes the nonce, whatever the result. */
-const consumeNonce = async (tx: Tx, agentId: string, nonce: string): Promise<void> => {
+/** Consumes the nonce, whatever the result; returns what was to be signed, for whom and for which session. */
+export const consumeNonce = async (tx: Tx, agentId: string, nonce: string) => {
   const key = { agentId, purpose: 'attest', nonce } as const
-  if (await updateNonceUsed(tx, key)) return
+  const consumed = await updateNonceUsed(tx, key)
   const known = await findNonce(tx, key)
-  throw new Refusal(known?.used_at ? 'nonce_used' : 'nonce_expired')
-}
-
-type DeviceOwner = {
-  readonly agentId: string
-  readonly mode: Agent['mode']
-  readonly method: AttestRequest['method']
-  readonly subjectRef: string
+  if (!consumed || !known) throw new Refusal(known?.used_at ? 'nonce_used' : 'nonce_expired')
+  return { challenge: known.message ?? nonce, subjectRef: known.member_ref, sessionId: known.session_id }
 }
 
 /**
  * Stores the key or its new counter; false when it belongs to another subject or another call advanced the counter.
  */
-const saveDeviceKey = async (tx: Tx, owner: DeviceOwner, key: DeviceKey): Promise<boolean> => {
+const saveDeviceKey = async (tx: Tx, owner: KeyOwner, key: DeviceKey): Promise<boolean> => {
   if (await insertDeviceKey(tx, owner, key)) return true
   return updateDeviceCounter(tx, owner, key)
 }
 
 const notAttested = (reason: string) => ({ attested: false, assurance: 'none' as const, reason })
 
-/** Verifies the evidence of a device and stores its assurance for a limited time. */
-export const attestVerify = async (deps: AttestDeps, agent: Agent, input: AttestRequest) => {
+/** The root that a verdict shows for its act, or why it shows none. `app`: whether the app or relying party is admitted. */
+export const countedRootOf = (
+  { root, key }: Pick<Extract<AttestationResult, { attested: true }>, 'root' | 'key'>,
+  act: { readonly mode: Mode; readonly sessionId: string | null; readonly isAdmitted: boolean },
+): { readonly root: VerdictRoot } | { readonly reason: string } => {
+  if (!root) return { reason: 'device_unproven' }
+  // The sandbox simulates acts: there is no session to bind to, and nothing to protect.
+  if (act.mode === 'live' && act.sessionId === null) return { reason: 'not_bound' }
+  if (act.mode === 'live' && !act.isAdmitted) return { reason: 'app_not_admitted' }
+  return { root: { name: root.name, key: key?.keyId } }
+}
+
+/** Our own pages need no admission. */
+const isOwnRpId = (config: Ctx['config'], { kind, name }: AppRef): boolean =>
+  kind === 'rp_id' && [new URL(config.BASE_URL).hostname, originOf(config).rpId].includes(name)
+
+type VerdictRequest = {
+  readonly owner: DeviceOwner
+  readonly keyOwner: KeyOwner
+  readonly evidence: unknown
+  /** The session to which the challenge is bound. */
+  readonly sessionId: string | null
+  readonly challenge: string
+  readonly settings: AttestationSettings
+  readonly relying: RelyingParty
+  readonly at: Date
+}
+
+/**
+ * Verifies the evidence of a device and stores its verdict for a limited time. A key of the step-up page belongs to the
+ * platform agent, so the transactions are the system's; each row is found by its own agent.
+ */
+export const saveVerdict = async (deps: Pick<AttestDeps, 'ctx' | 'trust'>, request: VerdictRequest) => {
   const { ctx } = deps
-  const { agentId, mode } = agent
-  const { method, subjectRef, evidence } = input
-  const owner = { agentId, mode, method, subjectRef }
-  const { settings, at } = await inTransaction(ctx, agentId, async (tx) => {
-    await consumeNonce(tx, agentId, input.nonce)
-    return { settings: await deps.findSettings(tx, agentId), at: await readNow(tx) }
-  })
-  if (evidence === undefined) return notAttested('evidence_missing')
+  const { owner, keyOwner, evidence, sessionId, challenge, settings, relying, at } = request
   const trust = await deps.trust
   const findKey = async (keyId: string): Promise<DeviceKey> => {
-    const known = await inTransaction(ctx, agentId, (tx) => findDeviceKey(tx, owner, keyId))
+    const known = await inTransaction(ctx, 'system', (tx) => findDeviceKey(tx, keyOwner, keyId))
     if (!known) throw new EvidenceError('key_unknown')
     return known
   }
-  const context = { settings, trust, at, challenge: input.nonce, baseUrl: ctx.config.BASE_URL, findKey }
-  const result = await verifyEvidence(() => verifiers[method](evidence, context))
+  const context = { settings, trust, at, challenge, relying, findKey }
+  const result = await verifyEvidence(() => verifiers[owner.method](evidence, context))
   if (!result.attested) return notAttested(result.reason)
-  const assurance = trust.capped ? 'software' : result.assurance
-  return inTransaction(ctx, agentId, async (tx) => {
-    if (
-      result.key &&
-      !(await saveDeviceKey(tx, owner, { ...result.key, assurance: cappedAssurance(result.key, trust) }))
-    )
+  const capped = trust.capped ? { assurance: 'software' as const, model: undefined } : {}
+  const assurance = capped.assurance ?? result.assurance
+  return inTransaction(ctx, 'system', async (tx) => {
+    if (result.key && !(await saveDeviceKey(tx, keyOwner, { ...result.key, ...capped })))
       return notAttested('key_taken')
-    await updateDeviceAttestation(tx, owner, { assurance, days: attestationDays[method] })
+    const { agentId, mode, method, subjectRef } = owner
+    const app = trust.capped ? undefined : result.root?.app
+    const shown = countedRootOf(app ? result : {}, {
+      mode,
+      sessionId,
+      isAdmitted: app !== undefined && (isOwnRpId(ctx.config, app) || (await isAdmitted(tx, agentId, app))),
+    })
+    const { root, reason } = { root: undefined, reason: undefined, ...shown }
+    const days = attestationDays[method]
+    await updateDeviceAttestation(tx, owner, { assurance, days, sessionId, root })
     await publish(tx, {
       agentId,
       mode,
@@ -167,8 +201,37 @@ export const attestVerify = async (deps: AttestDeps, agent: Agent, input: Attest
       type: 'device.attested',
       data: { subjectRef, method, assurance },
     })
-    return { attested: true, assurance }
+    return { attested: true, assurance, ...(reason === undefined ? {} : { reason }) }
   })
 }
 
-const cappedAssurance = (key: DeviceKey, trust: DeviceTrust) => (trust.capped ? 'software' : key.assurance)
+/** Verifies what an agent brings from a device. */
+export const attestVerify = async (deps: AttestDeps, agent: Agent, input: AttestRequest) => {
+  const { ctx } = deps
+  const { agentId, mode } = agent
+  const { method, subjectRef, evidence } = input
+  const { settings, at, asked } = await inTransaction(ctx, agentId, async (tx) => ({
+    asked: await consumeNonce(tx, agentId, input.nonce),
+    settings: await deps.findSettings(tx, agentId),
+    at: await readNow(tx),
+  }))
+  if (evidence === undefined) return notAttested('evidence_missing')
+  if (asked.subjectRef !== null && asked.subjectRef !== subjectRef) return notAttested('challenge_mismatch')
+  const own = new URL(ctx.config.BASE_URL)
+  const owner = { agentId, mode, method, subjectRef }
+  const { sessionId, challenge } = asked
+  return saveVerdict(deps, {
+    owner,
+    keyOwner: { ...owner, isAnySubject: sessionId !== null },
+    evidence,
+    sessionId,
+    challenge,
+    settings,
+    relying: {
+      origins: [own.origin, ...settings.webauthn.origins],
+      rpIds: [own.hostname, ...settings.webauthn.rpIds],
+      requiresUserVerification: false,
+    },
+    at,
+  })
+}

@@ -5,12 +5,7 @@ import {
   type RegistrationResponseJSON,
 } from '@simplewebauthn/server'
 import { decodeAttestationObject } from '@simplewebauthn/server/helpers'
-import {
-  assertEvidence,
-  type AttestationResult,
-  type AttestedAssurance,
-  type DeviceKey,
-} from './attestation.ts'
+import type { AttestationResult, AttestedAssurance, DeviceKey, DeviceRoot } from './attestation.ts'
 
 export type RelyingParty = {
   readonly origins: readonly string[]
@@ -18,8 +13,14 @@ export type RelyingParty = {
   /** Whether user verification (biometrics or PIN) is required, not only presence. */
   readonly requiresUserVerification: boolean
 }
-/** The certification level of a model by its AAGUID; undefined when no trusted statement names it. */
-export type FindCertificationLevel = (aaguid: string) => number | undefined
+/** What trusted metadata says of a model: its certification level, 0 without one, and where it keeps its keys. */
+export type AuthenticatorModel = { readonly level: number; readonly keyProtection: readonly string[] }
+/** The model with this AAGUID; undefined when no trusted statement names it. */
+export type FindModel = (aaguid: string) => AuthenticatorModel | undefined
+
+/** Certified at level 2 or above, or by its metadata without software. A certificate of level 1 alone says nothing of it. */
+export const keepsKeysInHardware = ({ level, keyProtection }: AuthenticatorModel): boolean =>
+  level >= 2 || (keyProtection.length > 0 && !keyProtection.includes('software'))
 
 type Info = {
   readonly aaguid: string
@@ -31,13 +32,24 @@ type Info = {
  * Only a device-bound key of a model in the metadata counts as more than software. The library checks a certificate
  * chain against the model's roots; a statement without a chain is self-attested, under any AAGUID.
  */
-const assuranceOf = (info: Info, levelOf: FindCertificationLevel): AttestedAssurance => {
+const findVouchedModel = (info: Info, findModel: FindModel): AuthenticatorModel | undefined => {
   const chain: unknown = decodeAttestationObject(info.attestationObject).get('attStmt').get('x5c')
   const vouched = Array.isArray(chain) && chain.length > 0 && info.credentialDeviceType === 'singleDevice'
-  const level = vouched ? levelOf(info.aaguid) : undefined
-  if (level === undefined || level < 1) return 'software'
-  return level >= 2 && info.userVerified ? 'hardware_strong' : 'hardware'
+  return vouched ? findModel(info.aaguid) : undefined
 }
+const assuranceOf = (model: AuthenticatorModel | undefined, userVerified: boolean): AttestedAssurance => {
+  if (!model || (model.level < 1 && !keepsKeysInHardware(model))) return 'software'
+  return model.level >= 2 && userVerified ? 'hardware_strong' : 'hardware'
+}
+
+/** A key of such a model that verified its user, at this relying party. */
+const rootOf = (
+  model: string | undefined,
+  { userVerified, rpID }: { readonly userVerified: boolean; readonly rpID?: string | undefined },
+): DeviceRoot | undefined =>
+  model === undefined || rpID === undefined || !userVerified
+    ? undefined
+    : { name: model, app: { kind: 'rp_id', name: rpID } }
 
 type PasskeyRegistration = { readonly credential: RegistrationResponseJSON; readonly challenge: string }
 
@@ -45,7 +57,7 @@ type PasskeyRegistration = { readonly credential: RegistrationResponseJSON; read
 export const verifyNewPasskey = async (
   { credential, challenge }: PasskeyRegistration,
   relying: RelyingParty,
-  levelOf: FindCertificationLevel,
+  findModel: FindModel,
 ): Promise<AttestationResult> => {
   const result = await verifyRegistrationResponse({
     response: credential,
@@ -56,14 +68,18 @@ export const verifyNewPasskey = async (
   }).catch(() => undefined)
   if (!result?.verified) return { attested: false, reason: 'passkey_refused' }
   const info = result.registrationInfo
-  const assurance = assuranceOf(info, levelOf)
+  const vouched = findVouchedModel(info, findModel)
+  const assurance = assuranceOf(vouched, info.userVerified)
+  const model = vouched && keepsKeysInHardware(vouched) ? info.aaguid : undefined
   const key: DeviceKey = {
     keyId: info.credential.id,
     publicKey: Buffer.from(info.credential.publicKey),
     counter: info.credential.counter,
     assurance,
+    model,
   }
-  return { attested: true, assurance, key, synced: info.credentialDeviceType === 'multiDevice' }
+  const synced = info.credentialDeviceType === 'multiDevice'
+  return { attested: true, assurance, key, synced, root: rootOf(model, info) }
 }
 
 type PasskeyAssertion = { readonly credential: AuthenticationResponseJSON; readonly challenge: string }
@@ -85,7 +101,8 @@ export const verifyKnownPasskey = async (
     credential: { id: known.keyId, publicKey: new Uint8Array(known.publicKey), counter: known.counter },
     requireUserVerification: relying.requiresUserVerification,
   }).catch(() => undefined)
-  assertEvidence(result?.verified === true, 'passkey_refused')
-  const counter = result?.authenticationInfo.newCounter ?? known.counter
-  return { attested: true, assurance: known.assurance, key: { ...known, counter } }
+  if (!result?.verified) return { attested: false, reason: 'passkey_refused' }
+  const info = result.authenticationInfo
+  const key = { ...known, counter: info.newCounter }
+  return { attested: true, assurance: known.assurance, key, root: rootOf(known.model, info) }
 }

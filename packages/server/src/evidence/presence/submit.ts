@@ -7,11 +7,19 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { checkRefusals, type Refusals } from '../../platform/http/refusals.ts'
 import { resolveMember } from '../../members/index.ts'
 import type { Roots } from '../../roots/index.ts'
-import { insertScoredSession } from '../../sessions/index.ts'
+import { findSession, insertScoredSession } from '../../sessions/index.ts'
 import { evidenceItem } from '../proof.ts'
 import { publishSessionScore, type ScoredSessionKey } from '../scoring/publish-scored.ts'
-import { assuranceOf, isHardware, isPlausibleMove, canonicalPhotoHash, type GeoPoint } from '../rules.ts'
-import { findDevice } from '../devices/store.ts'
+import {
+  assuranceOf,
+  canonicalPhotoHash,
+  isHardware,
+  isPlausibleMove,
+  presenceSessionMs,
+  strongestRoot,
+  type GeoPoint,
+} from '../rules.ts'
+import { copyVerdicts, findDevice } from '../devices/store.ts'
 import { findPresence, insertPhotoHash, insertPresence, updatePresence } from './store.ts'
 
 type Submission = {
@@ -20,6 +28,7 @@ type Submission = {
   readonly lat?: number | undefined
   readonly lng?: number | undefined
   readonly photoHash?: string | undefined
+  readonly sessionId?: string | undefined
 }
 
 const hasLocation = (input: Submission): input is Submission & GeoPoint =>
@@ -51,26 +60,56 @@ const claimPhoto = async (
   if (!(await insertPhotoHash(tx, { agentId, mode, hash, sessionId }))) throw new Refusal('photo_hash_used')
 }
 
-/** What enrolment and attested devices prove about the member. */
-const findMemberProof = async (tx: Tx, agent: Agent, memberId: string) => {
+/** The session that a submission rests on. `subjectRef` is the subject of verdicts that are bound to it. */
+type FreshSession = { readonly sessionId: string; readonly at: Date; readonly subjectRef: string }
+
+/** The session that the agent names, or else the last attention check, if it ended in the last 15 minutes. */
+const findFreshSession = async (
+  tx: Tx,
+  { agentId, mode }: Agent,
+  { memberId, sessionId }: Submission,
+  attention: { readonly sessionId: string; readonly at: Date } | undefined,
+): Promise<FreshSession | undefined> => {
+  const since = (await readNow(tx)).getTime() - presenceSessionMs
+  const isFresh = (at: Date) => at.getTime() >= since
+  if (sessionId === undefined)
+    return attention && isFresh(attention.at) ? { ...attention, subjectRef: memberId } : undefined
+  const session = await findSession(tx, { agentId, mode, sessionId })
+  // No page saw the person in a session that has no key.
+  if (!session || session.jkt === null || session.verified !== true) return undefined
+  const { at, endedAt } = session
+  return isFresh(endedAt ?? at) ? { sessionId, at, subjectRef: sessionId } : undefined
+}
+
+/** What enrolment, the session of the last minutes and attested devices prove about the member. */
+const findMemberProof = async (tx: Tx, agent: Agent, input: Submission) => {
   const { agentId, mode } = agent
+  const { memberId } = input
   const member = await resolveMember(tx, agent, memberId)
-  const device = await findDevice(tx, { agentId, mode, subjects: [memberId] })
   const enrolled = member?.status === 'enrolled' ? member : undefined
   const realMember = enrolled?.simulated === false ? enrolled : undefined
-  const history = realMember?.history ?? { good: 0, bad: 0 }
+  const fresh = await findFreshSession(tx, agent, input, realMember?.attention)
+  const subjects = [memberId, ...(fresh ? [fresh.subjectRef] : [])]
+  const device = await findDevice(tx, {
+    mode,
+    subjects: subjects.map((subjectRef) => ({ agentId, subjectRef })),
+    sessionId: fresh?.sessionId ?? memberId,
+  })
+  // The proof is the member's own. In a session that the agent names, it is the agent's word that this is the member.
+  const proof = input.sessionId === undefined ? realMember?.proof : undefined
+  const root = strongestRoot({
+    external: proof && { kind: 'external', key: proof.human, name: proof.issuer },
+    device: device?.root,
+    payoutAccount: undefined,
+  })
   return {
     member,
     isEnrolled: enrolled !== undefined,
     attested: isHardware(device?.assurance),
-    history,
-    attention: realMember?.attention,
-    assurance: assuranceOf({
-      member: realMember !== undefined,
-      device: device?.assurance,
-      history,
-      external: realMember?.uniqueness === 'external',
-    }),
+    history: realMember?.history ?? { good: 0, bad: 0 },
+    needsSession: mode === 'live',
+    fresh,
+    assurance: assuranceOf(root),
   }
 }
 
@@ -110,11 +149,21 @@ const refuseUnenrolledMember = ({ proof: { member, attested } }: { readonly proo
         ],
       })
 
+/** A hash that anybody can compute is no act: a person must have taken part in the last minutes. */
+const refuseWithoutSession = ({ proof: { needsSession, fresh } }: { readonly proof: MemberProof }) =>
+  fresh || !needsSession
+    ? undefined
+    : new Refusal('session_expired', {
+        message:
+          'Presence needs a verified session of the person that ended in the last 15 minutes: name one of your site in sessionId, or let the member repeat the attention check.',
+      })
+
 /** The refusals of a submission, in order. They come before the photo is claimed: a refused call uses up no photo. */
 const presenceRefusals: Refusals<{ readonly input: Submission; readonly proof: MemberProof }> = [
   ['location_incomplete', refuseHalfLocation],
   ['member_not_found', refuseUnknownMember],
   ['member_not_enrolled', refuseUnenrolledMember],
+  ['session_expired', refuseWithoutSession],
 ]
 
 const componentsOf = ({ isEnrolled, attested, history }: MemberProof) => ({
@@ -144,10 +193,10 @@ export const kineticSubmit = async (
   inTransaction(ctx, agent.agentId, async (tx) => {
     const { memberId, source, photoHash } = input
     const key = { agentId: agent.agentId, mode: agent.mode, sessionId: ctx.ids.make('ses_') }
-    const proof = await findMemberProof(tx, agent, memberId)
+    const proof = await findMemberProof(tx, agent, input)
     checkRefusals(presenceRefusals, { input, proof })
     await claimPhoto(tx, key, photoHash)
-    const { attested, assurance } = proof
+    const { attested, assurance, fresh } = proof
     const flags = await geoFlags(tx, agent, input)
     const components = componentsOf(proof)
     const simulated = agent.mode === 'test'
@@ -172,9 +221,11 @@ export const kineticSubmit = async (
       salt,
     })
     await publishSessionScore(tx, key, verdict)
-    // No page of ours saw this act: its credential spends on the last attention check of the member.
-    if (proof.attention && !simulated)
-      await roots.inherit(tx, proof.attention, { sessionId: key.sessionId, at: await readNow(tx) })
+    // No page of ours saw this act: its credential spends on the session that it rests on, and has its verdicts.
+    if (fresh && !simulated) {
+      await roots.inherit(tx, fresh, { sessionId: key.sessionId, at: await readNow(tx) })
+      await copyVerdicts(tx, agent, fresh, key.sessionId)
+    }
     return {
       sessionId: key.sessionId,
       status: 'scored',

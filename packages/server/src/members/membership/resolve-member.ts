@@ -1,7 +1,15 @@
 import type { Mode } from '@pohf/protocol'
 import { readNow, type Tx } from '../../platform/db/db.ts'
 import { attentionDaysMax, simulatedMember, type Member } from '../rules.ts'
-import { findMember, lockMember } from './store.ts'
+import { findMember, lockMember, type MemberRow } from './store.ts'
+
+const externalPrefix = 'external:'
+const proofOf = ({ methods, personId }: MemberRow) => {
+  const method = methods.find((one) => one.startsWith(externalPrefix))
+  return method === undefined || personId === null
+    ? undefined
+    : { issuer: method.slice(externalPrefix.length), human: personId }
+}
 
 /** Finds a member as its agent may see it; undefined when there is none. */
 export const resolveMember = async (
@@ -28,6 +36,7 @@ export const resolveMember = async (
     uniqueness: found.uniqueness,
     attention,
     passkey: { assurance: passkeyAssurance, at: consentedAt },
+    proof: proofOf(found),
     history: { good: found.good, bad: found.bad },
   }
 }

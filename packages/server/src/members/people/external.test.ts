@@ -1,25 +1,12 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
 import { findTablesHolding } from '../../../test/architecture/personal-data.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
-import type { ExternalIssuer } from '../index.ts'
+import { officeIssuer, proofOf } from '../../../test/fixtures/people/outside-proof.ts'
 
-/** An issuer for the test: its key signs that a signal belongs to a human. */
-const issuerKey = 'held by the issuer alone'
-const proofOf = (human: string, signal: string) =>
-  createHmac('sha256', issuerKey).update(`${human} ${signal}`).digest('base64url')
-const testIssuer: ExternalIssuer = {
-  name: 'office',
-  verify: async (proof, signal) => {
-    const { human, seal } = proof as { human: string; seal: string }
-    return seal === proofOf(human, signal) ? human : undefined
-  },
-}
-
-const harness = await startHarness({}, [testIssuer])
+const harness = await startHarness({}, [officeIssuer])
 const live = await registerConfirmedAgent(harness, 'live', 'external@example.com')
 const personhood = async (memberId: string) =>
   (await harness.call('POST', '/api/agents/verify-personhood', { key: live.apiKey, body: { memberId } })).json

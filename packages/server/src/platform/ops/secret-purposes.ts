@@ -95,6 +95,12 @@ export const secretPurposes = {
       'No stored recording can be opened again: no replay, export, audit or second scoring. Sessions that are open or not scored yet are lost. Credentials and the hashes of recordings stay valid.',
     ifLeaked: 'With the database, every stored recording can be read.',
   },
+  'step-up': {
+    protects: 'The links to the page on which a person answers with an attested authenticator.',
+    ifLost: 'Links of the last 24 hours are refused. The agent asks for a new one.',
+    ifLeaked:
+      'Anybody can make a link for a session or member whose id they know. An answer there still needs an attested authenticator.',
+  },
   'task-token': {
     protects: 'Tokens of micro-tasks.',
     ifLost: 'Tokens that were issued in the last ten minutes are refused. The page requests a new task.',

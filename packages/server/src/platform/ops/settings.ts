@@ -307,6 +307,10 @@ export const settings = z.object({
       description:
         'JSON-RPC addresses by chain id, such as 1=https://…,8453=https://…. They are used to check contract wallets (EIP-1271) and bound payments. Without the address of a chain, contract wallets of that chain cannot be bound and bindings of its payments are `asserted`.',
     }),
+  ONCHAIN_MIN_ASSURANCE: z.enum(['substantial', 'high']).default('high').meta({
+    description:
+      'The assurance that a live on-chain token needs. substantial: an attested device that answered in the act suffices. Below it the credential has the wallet and no token.',
+  }),
   ONCHAIN_REGISTRIES: z
     .string()
     .default('')

@@ -37,7 +37,7 @@ export const workerDeliver = async (deps: WorkerDeps, person: Person, input: Inp
   if (session.verified !== true)
     return inTransaction(ctx, 'system', (tx) => commitUnverified(tx, deps, delivery, workerRef))
   const workerSession = { ...session, memberRef: workerRef }
-  const signed = await deps.mintWork.sign({ agentId, mode, session: workerSession, member })
+  const signed = await deps.mintWork.sign({ agentId, mode, session: workerSession, member, personId })
   return inTransaction(ctx, 'system', (tx) => commitDelivery(tx, deps, delivery, { signed, workerRef }))
 }
 
