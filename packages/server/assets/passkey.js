@@ -14,10 +14,10 @@ class Failed extends Error {
   }
 }
 
-export async function callOurs({ words }, path, body) {
+export async function callOurs({ words, base = '/api/members/' }, path, body) {
   let response
   try {
-    response = await fetch(`/api/members/${path}`, {
+    response = await fetch(`${base}${path}`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify(body),
@@ -45,6 +45,11 @@ const listOf = (credentials = []) => credentials.map((one) => ({ ...one, id: toB
 /** A new passkey, as JSON; `token` is that of an invitation. */
 export async function createPasskey(page, token) {
   const { publicKey } = await callOurs(page, 'passkey-options', { purpose: 'create', token })
+  return createWith(page, publicKey)
+}
+
+/** A new key by these options, as JSON. */
+export async function createWith(page, publicKey) {
   const made = await ask(page, () =>
     navigator.credentials.create({
       publicKey: {
@@ -70,6 +75,11 @@ export async function createPasskey(page, token) {
 /** What a passkey of this device signs for `sign_in` or `confirm`, as JSON. */
 export async function usePasskey(page, purpose) {
   const { publicKey } = await callOurs(page, 'passkey-options', { purpose })
+  return useWith(page, publicKey)
+}
+
+/** What a known key signs by these options, as JSON. */
+export async function useWith(page, publicKey) {
   const used = await ask(page, () =>
     navigator.credentials.get({
       publicKey: {

@@ -11,12 +11,14 @@ alter table device_keys
 -- Keys of the step-up page belong to nobody; the job deletes those that nobody uses.
 create index device_keys_of_step_up on device_keys (used_at) where subject_ref = 'step-up';
 
--- The root that the newest good attestation shows, and the session to which it is bound. Null where it raises nothing.
+-- The session to which the newest good attestation is bound, the model or app that it shows, and its key. Without a
+-- `root_name` it raises nothing.
 alter table device_attestations
   add column session_id text,
   add column root_name text check (length(root_name) between 1 and 256),
-  add column root_key text check (length(root_key) between 1 and 1400),
-  add check (root_name is not null or root_key is null);
+  add column root_key text check (length(root_key) between 1 and 1400);
+-- To find the members of an agent for whom one key answered.
+create index device_attestations_of_key on device_attestations (agent_id, root_key) where root_key is not null;
 
 -- Apps and relying parties of agents that an operator has admitted. What an agent names for itself raises nothing.
 create table admitted_apps (

@@ -147,6 +147,24 @@ const answersMethod = (method: string): Statement => ({
   },
 })
 
+const otherSubject: Statement = {
+  id: 'attest.nonce-of-subject',
+  title: 'a nonce that was asked for one subject attests no other',
+  needs: [attest, challenge],
+  isProjectDecision: true,
+  run: async (world) => {
+    const agent = await testAgent(world)
+    const asked = await world.http.post(
+      '/api/agents/attest/challenge',
+      { subjectRef: uniqueText('device') },
+      { key: agent.apiKey },
+    )
+    const answer = await attestWith(world, agent, { nonce: textAt(asked.body, 'nonce'), evidence: {} })
+    expectStatus(answer, 200)
+    expectEqual(textAt(answer.body, 'reason'), 'challenge_mismatch', 'reason')
+  },
+}
+
 const repeatNonce = async (world: RunContext): Promise<HttpResponse> => {
   const agent = await testAgent(world)
   const nonce = await nonceFor(world, agent)
@@ -198,6 +216,7 @@ export const attestation: Section = {
     answersMethod('webauthn'),
     answersMethod('play_integrity'),
     answersMethod('app_attest'),
+    otherSubject,
     {
       id: 'attest.no-evidence',
       title: 'a device that shows no evidence is not attested',

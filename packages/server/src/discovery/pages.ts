@@ -14,6 +14,7 @@ const assets: Record<string, { readonly files: readonly string[]; readonly media
     mediaType: 'text/css; charset=utf-8',
   },
   'enrol.js': { files: ['../../assets/enrol.js'], mediaType: script },
+  'step-up.js': { files: ['../../assets/step-up.js'], mediaType: script },
   'me.js': { files: ['../../assets/me.js'], mediaType: script },
   'passkey.js': { files: ['../../assets/passkey.js'], mediaType: script },
   'checkout-page.js': { files: ['../../assets/checkout-page.js'], mediaType: script },

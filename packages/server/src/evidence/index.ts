@@ -8,6 +8,7 @@ export {
   findDevices,
   type Device,
 } from './devices/store.ts'
+export { pages } from './devices/step-up-page.ts'
 export { stepUpWays } from './devices/step-up.ts'
 export { deleteOldNonces, listMemberTraces } from './store.ts'
 export { eraseEvidence } from './erase.ts'

@@ -144,6 +144,7 @@ const apiPages = (services: Services): Page[] => {
     ...discovery.webPages(ctx.config.BASE_URL),
     ...discovery.tagPages(),
     ...members.pages(membersDepsOf(services)),
+    ...evidence.pages({ ctx, findName: agents.findName }),
     ...work.pages(ctx, discovery.templateOf('work.html')),
   ]
 }

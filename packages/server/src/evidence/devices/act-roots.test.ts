@@ -11,6 +11,7 @@ import {
   makeAppDevice,
   sha256,
 } from '../../../test/fixtures/people/device-attestation.ts'
+import { enrolMember } from '../../../test/fixtures/people/member.ts'
 import { playSession } from '../../../test/fixtures/people/play-session.ts'
 import { openSecurityKey } from '../../../test/fixtures/people/security-key.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
@@ -29,7 +30,7 @@ let addresses = 0
 const passed = async (count: number): Promise<string[]> => {
   const sessionIds = await seen(count, live, `198.51.100.${++addresses}`)
   await harness.owner.query(
-    "update sessions set jkt = 'jkt-of-' || right(session_id, 8) where session_id = any($1)",
+    "update sessions set jkt = rpad(right(session_id, 20), 43, 'A') where session_id = any($1)",
     [sessionIds],
   )
   return sessionIds
@@ -122,6 +123,23 @@ test('a key raises 60 credentials in a day, and the 61st is refused uncharged', 
   const before = await balance()
   assertRefusal(await post('verify', { sessionId: sessionIds[60] }), 409, 'network_busy')
   assert.deepEqual(await balance(), before)
+})
+
+test('a key that answered for more than three other members of an agent raises nothing for a further one, and flags presence', async () => {
+  const key = openSecurityKey(harness, model)
+  const members: string[] = []
+  for (const _ of Array(5)) members.push((await enrolMember(harness, live)).memberId)
+  const reasons: unknown[] = []
+  for (const memberId of members) reasons.push((await key.attest(live.apiKey, memberId)).json.reason)
+  assert.deepEqual(reasons, [undefined, undefined, undefined, undefined, 'device_shared'])
+  const fifth = members[4] ?? ''
+  assert.equal((await post('verify-personhood', { memberId: fifth })).json.assurance, 'low')
+  assert.equal((await post('verify-personhood', { memberId: members[3] })).json.assurance, 'substantial')
+  const presence = await harness.call('POST', '/api/kinetic/submit', {
+    key: live.apiKey,
+    body: { memberId: fifth, source: 'geo_photo', photoHash: 'shared' },
+  })
+  assert.deepEqual([presence.json.verified, presence.json.flags], [false, ['device_shared']], presence.text)
 })
 
 const appId = 'TEAM012345.com.example.app'

@@ -82,8 +82,8 @@ export const updateDeviceCounter = async (tx: Tx, owner: KeyOwner, key: DeviceKe
   return result.numUpdatedRows === 1n
 }
 
-/** What a verdict shows that is scarce: the model or app, and its key where it names one. */
-export type VerdictRoot = { readonly name: string; readonly key: string | undefined }
+/** What a verdict shows that is scarce: the model or app, and its key where it names one. Without a name it raises nothing. */
+export type VerdictRoot = { readonly name: string | undefined; readonly key: string | undefined }
 /** A good verdict of a device about a subject. */
 type Verdict = {
   readonly assurance: AttestedAssurance
@@ -119,6 +119,26 @@ export const updateDeviceAttestation = async (
       conflict.columns(['agent_id', 'mode', 'subject_ref', 'method']).doUpdateSet(fresh),
     )
     .execute()
+}
+
+/** One key may answer for this many other members of an agent: a family shares a security key. */
+const sharedMembersMax = 3
+
+/** Whether the keys that answered for this member answered for too many others of the agent. */
+export const isDeviceShared = async (
+  tx: Tx,
+  { agentId, mode, subjectRef }: Pick<DeviceOwner, 'agentId' | 'mode' | 'subjectRef'>,
+): Promise<boolean> => {
+  // The subject of a member's verdict is the member; that of a visitor's is the session.
+  const { rows } = await sql<{ others: number }>`
+    select count(*)::int as others from (
+      select distinct other.subject_ref from device_attestations mine
+      join device_attestations other on other.agent_id = mine.agent_id and other.root_key = mine.root_key
+      where mine.agent_id = ${agentId} and mine.mode = ${mode} and mine.subject_ref = ${subjectRef}
+        and mine.root_key is not null and other.root_key is not null and other.mode = mine.mode
+        and other.subject_ref <> mine.subject_ref and other.subject_ref <> other.session_id
+      limit ${sharedMembersMax + 1}) others`.execute(tx)
+  return (rows[0]?.others ?? 0) > sharedMembersMax
 }
 
 /** Gives a session the verdicts of the session that it rests on. */

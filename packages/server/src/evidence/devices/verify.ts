@@ -23,6 +23,7 @@ import {
   findDeviceKey,
   insertDeviceKey,
   isAdmitted,
+  isDeviceShared,
   updateDeviceAttestation,
   updateDeviceCounter,
   type DeviceOwner,
@@ -191,9 +192,12 @@ export const saveVerdict = async (deps: Pick<AttestDeps, 'ctx' | 'trust'>, reque
       sessionId,
       isAdmitted: app !== undefined && (isOwnRpId(ctx.config, app) || (await isAdmitted(tx, agentId, app))),
     })
-    const { root, reason } = { root: undefined, reason: undefined, ...shown }
-    const days = attestationDays[method]
-    await updateDeviceAttestation(tx, owner, { assurance, days, sessionId, root })
+    const verdict = { assurance, days: attestationDays[method], sessionId }
+    await updateDeviceAttestation(tx, owner, { ...verdict, root: 'root' in shown ? shown.root : undefined })
+    const isShared = 'root' in shown && (await isDeviceShared(tx, owner))
+    if (isShared)
+      await updateDeviceAttestation(tx, owner, { ...verdict, root: { ...shown.root, name: undefined } })
+    const reason = isShared ? 'device_shared' : 'reason' in shown ? shown.reason : undefined
     await publish(tx, {
       agentId,
       mode,

@@ -19,7 +19,7 @@ import {
   strongestRoot,
   type GeoPoint,
 } from '../rules.ts'
-import { copyVerdicts, findDevice } from '../devices/store.ts'
+import { copyVerdicts, findDevice, isDeviceShared } from '../devices/store.ts'
 import { findPresence, insertPhotoHash, insertPresence, updatePresence } from './store.ts'
 
 type Submission = {
@@ -48,6 +48,8 @@ const geoFlags = async (tx: Tx, agent: Agent, input: Submission): Promise<FlagNa
   await updatePresence(tx, key, location)
   return []
 }
+
+const sharedFlags: readonly FlagName[] = ['device_shared']
 
 /** Claims the photo, so that it counts once. */
 const claimPhoto = async (
@@ -197,7 +199,8 @@ export const kineticSubmit = async (
     checkRefusals(presenceRefusals, { input, proof })
     await claimPhoto(tx, key, photoHash)
     const { attested, assurance, fresh } = proof
-    const flags = await geoFlags(tx, agent, input)
+    const isShared = await isDeviceShared(tx, { ...key, subjectRef: memberId })
+    const flags = [...(await geoFlags(tx, agent, input)), ...(isShared ? sharedFlags : [])]
     const components = componentsOf(proof)
     const simulated = agent.mode === 'test'
     const verdict = evaluatePresence({

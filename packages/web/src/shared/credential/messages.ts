@@ -20,8 +20,9 @@ export const kindStatement = (claims: Claims, nowSeconds: number): string =>
 
 const assuranceTexts: Readonly<Record<Claims['assurance'], string>> = {
   low: 'Neither an attested device nor an enrolled member stands behind it, so a program could have made it.',
-  substantial: 'An enrolled member with a passkey, or a device that proved what it is, stands behind it.',
-  high: 'Hardware that proved what it is together with a good history, or a proof from elsewhere, stands behind it.',
+  substantial:
+    'A device that proved what it is answered in this act, or the worker’s account was paid before.',
+  high: 'A proof of a unique human from another issuer stands behind it.',
 }
 /** What it rests on, in a sentence or two. */
 export const assuranceText = (claims: Claims): string =>

@@ -1,0 +1,146 @@
+import { languageOf, languageSwitch, type Language } from '../../members/index.ts'
+import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
+import type { Page, PageResponse } from '../../platform/http/call.ts'
+import { html, renderPage } from '../../platform/http/html.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { readStepUpToken } from './step-up.ts'
+
+const en = {
+  title: 'Answer with a security key',
+  lead: '{agent} asks for more than this network can show. Answer once with a security key that has a PIN or a fingerprint reader.',
+  factsTitle: 'What is stored',
+  facts: [
+    'The model of the key, and a number that the key makes for this service. No name, and nothing about your other accounts.',
+    '{agent} learns the model. It does not learn which key it was, and other sites learn nothing.',
+    'Your browser remembers the number, so that you can use the same key again. The service deletes it after 90 days without use.',
+  ],
+  use: 'Use my security key',
+  other: 'Use another key',
+  doneTitle: 'Thank you, this is enough.',
+  doneLead: 'You can close this page and go back to {agent}.',
+  gone: 'This link is no longer valid.',
+  goneLead: 'It lasts for a day. Go back to the site that sent you here and try again.',
+  needsScript: 'This page needs JavaScript to talk to your security key.',
+  wait: 'One moment.',
+  waitDevice: 'Follow what your browser and your security key ask for.',
+  failed: {
+    offline: 'The service did not answer. Check your connection and try again.',
+    unsupported: 'This browser cannot use security keys.',
+    cancelled: 'The key did not answer, or you cancelled. Try again.',
+    not_found: 'This link is no longer valid.',
+    nonce_expired: 'That took too long. Try again.',
+  },
+  refused: {
+    device_unproven:
+      'This key does not prove that it is a separate device. Passkeys in a phone, a browser or a password manager do not count. Use a security key, and let your browser show its model.',
+    other: 'The answer of the key could not be checked. Try again, or use another key.',
+  },
+}
+type StepUpMessages = typeof en
+
+const de: StepUpMessages = {
+  title: 'Mit einem Sicherheitsschlüssel antworten',
+  lead: '{agent} verlangt mehr, als dieses Netz zeigen kann. Antworten Sie einmal mit einem Sicherheitsschlüssel, der eine PIN oder einen Fingerabdruckleser hat.',
+  factsTitle: 'Was gespeichert wird',
+  facts: [
+    'Das Modell des Schlüssels und eine Nummer, die der Schlüssel für diesen Dienst bildet. Kein Name und nichts über Ihre anderen Konten.',
+    '{agent} erfährt das Modell. Welcher Schlüssel es war, erfährt die Seite nicht, und andere Seiten erfahren nichts.',
+    'Ihr Browser merkt sich die Nummer, damit Sie denselben Schlüssel wieder verwenden können. Der Dienst löscht sie nach 90 Tagen ohne Verwendung.',
+  ],
+  use: 'Meinen Sicherheitsschlüssel verwenden',
+  other: 'Einen anderen Schlüssel verwenden',
+  doneTitle: 'Danke, das genügt.',
+  doneLead: 'Sie können diese Seite schließen und zu {agent} zurückkehren.',
+  gone: 'Dieser Link gilt nicht mehr.',
+  goneLead:
+    'Er gilt einen Tag. Gehen Sie zurück zu der Seite, die Sie hierher geschickt hat, und versuchen Sie es erneut.',
+  needsScript: 'Diese Seite braucht JavaScript, um mit Ihrem Sicherheitsschlüssel zu sprechen.',
+  wait: 'Einen Moment.',
+  waitDevice: 'Folgen Sie dem, was Ihr Browser und Ihr Sicherheitsschlüssel verlangen.',
+  failed: {
+    offline: 'Der Dienst hat nicht geantwortet. Prüfen Sie die Verbindung und versuchen Sie es erneut.',
+    unsupported: 'Dieser Browser kann keine Sicherheitsschlüssel verwenden.',
+    cancelled: 'Der Schlüssel hat nicht geantwortet, oder Sie haben abgebrochen. Versuchen Sie es erneut.',
+    not_found: 'Dieser Link gilt nicht mehr.',
+    nonce_expired: 'Das hat zu lange gedauert. Versuchen Sie es erneut.',
+  },
+  refused: {
+    device_unproven:
+      'Dieser Schlüssel beweist nicht, dass er ein eigenes Gerät ist. Passkeys in einem Telefon, einem Browser oder einem Passwortmanager zählen nicht. Verwenden Sie einen Sicherheitsschlüssel, und lassen Sie Ihren Browser das Modell zeigen.',
+    other:
+      'Die Antwort des Schlüssels ließ sich nicht prüfen. Versuchen Sie es erneut, oder verwenden Sie einen anderen Schlüssel.',
+  },
+}
+export const stepUpMessages: Readonly<Record<Language, StepUpMessages>> = { en, de }
+
+const askPage = (language: Language, agent: string, token: string): PageResponse => {
+  const messages = stepUpMessages[language]
+  const fill = (text: string) => text.replaceAll('{agent}', agent)
+  const { wait, waitDevice, failed, refused } = messages
+  return renderPage(
+    messages.title,
+    html`${languageSwitch(language)}
+      <h1>${messages.title}</h1>
+      <div
+        id="step-up"
+        class="flow"
+        data-token="${token}"
+        data-words="${JSON.stringify({ wait, waitDevice, failed, refused })}"
+      >
+        <section id="step-ask" class="flow">
+          <p>${fill(messages.lead)}</p>
+          <p class="actions">
+            <button class="btn main" type="button">${messages.use}</button>
+            <button class="btn" type="button" hidden>${messages.other}</button>
+          </p>
+          <h2>${messages.factsTitle}</h2>
+          <ul class="plain">
+            ${messages.facts.map((text) => html`<li>${fill(text)}</li>`)}
+          </ul>
+        </section>
+        <section id="step-done" class="flow" hidden>
+          <h2 tabindex="-1">${messages.doneTitle}</h2>
+          <p>${fill(messages.doneLead)}</p>
+        </section>
+        <p class="result" role="status" aria-live="polite"></p>
+      </div>
+      <noscript><p>${messages.needsScript}</p></noscript>
+      <script src="/assets/step-up.js" type="module"></script>`,
+    200,
+    language,
+  )
+}
+
+const gonePage = (language: Language): PageResponse => {
+  const { gone, goneLead } = stepUpMessages[language]
+  return renderPage(
+    gone,
+    html`${languageSwitch(language)}
+      <h1>${gone}</h1>
+      <p class="muted">${goneLead}</p>`,
+    404,
+    language,
+  )
+}
+
+export type StepUpPageDeps = {
+  readonly ctx: Ctx
+  /** Injected by the wiring: the name of an agent. */
+  readonly findName: (tx: Tx, agentId: string) => Promise<string | undefined>
+}
+
+/** The page on which a person answers with an attested authenticator. A GET changes nothing. */
+export const pages = ({ ctx, findName }: StepUpPageDeps): Page[] => [
+  {
+    path: '/step-up/:token',
+    handler: async (request) => {
+      const language = languageOf(request.query['lang'], request.header('accept-language'))
+      const token = request.params['token'] ?? ''
+      const agent = await inTransaction(ctx, 'system', async (tx) => {
+        const subject = readStepUpToken(ctx.secrets.derive('step-up'), token, await readNow(tx))
+        return subject && findName(tx, subject.agentId)
+      })
+      return agent === undefined ? gonePage(language) : askPage(language, agent, token)
+    },
+  },
+]
