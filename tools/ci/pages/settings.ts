@@ -74,6 +74,7 @@ const groups: Readonly<Record<string, readonly SettingName[]>> = {
     'X402_ASSET_NAME',
     'X402_ASSET_VERSION',
     'EVM_RPC_URLS',
+    'ONCHAIN_MIN_ASSURANCE',
     'ONCHAIN_REGISTRIES',
     'BINDING_TOKENS',
     'BINDING_CONFIRMATIONS',
