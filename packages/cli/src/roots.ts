@@ -1,7 +1,9 @@
 import { Option, type Command } from 'commander'
-import { operatorCall, requestOperator } from './operator.ts'
+import { operatorCall, requestOperator, type Remote } from './operator.ts'
 
 const kinds = ['authenticator', 'app', 'payout_account', 'external', 'network']
+
+type Reason = { readonly reason: string }
 
 /** What credentials rest on: budgets of sites, and suspension of a model, app, issuer or network. */
 export const addRoots = (program: Command, operatorCommand: (command: Command) => Command): void => {
@@ -38,18 +40,25 @@ export const addRoots = (program: Command, operatorCommand: (command: Command) =
         after = next ?? undefined
       } while (after !== undefined)
     })
-  const appsPath = (agentId: string) => `/operator/agents/${encodeURIComponent(agentId)}/apps`
-  for (const [command, admitted, description] of [
-    ['admit', true, 'admit an app or relying-party id of an agent, so that its verdicts raise credentials'],
-    ['dismiss', false, 'take the admission of an app or relying-party id back'],
-  ] as const)
-    operatorCommand(roots.command(`${command} <agentId> <kind> <name>`))
-      .description(`${description}; the kind is app or rp_id`)
-      .requiredOption('--reason <text>', 'reason, for the audit log')
-      .action(async (agentId: string, kind: string, name: string, options) => {
-        const { reason } = options
-        await operatorCall(options, 'POST', appsPath(agentId), { kind, name, admitted, reason })
-      })
+  type App = { readonly agentId: string; readonly kind: string; readonly name: string }
+  const changeAdmission = async ({ agentId, ...app }: App, admitted: boolean, options: Remote & Reason) => {
+    const path = `/operator/agents/${encodeURIComponent(agentId)}/apps`
+    await operatorCall(options, 'POST', path, { ...app, admitted, reason: options.reason })
+  }
+  operatorCommand(roots.command('admit <agentId> <kind> <name>'))
+    .description(
+      'admit an app or relying-party id of an agent, so that its verdicts raise credentials; the kind is app or rp_id',
+    )
+    .requiredOption('--reason <text>', 'reason, for the audit log')
+    .action((agentId: string, kind: string, name: string, options) =>
+      changeAdmission({ agentId, kind, name }, true, options),
+    )
+  operatorCommand(roots.command('dismiss <agentId> <kind> <name>'))
+    .description('take the admission of an app or relying-party id back')
+    .requiredOption('--reason <text>', 'reason, for the audit log')
+    .action((agentId: string, kind: string, name: string, options) =>
+      changeAdmission({ agentId, kind, name }, false, options),
+    )
   operatorCommand(roots.command('reinstate <kind> <name>'))
     .description('lift the suspension of a model, app or issuer; its credentials stay as they are')
     .requiredOption('--reason <text>', 'reason, for the audit log')

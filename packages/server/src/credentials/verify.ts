@@ -150,21 +150,21 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
 const loadCharges = async (
   tx: Tx,
   { roots }: CredentialsDeps,
-  acts: readonly {
+  actSessions: readonly {
     readonly agent: Agent
     readonly session: Session
     readonly strong: StrongRoot | undefined
   }[],
   at: Date,
 ): Promise<ReadonlyMap<Session, RootCharge | null>> => {
-  const requests = acts.map(({ agent: { agentId, mode }, session, strong }) => ({
+  const requests = actSessions.map(({ agent: { agentId, mode }, session, strong }) => ({
     agentId,
     mode,
     session,
     strong,
   }))
   const charges = await roots.listCharges(tx, requests, at)
-  return new Map(acts.map(({ session }, index) => [session, charges[index] ?? null]))
+  return new Map(actSessions.map(({ session }, index) => [session, charges[index] ?? null]))
 }
 
 type Allowances = Awaited<ReturnType<CredentialsDeps['credits']['readAllowanceSnapshots']>>

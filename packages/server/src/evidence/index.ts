@@ -9,7 +9,7 @@ export {
   type Device,
 } from './devices/store.ts'
 export { pages } from './devices/step-up-page.ts'
-export { stepUpWays } from './devices/step-up.ts'
+export { stepUpWays } from './devices/step-up-token.ts'
 export { deleteOldNonces, listMemberTraces } from './store.ts'
 export { eraseEvidence } from './erase.ts'
 export { makePasskeyVerifier } from './devices/passkey-verifier.ts'

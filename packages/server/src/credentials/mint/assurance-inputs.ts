@@ -113,11 +113,11 @@ export type SessionAssuranceInputs = Strength
 /** Assurance inputs of sessions: their devices in one query, and the members of the few sessions that have one. */
 export const sessionAssuranceInputs = async (
   tx: Tx,
-  acts: readonly ActSession[],
+  actSessions: readonly ActSession[],
 ): Promise<SessionAssuranceInputs[]> => {
   const devices = await findDevices(
     tx,
-    acts.map((act) => {
+    actSessions.map((act) => {
       const { agent, session } = act
       const member = memberOf(act)
       const own = { agentId: agent.agentId, subjectRef: session.sessionId }
@@ -126,7 +126,7 @@ export const sessionAssuranceInputs = async (
     }),
   )
   const inputs: SessionAssuranceInputs[] = []
-  for (const [index, act] of acts.entries()) {
+  for (const [index, act] of actSessions.entries()) {
     const named = memberOf(act)
     const member = named && (await resolveMember(tx, named, named.memberId))
     // Of presence, the submission decided whether the member took part or the agent only named them.

@@ -144,7 +144,7 @@ test('a key that answered for more than three other members of an agent raises n
 
 const appId = 'TEAM012345.com.example.app'
 const [appOrigin, rpId] = ['https://app.example', 'app.example']
-const admit = (kind: 'app' | 'rp_id', name: string, admitted: boolean) =>
+const changeAdmission = (kind: 'app' | 'rp_id', name: string, admitted: boolean) =>
   harness.callOperator('POST', `/operator/agents/${live.agentId}/apps`, {
     key: operator.operatorKey,
     body: { kind, name, admitted, reason: 'known to us' },
@@ -167,11 +167,11 @@ test('a relying party that an agent names for itself raises nothing until an ope
     (await key.attest(live.apiKey, sessionId, { origin: appOrigin })).json.reason
   assert.equal(await attest(before), 'app_not_admitted')
   assert.equal(await levelOf(before ?? ''), 'low')
-  assert.equal((await admit('rp_id', rpId, true)).status, 200)
+  assert.equal((await changeAdmission('rp_id', rpId, true)).status, 200)
   assert.equal(await attest(during), undefined)
   assert.equal(await levelOf(during ?? ''), 'substantial')
-  assert.equal((await admit('rp_id', rpId, false)).status, 200)
-  assertRefusal(await admit('rp_id', rpId, false), 404, 'not_found')
+  assert.equal((await changeAdmission('rp_id', rpId, false)).status, 200)
+  assertRefusal(await changeAdmission('rp_id', rpId, false), 404, 'not_found')
   assert.equal(await attest(after_), 'app_not_admitted')
   assert.equal(await levelOf(after_ ?? ''), 'low')
   const { rows } = await harness.owner.query<{ details: object }>(
@@ -211,7 +211,7 @@ test('so does an app, also by a later signature of its key', async () => {
   const [before, later] = [await passedOne(), await passedOne()]
   assert.equal((await answer(before, attestation)).reason, 'app_not_admitted')
   assert.equal(await levelOf(before), 'low')
-  assert.equal((await admit('app', appId, true)).status, 200)
+  assert.equal((await changeAdmission('app', appId, true)).status, 200)
   assert.deepEqual(await answer(later, assertion), { attested: true, assurance: 'hardware_strong' })
   assert.equal(await levelOf(later), 'substantial')
 })

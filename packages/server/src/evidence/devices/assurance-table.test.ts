@@ -31,7 +31,7 @@ test('a model keeps its keys in hardware by a certificate of level 2, or by meta
     [3, ['software'], true],
   ]
   for (const [level, keyProtection, expected] of rows)
-    assert.equal(keepsKeysInHardware({ level, keyProtection }), expected, `L${level} ${keyProtection}`)
+    assert.equal(keepsKeysInHardware({ level, keyProtection }), expected, `L${level} ${keyProtection.join()}`)
 })
 
 test('what reaches which assurance', () => {

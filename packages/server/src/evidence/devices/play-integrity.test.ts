@@ -76,12 +76,12 @@ test('the label decides the assurance of a device', async () => {
   assert.deepEqual(standard, { ...attested, assurance: 'hardware_strong' })
 })
 
+const rootAt = async (deviceActivityLevel: string | undefined, labels = strong) => {
+  const recentDeviceActivity = deviceActivityLevel === undefined ? undefined : { deviceActivityLevel }
+  const result = await verifyToken({ payload: { deviceIntegrity: { ...labels, recentDeviceActivity } } })
+  return result.attested ? result.root : result.reason
+}
 test('a verdict shows a root only for hardware that answered few requests in the last hour', async () => {
-  const rootAt = async (deviceActivityLevel: string | undefined, labels = strong) => {
-    const recentDeviceActivity = deviceActivityLevel === undefined ? undefined : { deviceActivityLevel }
-    const result = await verifyToken({ payload: { deviceIntegrity: { ...labels, recentDeviceActivity } } })
-    return result.attested ? result.root : result.reason
-  }
   const root = { name, app: { kind: 'app', name } }
   for (const level of ['LEVEL_1', 'LEVEL_2']) assert.deepEqual(await rootAt(level), root, level)
   for (const level of ['LEVEL_3', 'LEVEL_4', 'UNEVALUATED', undefined])

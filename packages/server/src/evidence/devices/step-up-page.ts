@@ -3,7 +3,7 @@ import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import type { Page, PageResponse } from '../../platform/http/call.ts'
 import { html, renderPage } from '../../platform/http/html.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
-import { readStepUpToken } from './step-up.ts'
+import { readStepUpToken } from './step-up-token.ts'
 
 const en = {
   title: 'Answer with a security key',
@@ -111,7 +111,7 @@ const askPage = (language: Language, agent: string, token: string): PageResponse
   )
 }
 
-const gonePage = (language: Language): PageResponse => {
+const expiredPage = (language: Language): PageResponse => {
   const { gone, goneLead } = stepUpMessages[language]
   return renderPage(
     gone,
@@ -140,7 +140,7 @@ export const pages = ({ ctx, findName }: StepUpPageDeps): Page[] => [
         const subject = readStepUpToken(ctx.secrets.derive('step-up'), token, await readNow(tx))
         return subject && findName(tx, subject.agentId)
       })
-      return agent === undefined ? gonePage(language) : askPage(language, agent, token)
+      return agent === undefined ? expiredPage(language) : askPage(language, agent, token)
     },
   },
 ]

@@ -13,7 +13,7 @@ import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/peop
 import { playSession } from '../../../test/fixtures/people/play-session.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 import { originOf } from '../../members/index.ts'
-import { stepUpWays } from './step-up.ts'
+import { stepUpWays } from './step-up-token.ts'
 
 const model = await makeAttestedModel()
 after(() => model.close())

@@ -5,6 +5,7 @@ import { verifyCredential, type Fetch } from '@pohf/verify'
 import * as operators from '../../operators/index.ts'
 import { consentVersion } from '../rules.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
+import { addOutsideProof, officeIssuer } from '../../../test/fixtures/people/outside-proof.ts'
 import {
   enrolMember,
   invite,
@@ -24,7 +25,7 @@ import { subscribe } from '../../../test/fixtures/webhooks.ts'
 
 /** Where wallets are registered: the same for everybody. */
 const registry = `0x${'5e'.repeat(20)}`
-const harness = await startHarness({ ONCHAIN_REGISTRIES: `8453=${registry}` })
+const harness = await startHarness({ ONCHAIN_REGISTRIES: `8453=${registry}` }, [officeIssuer])
 const receiver = await startReceiver()
 const live = await registerConfirmedAgent(harness, 'live', 'first@example.com')
 const other = await registerConfirmedAgent(harness, 'live', 'second@example.com')
@@ -318,7 +319,7 @@ const valuesOf = (value: unknown): string[] => {
 }
 // Values shared by thousands: vocabulary, the issuer and its status list, short numbers.
 const common =
-  /^(personhood|low|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|eoa|eip155:1|[a-z]+\.[a-z_.]+|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
+  /^(personhood|low|high|external(?::[a-z]+)?|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|eoa|eip155:1|[a-z]+\.[a-z_.]+|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
 const sharedValues = (a: readonly string[], b: readonly string[]) => [
   ...new Set(a.filter((value) => b.includes(value) && !common.test(value))),
 ]
@@ -354,6 +355,8 @@ test('two agents cannot tell that they have the same person, until the person sh
   assert.deepEqual(sharedValues(one, two), [])
   assert.deepEqual(sharedValues([...one, 'psu_planted'], [...two, 'psu_planted']), ['psu_planted'])
 
+  // A token for a chain needs the proof of an outside issuer.
+  await addOutsideProof(first.browser)
   const wallet = privateKeyToAccount(generatePrivateKey())
   const shown: string[][] = []
   for (const party of parties) {
