@@ -99,7 +99,6 @@ export type Member =
       readonly passkey: { readonly assurance: PasskeyAssurance; readonly at: Date }
       /** The proof of an outside issuer; `human` is the same at every agent and is never returned. */
       readonly proof: { readonly issuer: string; readonly human: string } | undefined
-      readonly history: { readonly good: number; readonly bad: number }
     }
   | { readonly status: 'refused'; readonly reason: RefusalReason }
 type Attention = {

@@ -101,7 +101,7 @@ const apiRoutes = (services: Services): Route[] => {
     ...sessions.routes(ctx, {
       findSite: findSiteWith(members.originOf(ctx.config).origin),
       findRecordingOwner: services.findRecordingOwner,
-      onClosed: evidence.makeScoring(ctx, services.roots).onClosed,
+      onClosed: evidence.makeScoring(ctx, services.roots, work.findWorkHistory).onClosed,
       noteAddress: services.roots.noteAddress,
     }),
     ...members.routes(membersDepsOf(services)),

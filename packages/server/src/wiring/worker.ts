@@ -65,7 +65,7 @@ export const buildJobs = (ctx: Ctx): Job[] => {
     ...(purchaseSettlement ? purchases.purchaseJobs(purchaseSettlement) : []),
     ...sessions.jobs(ctx),
     ...payments.jobs(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
-    ...evidence.makeScoring(ctx, roots).jobs,
+    ...evidence.makeScoring(ctx, roots, work.findWorkHistory).jobs,
     ...rootJobs(ctx),
     vhh.epochJob(ctx, signer),
     credentials.statusListJob(ctx, signer),

@@ -9,6 +9,8 @@ export { makeCompletedWork } from './workers/completed-work.ts'
 export { listPayoutRisks } from './workers/payout-risk.ts'
 export { makeFindRecordingOwner } from './workers/recording-owner.ts'
 export type { FindCredentialTokens } from './orders/present.ts'
+export { findWorkHistory } from './workers/history.ts'
+export { payeeRefOf } from './units/rules.ts'
 export { findWorkflow, listWorkflows } from './workflows/store.ts'
 export { usdCentsOf } from './rules.ts'
 export {

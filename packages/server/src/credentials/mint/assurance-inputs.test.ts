@@ -123,6 +123,7 @@ test('personhood is substantial for a day after a device answered for the last a
   const levelNow = async () => claimsOf((await wallet()).pohf_jwt).assurance
   assert.equal(await levelNow(), 'low', 'an enrolment with a passkey in software')
   await harness.owner.query('update members set good_checks = 30 where member_id = $1', [memberId])
+  assert.equal((await submit(memberId)).json.components.history, 0.5, 'good checks, which cost nothing')
   await makeHardware(memberId)
   assert.equal(await levelNow(), 'low', 'good checks and a device that answered in no act')
   await openSecurityKey(harness, model).attest(live.apiKey, memberId)

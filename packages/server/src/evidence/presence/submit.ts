@@ -108,7 +108,6 @@ const findMemberProof = async (tx: Tx, agent: Agent, input: Submission) => {
     member,
     isEnrolled: enrolled !== undefined,
     attested: isHardware(device?.assurance),
-    history: realMember?.history ?? { good: 0, bad: 0 },
     needsSession: mode === 'live',
     fresh,
     assurance: assuranceOf(root),
@@ -168,13 +167,14 @@ const presenceRefusals: Refusals<{ readonly input: Submission; readonly proof: M
   ['session_expired', refuseWithoutSession],
 ]
 
-const componentsOf = ({ isEnrolled, attested, history }: MemberProof) => ({
+const componentsOf = ({ isEnrolled, attested }: MemberProof) => ({
   focus: null,
   probe: null,
   input: null,
   gaze: null,
   device: attested ? deviceScores.attested : isEnrolled ? deviceScores.passkey : deviceScores.none,
-  history: historyScore(history.good, history.bad),
+  // Nothing about presence was paid and accepted before it is submitted.
+  history: historyScore(0, 0),
 })
 
 const evidenceItemsOf = (salt: Buffer, { mode, sessionId }: ScoredSessionKey, input: Submission) => [

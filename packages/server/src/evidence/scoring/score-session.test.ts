@@ -99,7 +99,7 @@ test('of two copies scored at the same moment, at least one is flagged as a repl
   const ids: string[] = []
   for (const _ of ['first', 'second'])
     ids.push((await playSession(harness, { site: agentId, strokes: makeStrokes(3) })).sessionId)
-  const { onClosed } = makeScoring(harness.ctx, makeRoots(harness.ctx))
+  const { onClosed } = makeScoring(harness.ctx, makeRoots(harness.ctx), async () => undefined)
   for (let round = 0; round < 8; round += 1) {
     await unscore(...ids)
     await harness.owner.query('delete from stroke_sketches where agent_id = $1', [agentId])

@@ -18,6 +18,7 @@ import {
   readRecords,
   updateSessionScored,
   type DecryptedSession,
+  type Session,
   type SessionRowKey,
 } from '../../sessions/index.ts'
 import { makeFindCalibration, type FindCalibration } from './calibrations.ts'
@@ -51,9 +52,22 @@ const loadRecording = async (tx: Tx, ctx: Ctx, key: SessionRowKey): Promise<Load
   return { opened, sketches: sketchesOf(readMouseMotion(opened.records)) }
 }
 
+/** The acts of a person for one agent: paid, accepted and not refunded, and those that were refused. */
+type History = { readonly good: number; readonly bad: number }
+/** Injected by the wiring: the history of the worker whose work this session records; undefined for any other session. */
+type FindHistory = (tx: Tx, session: Session) => Promise<History | undefined>
+const noHistory: History = { good: 0, bad: 0 }
+
+type ScoringDeps = {
+  readonly ctx: Ctx
+  readonly findCalibration: FindCalibration
+  readonly findHistory: FindHistory
+}
+type ServerFacts = { readonly replayed: boolean; readonly history: History }
+
 const scoreRecording = (
   opened: DecryptedSession,
-  replayed: boolean,
+  { replayed, history }: ServerFacts,
   findCalibration: FindCalibration,
 ): SessionScore => {
   const { session, client, records } = opened
@@ -68,7 +82,7 @@ const scoreRecording = (
     kind: session.kind,
     // A page's key proves nothing about the person or the device; members and attested devices do.
     device: deviceScores.none,
-    history: historyScore(0, 0),
+    history: historyScore(history.good, history.bad),
     known,
     answerCorrect: null,
     calibration: findCalibration(client.platform),
@@ -101,7 +115,7 @@ const storeScore = async (
  * compared: of two copies that close at the same moment at least one finds the other.
  */
 const scoreClosed = async (
-  { ctx, roots, findCalibration }: ScoringDeps,
+  { ctx, roots, findCalibration, findHistory }: ScoringDeps,
   key: SessionRowKey,
 ): Promise<boolean> => {
   const ready = await inTransaction(ctx, 'system', async (tx) => {
@@ -113,9 +127,10 @@ const scoreClosed = async (
     if ('unscorable' in ready) return storeScore(tx, key, ready)
     const { opened, sketches } = ready
     const replayed = await isKnownReplay(tx, key, sketches)
+    const history = (await findHistory(tx, opened.session)) ?? noHistory
     let scored: SessionScore | Unscorable
     try {
-      scored = scoreRecording(opened, replayed, findCalibration)
+      scored = scoreRecording(opened, { replayed, history }, findCalibration)
     } catch (error) {
       ctx.log.error(
         { err: error, sessionId: key.sessionId },
@@ -140,8 +155,9 @@ const scoreClosed = async (
 const batchMax = 50
 
 /** Scoring on close, and the jobs that retry it. Calibrations are read once, at the start. */
-export const makeScoring = (ctx: Ctx, roots: ScoringRoots) => {
-  const deps = { ctx, roots, findCalibration: makeFindCalibration(ctx.config.CALIBRATIONS_FILE) }
+export const makeScoring = (ctx: Ctx, roots: ScoringRoots, findHistory: FindHistory) => {
+  const findCalibration = makeFindCalibration(ctx.config.CALIBRATIONS_FILE)
+  const deps = { ctx, roots, findCalibration, findHistory }
   const scoreWaiting = async (): Promise<number> => {
     const closedKeys = await inTransaction(ctx, 'system', (tx) => listClosedSessions(tx, batchMax))
     let scoredCount = 0

@@ -37,7 +37,6 @@ export const resolveMember = async (
     attention,
     passkey: { assurance: passkeyAssurance, at: consentedAt },
     proof: proofOf(found),
-    history: { good: found.good, bad: found.bad },
   }
 }
 

@@ -319,6 +319,29 @@ export const eraseWorkerRef = async (
     .execute()
 }
 
+/** How many of the latest assignments the review of a payout and the history of a worker look at. */
+const historyMax = 500
+type ActsKey = { readonly personId: string; readonly agentId: string; readonly mode: Mode }
+/**
+ * Units of this person for one buyer, among the person's latest: good are those that were accepted, paid and not charged
+ * back, bad are those that were refused.
+ */
+export const countActs = async (
+  tx: Tx,
+  { personId, agentId, mode }: ActsKey,
+): Promise<{ readonly good: number; readonly bad: number }> => {
+  const { rows } = await sql<{ good: number; bad: number }>`
+    select count(*) filter (where paid.is_paid)::int as good, count(*) filter (where done.status = 'refused')::int as bad
+    from (select agent_id, mode, order_id, n, status from assignments where person_id = ${personId}
+      order by assignment_id desc limit ${historyMax}) done
+    left join lateral (select true as is_paid from worker_earnings earned
+      where done.status = 'accepted' and earned.agent_id = done.agent_id and earned.mode = done.mode
+        and earned.order_id = done.order_id and earned.n = done.n
+        and earned.status <> 'taken_back' and not earned.flagged limit 1) paid on true
+    where done.agent_id = ${agentId} and done.mode = ${mode}`.execute(tx)
+  return rows[0] ?? { good: 0, bad: 0 }
+}
+
 export type Worker = { readonly mode: Mode; readonly worker: string }
 type WorkerHistory = {
   readonly personId: string | null
@@ -333,8 +356,6 @@ type WorkerHistory = {
   readonly onlyThroughBuyer: number
   readonly firstClaimedAt: Date
 }
-/** How many of the latest assignments the review of a payout looks at. */
-const historyMax = 500
 /** The latest work of each worker, in the order of the list. */
 export const listWorkerHistories = async (
   tx: Tx,
