@@ -328,6 +328,7 @@ const requestPayout = async (journey: OrderJourney, person: Person, stars: numbe
   await page.locator('h1').waitFor()
   await person.press('.act .btn.main')
   await waitForHeading(page, `${stars} Stars are ready to be paid out.`)
+  await page.locator('#account-no-live').fill('DE89 3704 0044 0532 0130 00')
   await person.press('.payout button[type=submit]')
   await page.locator('.note.ok').waitFor({ timeout: 120_000 })
   assert.deepEqual(await ledgerFaults(harness), [])

@@ -55,7 +55,8 @@ export {
   type PackName,
 } from './credits/operations.ts'
 export { deviceAssurances, sandboxProfiles } from './evidence/operations.ts'
-export { payoutStates, type PayoutRisk, type PayoutState } from './partners/operations.ts'
+export { payoutStates, type NamedAccount, type PayoutRisk, type PayoutState } from './partners/operations.ts'
+export { normalizePayoutAccount } from './partners/payout-account.ts'
 export { purchaseStates, type PaymentRequirement, type Purchase } from './purchases/operations.ts'
 export { type MetricsRow } from './tracking/operations.ts'
 export { type Epoch } from './vhh/operations.ts'

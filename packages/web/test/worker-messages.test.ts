@@ -58,6 +58,8 @@ test('what a worker can be refused with is in the language of the page', () => {
     'session_not_ready',
     'network_busy',
     'insufficient_stars',
+    'payout_account_taken',
+    'payout_account_pending',
     'rate_limited',
     'forbidden',
   ] as const) {

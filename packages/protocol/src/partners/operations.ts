@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
 import { instant, queryInteger, reference, text, unitInterval } from '../platform/fields.ts'
 import { modes } from '../platform/ids.ts'
+import { payoutAccount } from './payout-account.ts'
 
 export const payoutStates = ['queued', 'in_review', 'approved', 'paid', 'rejected'] as const
 export type PayoutState = (typeof payoutStates)[number]
@@ -66,6 +67,25 @@ const riskOfPayout = payoutRisk
   .nullable()
   .meta({ description: 'For the payout of a worker; null for a user of a partner.' })
 
+/** The account that a worker named, and who else named it. */
+const namedAccount = z.object({
+  end: z
+    .string()
+    .nullable()
+    .meta({ description: 'The last four characters; null once the person is erased.' }),
+  paidAt: instant().nullable().meta({ description: 'The latest completed payout to this account.' }),
+  otherWorkers: count.meta({
+    description: 'Other workers who named this account and were refused. The count stops at 100.',
+  }),
+  takenAccounts: count.meta({
+    description: 'Accounts of other workers that this worker named and was refused. The count stops at 100.',
+  }),
+})
+export type NamedAccount = z.output<typeof namedAccount>
+const accountOfPayout = namedAccount
+  .nullable()
+  .meta({ description: 'For the payout of a worker; null for a user of a partner.' })
+
 const payoutParams = z.object({ requestId: text(64) })
 const payoutStep = z.object({ requestId: z.string(), status: z.enum(payoutStates) })
 export const payoutList = operation({
@@ -94,6 +114,7 @@ export const payoutList = operation({
         rejectedBy: z.string().nullable(),
         rejectReason: z.string().nullable(),
         risk: riskOfPayout,
+        account: accountOfPayout,
       }),
     ),
   }),
@@ -102,7 +123,7 @@ export const payoutReview = operation({
   summary: 'Start the review of a payout.',
   errors: ['not_found', 'forbidden'],
   params: payoutParams,
-  response: payoutStep.extend({ risk: riskOfPayout }),
+  response: payoutStep.extend({ risk: riskOfPayout, account: accountOfPayout }),
 })
 export const payoutApprove = operation({
   summary: 'Approve a payout that another operator reviewed.',
@@ -112,9 +133,15 @@ export const payoutApprove = operation({
 })
 export const payoutPay = operation({
   summary: 'Record that an approved payout was paid manually.',
-  errors: ['not_found', 'forbidden'],
+  errors: ['not_found', 'forbidden', 'payout_account_mismatch'],
   params: payoutParams,
-  body: z.object({ paymentRef: reference(256) }),
+  body: z.object({
+    paymentRef: reference(256),
+    account: payoutAccount().optional().meta({
+      description:
+        "The account that was paid. Required for a worker's payout, where it must be the named one.",
+    }),
+  }),
   response: payoutStep,
 })
 export const payoutReject = operation({

@@ -284,6 +284,24 @@ export const errorCatalogue = {
     'Fewer Stars are available than you requested.',
     'Request at most the available balance.',
   ),
+  payout_account_taken: entry(
+    409,
+    'This account belongs to another person here.',
+    'An account is used by one person. Another person named this one first. Operators see the attempt.',
+    'Name an account of your own. If this one is yours, ask the operator of this deployment.',
+  ),
+  payout_account_pending: entry(
+    409,
+    'Another new account of yours waits for its first payout.',
+    'A person has one account at a time to which nothing was paid yet.',
+    'Name the same account as before, or wait until that payout is paid or rejected.',
+  ),
+  payout_account_mismatch: entry(
+    409,
+    'This is not the account that the payout names.',
+    'The payout of a worker is recorded as paid only for the account that the worker named, and a payout of a partner names none.',
+    'Send the account that you paid, or reject the payout if you paid nothing.',
+  ),
   conversion_limit_reached: entry(
     409,
     'The conversion limit of this partner does not cover these points.',

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
 import { instant, json, text, unitInterval } from '../platform/fields.ts'
 import { modes } from '../platform/ids.ts'
+import { payoutAccount } from '../partners/payout-account.ts'
 import { answerForm, inputForm } from './forms.ts'
 import { rejectReasons } from './orders.ts'
 
@@ -140,6 +141,17 @@ const earnings = z.object({
   heldStars: z.int().min(0).meta({ description: 'Held for payout requests that are not paid yet.' }),
   paidStars: z.int().min(0),
   nextVestsAt: instant().nullable(),
+  /** The accounts that the person named for payouts, newest first. */
+  accounts: z
+    .array(
+      z.object({
+        end: z.string().meta({ description: 'The last four characters of the account.' }),
+        paidAt: instant()
+          .nullable()
+          .meta({ description: 'The latest completed payout to the account; null before the first.' }),
+      }),
+    )
+    .max(20),
 })
 export const workerEarnings = operation({
   summary: 'Read the earnings of the person and the work behind them.',
@@ -149,7 +161,15 @@ export const workerEarnings = operation({
 export const workerPayout = operation({
   summary: 'Request a payout of Stars. An operator reviews it.',
   limit: 'tasks',
-  errors: ['insufficient_stars'],
-  body: z.object({ mode: z.enum(modes), stars: z.int().min(1).max(1_000_000_000) }),
-  response: z.object({ requestId: z.string(), status: z.string() }),
+  errors: ['insufficient_stars', 'payout_account_taken', 'payout_account_pending'],
+  body: z.object({
+    mode: z.enum(modes),
+    stars: z.int().min(1).max(1_000_000_000),
+    account: payoutAccount(),
+  }),
+  response: z.object({
+    requestId: z.string(),
+    status: z.string(),
+    accountEnd: z.string().meta({ description: 'The last four characters of the account.' }),
+  }),
 })

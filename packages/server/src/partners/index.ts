@@ -1,4 +1,11 @@
-export { requestPayout } from './payout-request.ts'
+export { makeRequestWorkerPayout } from './payout-request.ts'
+export {
+  deleteOldAccounts,
+  eraseAccounts,
+  findPayoutRoot,
+  listAccounts,
+  type PayoutRoot,
+} from './accounts/store.ts'
 export type { ListPayoutRisks } from './payout-list.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { userAccountOf } from './rules.ts'

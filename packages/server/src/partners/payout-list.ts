@@ -1,6 +1,7 @@
 import type { Mode, PayoutRisk, PayoutState } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
+import { presentAccounts } from './accounts/accounts.ts'
 import { listPayouts } from './store.ts'
 
 type Query = {
@@ -26,6 +27,7 @@ export const payoutList = async (ctx: Ctx, listRisks: ListPayoutRisks, query: Qu
       tx,
       rows.map((row) => ({ agentId: row.agent_id, mode: row.mode, userRef: row.user_ref })),
     )
+    const accounts = await presentAccounts(tx, rows)
     return {
       payouts: rows.map((row, index) => ({
         requestId: row.request_id,
@@ -44,6 +46,7 @@ export const payoutList = async (ctx: Ctx, listRisks: ListPayoutRisks, query: Qu
         rejectedBy: row.rejected_by,
         rejectReason: row.reject_reason,
         risk: risks[index] ?? null,
+        account: accounts[index] ?? null,
       })),
     }
   })

@@ -1,6 +1,7 @@
 import type { Audit, Operator } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { publish } from '../platform/queue/outbox.ts'
+import { releaseAccount } from './accounts/accounts.ts'
 import { payoutEventOf, releaseHold, changePayoutState } from './payout-transition.ts'
 import { userAccountOf } from './rules.ts'
 
@@ -14,6 +15,8 @@ export const payoutReject = (ctx: Ctx, audit: Audit, operator: Operator, rejecti
     details: { reason: rejection.reason },
     columns: { rejected_by: operator.operatorId, reject_reason: rejection.reason },
     sideEffects: async (tx, payout) => {
+      // Before the Stars: a request locks the account first, too.
+      await releaseAccount(tx, payout)
       const account = userAccountOf(payout.agent_id, payout.user_ref)
       await releaseHold(tx, payout, { kind: 'payout_released', to: account })
       await publish(tx, {

@@ -1,10 +1,11 @@
 import type { Mode } from '@pohf/protocol'
-import { InsufficientBalance, post } from '../ledger/index.ts'
+import { balanceOf, InsufficientBalance, post } from '../ledger/index.ts'
 import type { Agent, StoreResult } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { publish } from '../platform/queue/outbox.ts'
+import { nameAccount } from './accounts/accounts.ts'
 import { holdAccountOf, starTransferLines, userAccountOf } from './rules.ts'
 import { insertPayout } from './store.ts'
 
@@ -33,13 +34,22 @@ const holdStars = async (tx: Tx, request: PayoutRequest, requestId: string): Pro
   }
 }
 
+type QueueOptions = { readonly allowSimulated: boolean; readonly accountNo: bigint | null }
 /** Holds the Stars and queues the request for review. Without balance it is refused, or simulated where allowed. */
-const queuePayout = async (tx: Tx, request: PayoutRequest, allowSimulated: boolean) => {
+const queuePayout = async (tx: Tx, request: PayoutRequest, { allowSimulated, accountNo }: QueueOptions) => {
   const { agentId, mode, userRef, stars } = request
   const requestId = tx.ids.make('pay_')
   const isHeld = await holdStars(tx, request, requestId)
   if (!isHeld && !allowSimulated) throw new Refusal('insufficient_stars')
-  await insertPayout(tx, { agentId, requestId, mode, userRef, stars: BigInt(stars), simulated: !isHeld })
+  await insertPayout(tx, {
+    agentId,
+    requestId,
+    mode,
+    userRef,
+    stars: BigInt(stars),
+    simulated: !isHeld,
+    accountNo,
+  })
   const status = 'queued' as const
   await publish(tx, {
     agentId,
@@ -51,8 +61,26 @@ const queuePayout = async (tx: Tx, request: PayoutRequest, allowSimulated: boole
   return { requestId, status }
 }
 
-/** For other modules: never simulated. */
-export const requestPayout = (tx: Tx, request: PayoutRequest) => queuePayout(tx, request, false)
+/** Refused before the account is looked at: only who has Stars to be paid out learns whether an account is taken. */
+const requireStars = async (tx: Tx, { agentId, mode, userRef, stars }: PayoutRequest): Promise<void> => {
+  const account = userAccountOf(agentId, userRef)
+  if ((await balanceOf(tx, { agentId, mode, account, unit: 'star' })) < BigInt(stars))
+    throw new Refusal('insufficient_stars')
+}
+
+/**
+ * For the module of workers: a request to an account of the worker's own, never simulated. A refusal that is returned
+ * is thrown after the commit.
+ */
+export const makeRequestWorkerPayout =
+  (ctx: Ctx) =>
+  async (tx: Tx, { account, ...request }: PayoutRequest & { readonly account: string }) => {
+    await requireStars(tx, request)
+    const named = await nameAccount(tx, ctx, { mode: request.mode, worker: request.userRef }, account)
+    if ('refusal' in named) return named
+    const { accountNo, end } = named
+    return { ...(await queuePayout(tx, request, { allowSimulated: false, accountNo })), accountEnd: end }
+  }
 
 /** A partner requests a payout for one of its users. With a test key it is simulated where the balance is too low. */
 export const payoutRequest = async (
@@ -61,6 +89,10 @@ export const payoutRequest = async (
   { userRef, stars }: Pick<PayoutRequest, 'userRef' | 'stars'>,
   storeResult: StoreResult,
 ) =>
-  inTransaction(ctx, agentId, async (tx) =>
-    storeResult(tx, await queuePayout(tx, { agentId, mode, userRef, stars }, mode === 'test')),
-  )
+  inTransaction(ctx, agentId, async (tx) => {
+    const request = { agentId, mode, userRef, stars }
+    return storeResult(
+      tx,
+      await queuePayout(tx, request, { allowSimulated: mode === 'test', accountNo: null }),
+    )
+  })

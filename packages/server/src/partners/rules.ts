@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto'
-import type { Mode, PayoutState } from '@pohf/protocol'
+import { createHash, createHmac } from 'node:crypto'
+import { normalizePayoutAccount, type Mode, type PayoutState } from '@pohf/protocol'
 import type { Line } from '../ledger/index.ts'
 
 /** Equal calls without a key are deduplicated for this long. */
@@ -77,4 +77,23 @@ export const findTransitionError = (
   if ((to === 'in_review' || to === 'approved') && operator.madeBy !== undefined)
     return 'Another operator made your key. Payouts are reviewed and approved by operators that were created on the machine.'
   return undefined
+}
+
+/** How long an account stays taken after its person was erased: as long as an attention check counts. */
+export const erasedAccountDays = 180
+/** How long an account is kept after it was named or paid for the last time. */
+export const unusedAccountDays = 730
+/** How long a refused account is shown to reviewers. */
+export const accountRefusalDays = 365
+/** How many accounts of others a person may name within so many days, so that nobody learns who is paid here by trying. */
+export const takenAccountsMax = 3
+export const takenAccountsDays = 30
+
+export type PayoutAccount = { readonly hash: Buffer; readonly end: string }
+/** What is kept of an account: a keyed hash, and the last characters so that people recognise it. */
+export const payoutAccountOf = (key: Buffer, text: string): PayoutAccount | undefined => {
+  const account = normalizePayoutAccount(text)
+  return account === undefined
+    ? undefined
+    : { hash: createHmac('sha256', key).update(account).digest(), end: account.slice(-4) }
 }

@@ -75,6 +75,8 @@ type NewPayout = {
   userRef: string
   stars: bigint
   simulated: boolean
+  /** The account that a worker named. */
+  accountNo: bigint | null
 }
 export const insertPayout = async (tx: Tx, payout: NewPayout): Promise<void> => {
   await tx
@@ -86,6 +88,7 @@ export const insertPayout = async (tx: Tx, payout: NewPayout): Promise<void> => 
       user_ref: payout.userRef,
       stars: payout.stars,
       simulated: payout.simulated,
+      account_no: payout.accountNo,
     })
     .execute()
 }
@@ -106,6 +109,7 @@ const payoutColumns = [
   'payment_ref',
   'rejected_by',
   'reject_reason',
+  'account_no',
 ] as const
 
 /** Locks a payout of any agent, so that concurrent transitions by operators are serialized. */

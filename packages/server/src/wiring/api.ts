@@ -84,8 +84,9 @@ const workDepsOf = (services: Services) => {
     findNetworkTag: async (tx: Tx, agentId: string) =>
       (await agents.findRegistrationOrigin(tx, agentId))?.networkTag,
     networkTagOf: (address: string) => agents.networkTagOf(ctx, address),
-    requestPayout: partners.requestPayout,
+    requestPayout: partners.makeRequestWorkerPayout(ctx),
     findPayoutSums: partners.findPayoutSums,
+    listPayoutAccounts: partners.listAccounts,
     payments: services.payments,
     findTokens,
   }

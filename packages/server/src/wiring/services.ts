@@ -5,6 +5,7 @@ import * as evidence from '../evidence/index.ts'
 import * as members from '../members/index.ts'
 import * as microtasks from '../microtasks/index.ts'
 import * as operators from '../operators/index.ts'
+import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import type { Browser } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
@@ -24,7 +25,12 @@ const makeAuthenticate = (ctx: Ctx, authenticator: ReturnType<typeof agents.make
 /** What erasure of a person covers in other modules. The api and the worker each build one. */
 export const erasureOf = (ctx: Ctx): members.Erasure => ({
   erasers: [evidence.eraseEvidence, credentials.eraseCredentialLinks, microtasks.eraseCompletions],
-  completedWork: work.makeCompletedWork(ctx, unitDepsOf(ctx).platformAgentOf),
+  completedWork: work.makeCompletedWork({
+    ctx,
+    platformAgentOf: unitDepsOf(ctx).platformAgentOf,
+    listPayoutAccounts: partners.listAccounts,
+    erasePayoutAccounts: partners.eraseAccounts,
+  }),
   platformAgentOf: unitDepsOf(ctx).platformAgentOf,
 })
 

@@ -5,6 +5,7 @@ import * as credits from '../credits/index.ts'
 import * as ledger from '../ledger/index.ts'
 import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
+import type { Tx } from '../platform/db/db.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import * as purchases from '../purchases/index.ts'
 import * as work from '../work/index.ts'
@@ -15,6 +16,15 @@ export const unitDepsOf = (ctx: Ctx) => ({
   starsAccountOf: partners.userAccountOf,
   changeCredentialState: credentials.makeChangeCredentialState(ctx),
 })
+/**
+ * The account that was paid for a person's work, where a payout was completed. `credentials` and `roots` read it: it is
+ * the root `payout_account` of work.
+ */
+export const findPayoutRootOf =
+  (ctx: Ctx) =>
+  (tx: Tx, personId: string): Promise<partners.PayoutRoot | undefined> =>
+    partners.findPayoutRoot(tx, work.payeeRefOf(ctx.secrets.derive('worker'), personId))
+
 /** For each purpose of a card payment: what to post when it is paid, refunded or disputed. */
 export const settlersOf = (ctx: Ctx): payments.Settlers => ({
   credits: credits.cardSettler,

@@ -4,6 +4,7 @@ import * as evidence from '../evidence/index.ts'
 import * as ledger from '../ledger/index.ts'
 import * as members from '../members/index.ts'
 import * as microtasks from '../microtasks/index.ts'
+import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import { clockJob } from '../platform/db/clock.ts'
 import { maintenanceJob } from '../platform/db/maintenance.ts'
@@ -79,6 +80,7 @@ export const buildJobs = (ctx: Ctx): Job[] => {
       evidence.deleteOldNonces,
       evidence.deleteOldAttestations,
       evidence.deleteUnusedStepUpKeys,
+      partners.deleteOldAccounts,
     ]),
   ]
 }

@@ -2,6 +2,7 @@ import type { Mode } from '@pohf/protocol'
 import type { ChangeCredentialState, WorkMint } from '../credentials/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Tx } from '../platform/db/db.ts'
+import type { Refusal } from '../platform/http/errors.ts'
 import type { ImageLoader } from '../platform/net/images.ts'
 
 /** The ledger of the platform agent, which work posts to besides the buyer's. The wiring provides both functions. */
@@ -11,6 +12,12 @@ export type PlatformLedger = {
   /** The account that payouts are taken from. */
   readonly starsAccountOf: (agentId: string, userRef: string) => string
 }
+
+/** The accounts that a worker named for payouts, newest first. */
+export type ListPayoutAccounts = (
+  tx: Tx,
+  worker: { readonly mode: Mode; readonly worker: string },
+) => Promise<readonly { readonly end: string; readonly namedAt: Date; readonly paidAt: Date | null }[]>
 
 /** What a change of a unit needs besides the order. */
 export type UnitDeps = PlatformLedger & {
@@ -26,6 +33,7 @@ export type WorkerDeps = UnitDeps & {
   /** The network that an agent was registered from, as a keyed hash. */
   readonly findNetworkTag: (tx: Tx, agentId: string) => Promise<string | undefined>
   readonly networkTagOf: (address: string) => string
+  /** A refusal that is returned has written something: it is thrown after the commit. */
   readonly requestPayout: (
     tx: Tx,
     request: {
@@ -33,10 +41,15 @@ export type WorkerDeps = UnitDeps & {
       readonly mode: Mode
       readonly userRef: string
       readonly stars: number
+      readonly account: string
     },
-  ) => Promise<{ readonly requestId: string; readonly status: string }>
+  ) => Promise<
+    | { readonly requestId: string; readonly status: string; readonly accountEnd: string }
+    | { readonly refusal: Refusal }
+  >
   readonly findPayoutSums: (
     tx: Tx,
     user: { readonly agentId: string; readonly mode: Mode; readonly userRef: string },
   ) => Promise<{ readonly heldStars: bigint; readonly paidStars: bigint }>
+  readonly listPayoutAccounts: ListPayoutAccounts
 }

@@ -1,14 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { platformAgentId } from '../../src/agents/index.ts'
-import { post } from '../../src/ledger/index.ts'
 import * as operators from '../../src/operators/index.ts'
-import { userAccountOf } from '../../src/partners/index.ts'
-import { inTransaction } from '../../src/platform/db/db.ts'
 import { buildJobs } from '../../src/wiring/index.ts'
-import { payeeRefOf } from '../../src/work/units/rules.ts'
 import { runJobs, startHarness } from '../fixtures/harness.ts'
 import { ledgerFaults } from '../fixtures/payments/ledger.ts'
+import { giveStars } from '../fixtures/people/stars.ts'
 import { makeWorker, type TestWorker } from '../fixtures/people/worker.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
 
@@ -28,30 +24,14 @@ const commission = async (question: string): Promise<string> => {
   assert.equal((await call('order/fund', { orderId: json.orderId })).status, 200)
   return String(json.orderId)
 }
-/** Vested Stars of a worker, without the work behind them. */
-const giveStars = (worker: TestWorker, stars: bigint) => {
-  const agentId = platformAgentId(harness.ctx.config, 'test')
-  const payee = payeeRefOf(harness.ctx.secrets.derive('worker'), worker.personId)
-  return inTransaction(harness.ctx, 'system', (tx) =>
-    post(tx, {
-      agentId,
-      mode: 'test',
-      kind: 'test_gift',
-      reference: worker.personId,
-      lines: [
-        { account: 'world:gift', unit: 'star', amount: -stars },
-        { account: userAccountOf(agentId, payee), unit: 'star', amount: stars },
-      ],
-    }),
-  )
-}
 const statusesOf = (answers: readonly { readonly status: number }[]) =>
   answers.map(({ status }) => status).toSorted((one, other) => one - other)
-const requestPayout = (worker: TestWorker, stars: number) => worker.post('payout', { mode: 'test', stars })
+const requestPayout = (worker: TestWorker, stars: number) =>
+  worker.post('payout', { mode: 'test', stars, account: `acct_${worker.memberId}` })
 
 test('one operator cannot approve a payout with a second key of their own making', async () => {
   const worker = await makeWorker(harness, home)
-  await giveStars(worker, 50n)
+  await giveStars(harness, worker, 50n, 'test')
   const { json } = await requestPayout(worker, 50)
   const second = await operate(ada.operatorKey, 'operators', { name: 'Ada again' })
   assert.equal(second.status, 200, second.text)
@@ -66,7 +46,7 @@ test('one operator cannot approve a payout with a second key of their own making
 
 test('a worker who asks for the same Stars ten times at once is owed them once', async () => {
   const worker = await makeWorker(harness, home)
-  await giveStars(worker, 100n)
+  await giveStars(harness, worker, 100n, 'test')
   const answers = await Promise.all(Array.from({ length: 10 }, () => requestPayout(worker, 60)))
   assert.equal(answers.filter(({ status }) => status === 200).length, 1)
   const [book] = (await worker.get('earnings')).json.books.filter(

@@ -113,7 +113,10 @@ test("another person's session shows and changes nothing of the first", async ()
     'work.worker-return': { params, ends: 'not_found' },
     'work.worker-appeal': { params, body: { text: 'I do not agree.' }, ends: 'not_found' },
     'work.worker-earnings': { ends: 200 },
-    'work.worker-payout': { body: { mode: 'test', stars: 1 }, ends: 'insufficient_stars' },
+    'work.worker-payout': {
+      body: { mode: 'test', stars: 1, account: 'acct_0001' },
+      ends: 'insufficient_stars',
+    },
     'members.erase': { body: { confirm: 'delete everything' }, ends: 200 },
   }
   assert.deepEqual(
@@ -170,7 +173,7 @@ test('nothing is written for a person who was erased after the call was let in',
     'work.worker-deliver': ['not_found', ({ sessionId }) => ({ sessionId, answer: { sure: 4 } })],
     'work.worker-return': ['not_found', () => ({})],
     'work.worker-appeal': ['not_found', () => ({ text: 'I do not agree.' })],
-    'work.worker-payout': ['sign_in_required', () => ({ mode: 'test', stars: 1 })],
+    'work.worker-payout': ['sign_in_required', () => ({ mode: 'test', stars: 1, account: 'acct_0001' })],
     // Two erasures at once: the second finds nobody, and what it was asked for is true.
     'members.erase': [200, () => ({ confirm: 'delete everything' })],
   }

@@ -70,6 +70,10 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   partner_conversions: 'nothing',
   passkey_challenges: 'deleted',
   payment_bindings: 'emptied',
+  // Named by others; the refusals of the person are deleted.
+  payout_account_refusals: 'deleted',
+  // The keyed hash stays for 180 days without the person, so that the account is not another identity's at once.
+  payout_accounts: 'emptied',
   payout_requests: 'nothing',
   people: 'deleted',
   person_logins: 'deleted',

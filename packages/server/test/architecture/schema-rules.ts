@@ -37,6 +37,9 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'assignments',
   'worker_earnings',
   'worker_standing',
+  // An account is one person's, whichever agents the person works for.
+  'payout_accounts',
+  'payout_account_refusals',
   // An invitation is looked up by the hash of its link.
   'enrolment_links',
   // A message of the card provider may come before its checkout is known: then it is nobody's yet.

@@ -17,7 +17,7 @@ import {
   signalOf,
 } from '../../src/members/rules.ts'
 import { initialHash, hashEntry } from '../../src/operators/rules.ts'
-import { claimOf, holdAccountOf, userAccountOf } from '../../src/partners/rules.ts'
+import { claimOf, holdAccountOf, payoutAccountOf, userAccountOf } from '../../src/partners/rules.ts'
 import type { Ctx } from '../../src/platform/ops/context.ts'
 import { loadSecrets, openFor, type Secrets } from '../../src/platform/ops/secrets.ts'
 import { expectedAnswerOf } from '../../src/sessions/recording/probes.ts'
@@ -156,6 +156,10 @@ const codesOf = (secrets: Secrets): Record<string, string> => {
       nonce: 'nonce',
       expiresAt: at,
     }),
+    'payout account':
+      payoutAccountOf(secrets.derive('payout-account'), 'DE89 3704 0044 0532 0130 00')?.hash.toString(
+        'hex',
+      ) ?? '',
     'purchase id': makePurchaseId(secrets.derive('purchase'), terms, { id: purchaseId, at }),
     'network tag': networkTagOf(ctx as Ctx, '192.0.2.1'),
   }

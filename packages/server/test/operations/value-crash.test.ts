@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import * as operators from '../../src/operators/index.ts'
 import { valueOperations } from '../architecture/value-operations.ts'
@@ -127,7 +128,8 @@ const cases: Readonly<Record<string, () => Promise<Call>>> = {
     const { worker, assignment } = await claimed()
     return asWorker(worker, `assignments/${assignment.assignmentId}/return`, {})
   },
-  'work.workers.payout': async () => asWorker(await paidWorker(), 'payout', { mode: 'test', stars: 20 }),
+  'work.workers.payout': async () =>
+    asWorker(await paidWorker(), 'payout', { mode: 'test', stars: 20, account: `acct_${randomUUID()}` }),
   'credits.operator-grant': async () =>
     asOperator(`agents/${partner.agentId}/credits`, {
       credits: 10,

@@ -7,35 +7,89 @@ import { statusTone, payableStars } from './status.ts'
 import type { StarsAccount, Earnings, Payout, AssignmentSummary } from './wire.ts'
 import { fill, type Messages } from './messages.ts'
 
-/** An amount has one key for all attempts: a request whose answer was lost is not made twice. */
-const newAmount = (text: string) => ({ text, key: crypto.randomUUID() })
+/** An amount and an account have one key for all attempts: a request whose answer was lost is not made twice. */
+type Draft = { readonly stars: string; readonly account: string; readonly key: string }
+const draftOf = (stars: string, account: string): Draft => ({ stars, account, key: crypto.randomUUID() })
 
-const requestPayout = (mode: StarsAccount['mode'], stars: number, key: string) =>
-  call<Payout>('POST', 'payout', { mode, stars }, { 'idempotency-key': key })
+type PayoutRequest = { readonly mode: StarsAccount['mode']; readonly stars: number; readonly account: string }
+const requestPayout = (request: PayoutRequest, key: string) =>
+  call<Payout>('POST', 'payout', request, { 'idempotency-key': key })
 
-const PayoutForm = ({
-  page: { messages },
-  account,
-  onDone,
-}: {
-  page: PageContext
-  account: StarsAccount
-  onDone: (payout: Payout) => void
-}) => {
-  const [{ text, key }, setAmount] = useState(() => newAmount(String(account.vestedStars)))
+/** The service checks the account. Shorter ones are none. */
+const accountMin = 8
+
+type FieldProps = {
+  readonly id: string
+  readonly label: string
+  readonly value: string
+  /** What is wrong with the value; undefined where nothing is. */
+  readonly wrong: string | undefined
+  readonly inputMode: 'numeric' | 'text'
+  readonly maxLength: number
+  readonly onInput: (value: string) => void
+}
+const PayoutField = ({ id, label, value, wrong, inputMode, maxLength, onInput }: FieldProps) => (
+  <>
+    <label for={id}>{label}</label>
+    <input
+      id={id}
+      inputMode={inputMode}
+      autocomplete="off"
+      spellcheck={false}
+      maxLength={maxLength}
+      value={value}
+      aria-invalid={wrong !== undefined}
+      aria-describedby={wrong === undefined ? undefined : `wrong-${id}`}
+      onInput={(event) => onInput(event.currentTarget.value)}
+    />
+    {wrong === undefined ? null : (
+      <p class="bad" id={`wrong-${id}`} role="alert">
+        {wrong}
+      </p>
+    )}
+  </>
+)
+
+/** What the person typed, and whether it can be sent. */
+const usePayoutDraft = ({ vestedStars }: StarsAccount, messages: Messages) => {
+  const [draft, setDraft] = useState(() => draftOf(String(vestedStars), ''))
+  const [checked, setChecked] = useState(false)
+  const stars = /^[1-9]\d{0,8}$/.test(draft.stars.trim()) ? Number(draft.stars) : undefined
+  const fits = stars !== undefined && stars <= vestedStars ? stars : undefined
+  const hasAccount = draft.account.trim().length >= accountMin
+  return {
+    draft,
+    stars: fits,
+    isComplete: fits !== undefined && hasAccount,
+    wrongStars:
+      checked && fits === undefined ? fill(messages.earnings.payoutWrong, { n: vestedStars }) : undefined,
+    wrongAccount: checked && !hasAccount ? messages.earnings.payoutAccountWrong : undefined,
+    check: () => setChecked(true),
+    set: (changed: Draft) => {
+      setDraft(changed)
+      setChecked(false)
+    },
+  }
+}
+
+type FormProps = {
+  readonly page: PageContext
+  readonly account: StarsAccount
+  readonly onDone: (payout: Payout) => void
+}
+const PayoutForm = ({ page: { messages }, account: book, onDone }: FormProps) => {
+  const { draft, stars, isComplete, wrongStars, wrongAccount, check, set } = usePayoutDraft(book, messages)
   const [busy, setBusy] = useState(false)
   const [failed, setFailed] = useState<ApiError>()
-  const [wrong, setWrong] = useState(false)
-  const stars = /^[1-9]\d{0,8}$/.test(text.trim()) ? Number(text) : undefined
-  const fits = stars !== undefined && stars <= account.vestedStars
+  const isInvalid = failed?.paths.includes('body.account') ?? false
   const send = async (event: Event) => {
     event.preventDefault()
-    setWrong(!fits)
-    if (!fits) return
+    check()
+    if (!isComplete || stars === undefined) return
     setBusy(true)
     setFailed(undefined)
     try {
-      onDone(await requestPayout(account.mode, stars, key))
+      onDone(await requestPayout({ mode: book.mode, stars, account: draft.account }, draft.key))
     } catch (error) {
       setFailed(toApiError(error))
     }
@@ -45,44 +99,59 @@ const PayoutForm = ({
     <form class="stack payout" onSubmit={(event) => void send(event)} noValidate>
       <h3>{messages.earnings.payout}</h3>
       <p class="muted small">{messages.earnings.payoutLead}</p>
-      {failed ? <ErrorNote messages={messages} failed={failed} /> : null}
-      <label for={`stars-${account.mode}`}>{messages.earnings.payoutStars}</label>
-      <input
-        id={`stars-${account.mode}`}
+      {failed && !isInvalid ? <ErrorNote messages={messages} failed={failed} /> : null}
+      <PayoutField
+        id={`stars-${book.mode}`}
+        label={messages.earnings.payoutStars}
+        value={draft.stars}
+        wrong={wrongStars}
         inputMode="numeric"
-        autocomplete="off"
         maxLength={9}
-        value={text}
-        aria-invalid={wrong}
-        aria-describedby={wrong ? `wrong-${account.mode}` : undefined}
-        onInput={(event) => {
-          setAmount(newAmount(event.currentTarget.value))
-          setWrong(false)
+        onInput={(value) => set(draftOf(value, draft.account))}
+      />
+      <PayoutField
+        id={`account-no-${book.mode}`}
+        label={messages.earnings.payoutAccount}
+        value={draft.account}
+        wrong={isInvalid ? messages.earnings.payoutAccountInvalid : wrongAccount}
+        inputMode="text"
+        maxLength={100}
+        onInput={(value) => {
+          set(draftOf(draft.stars, value))
+          setFailed(undefined)
         }}
       />
-      {wrong ? (
-        <p class="bad" id={`wrong-${account.mode}`} role="alert">
-          {fill(messages.earnings.payoutWrong, { n: account.vestedStars })}
-        </p>
-      ) : null}
+      <p class="muted small">{messages.earnings.payoutAccountLead}</p>
       <button class="btn main wide" type="submit" disabled={busy}>
-        {fits
-          ? fill(messages.earnings.payoutButton, { stars: starsText(messages, stars) })
-          : messages.earnings.payoutButtonEmpty}
+        {stars === undefined
+          ? messages.earnings.payoutButtonEmpty
+          : fill(messages.earnings.payoutButton, { stars: starsText(messages, stars) })}
       </button>
     </form>
   )
 }
 
-const StarsAccountCard = ({
-  page,
-  account,
-  onPayout,
-}: {
-  page: PageContext
-  account: StarsAccount
-  onPayout: () => void
-}) => {
+/** The accounts that the person named, by their last characters. */
+const NamedAccounts = ({ page: { messages, locale }, accounts }: { page: PageContext } & NamedProps) =>
+  accounts.length === 0 ? null : (
+    <ul class="muted small">
+      {accounts.map(({ end, paidAt }) => (
+        <li key={`${end} ${paidAt ?? ''}`}>
+          {paidAt === null
+            ? fill(messages.earnings.accountNamed, { end })
+            : fill(messages.earnings.accountPaid, { end, date: dateText(paidAt, locale) })}
+        </li>
+      ))}
+    </ul>
+  )
+type NamedProps = Pick<StarsAccount, 'accounts'>
+
+type CardProps = {
+  readonly page: PageContext
+  readonly account: StarsAccount
+  readonly onPayout: () => void
+}
+const StarsAccountCard = ({ page, account, onPayout }: CardProps) => {
   const { messages, locale } = page
   const [payoutRequest, setPayoutRequest] = useState<Payout>()
   const isTest = account.mode === 'test'
@@ -118,9 +187,13 @@ const StarsAccountCard = ({
       {isTest ? <p class="muted small">{messages.earnings.payoutTest}</p> : null}
       {payoutRequest ? (
         <p class="note ok" role="status">
-          {fill(messages.earnings.payoutDone, { id: payoutRequest.requestId })}
+          {fill(messages.earnings.payoutDone, {
+            id: payoutRequest.requestId,
+            end: payoutRequest.accountEnd,
+          })}
         </p>
       ) : null}
+      <NamedAccounts page={page} accounts={account.accounts} />
       {!isTest && !payoutRequest && account.vestedStars > 0 ? (
         <PayoutForm
           page={page}

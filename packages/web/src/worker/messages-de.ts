@@ -237,7 +237,15 @@ export const german: Messages = {
     payoutStars: 'Wie viele Stars',
     payoutButton: '{stars} anfragen',
     payoutButtonEmpty: 'Auszahlung anfragen',
-    payoutDone: 'Angefragt. Die Nummer der Anfrage ist {id}.',
+    payoutDone: 'Angefragt, auf das Konto mit dem Ende {end}. Die Nummer der Anfrage ist {id}.',
+    payoutAccount: 'Ihr Konto: eine IBAN, oder Ihr Konto bei einem Zahlungsdienst',
+    payoutAccountLead:
+      'Ein Konto gehört zu einem Menschen. Wir behalten seine letzten vier Zeichen und einen Code, der nur sagt, ob es dasselbe Konto ist. Nennen Sie dem Betrieb das ganze Konto, wenn er danach fragt.',
+    payoutAccountWrong: 'Bitte Ihr Konto: mindestens 8 Zeichen.',
+    payoutAccountInvalid:
+      'Das ist keine gültige IBAN und kein Konto bei einem Zahlungsdienst. Prüfen Sie jedes Zeichen.',
+    accountNamed: 'Konto …{end}: noch wurde nichts darauf gezahlt.',
+    accountPaid: 'Konto …{end}: zuletzt bezahlt am {date}.',
     payoutWrong: 'Bitte eine ganze Zahl von 1 bis {n}.',
     payoutTest: 'Test-Stars bleiben hier.',
     work: 'Ihre Arbeit',
@@ -264,6 +272,10 @@ export const german: Messages = {
       'Zu viele Menschen in Ihrem Netz haben in dieser Stunde Arbeit abgegeben. Nichts ist verloren: Geben Sie später noch einmal ab.',
     root_suspended: 'Ihr Gerät oder Ihre App wird zurzeit nicht angenommen. Verwenden Sie ein anderes.',
     insufficient_stars: 'Das ist mehr, als bereit ist.',
+    payout_account_taken:
+      'Jemand anderes hat dieses Konto zuerst genannt. Nennen Sie ein eigenes Konto. Wenn dieses Ihres ist, fragen Sie den Betrieb.',
+    payout_account_pending:
+      'Ein anderes neues Konto von Ihnen wartet auf seine erste Auszahlung. Nennen Sie dieses, oder warten Sie, bis darüber entschieden ist.',
     rate_limited:
       'Das war viel in kurzer Zeit. Versuchen Sie es später noch einmal. Nach fünf zurückgegebenen Aufgaben wartet neue Arbeit bis zu einem Tag.',
     forbidden: 'Diese Seite darf das nicht. Laden Sie sie neu.',

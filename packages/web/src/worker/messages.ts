@@ -233,7 +233,15 @@ export const english = {
     payoutStars: 'How many Stars',
     payoutButton: 'Request {stars}',
     payoutButtonEmpty: 'Request the payout',
-    payoutDone: 'Requested. The number of the request is {id}.',
+    payoutDone: 'Requested, to the account that ends in {end}. The number of the request is {id}.',
+    payoutAccount: 'Your account: an IBAN, or your account at a payment provider',
+    payoutAccountLead:
+      'One account belongs to one person. We keep its last four characters and a code that only tells whether it is the same account. Tell the operator the whole account when asked for it.',
+    payoutAccountWrong: 'Your account, please: at least 8 characters.',
+    payoutAccountInvalid:
+      'This is no valid IBAN, and no account at a payment provider. Check every character.',
+    accountNamed: 'Account …{end}: nothing was paid to it yet.',
+    accountPaid: 'Account …{end}: last paid on {date}.',
     payoutWrong: 'A whole number from 1 to {n}, please.',
     payoutTest: 'Test Stars stay here.',
     work: 'Your work',
@@ -258,6 +266,10 @@ export const english = {
       'Too many people on your network delivered work in this hour. Nothing is lost: deliver again later.',
     root_suspended: 'Your device or app is not accepted at present. Use another one.',
     insufficient_stars: 'That is more than is ready.',
+    payout_account_taken:
+      'Another person named this account first. Name an account of your own. If this one is yours, ask the operator.',
+    payout_account_pending:
+      'Another new account of yours waits for its first payout. Name that one, or wait until its payout is decided.',
     rate_limited:
       'That was a lot in a short time. Try again later. After five returned units, new work waits for up to a day.',
     forbidden: 'This page may not do that. Load it again.',

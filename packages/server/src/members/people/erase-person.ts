@@ -25,6 +25,7 @@ type CompletedWork = {
   readonly listMemberKeys: (tx: Tx, personId: string) => Promise<readonly MemberKey[]>
   /** For the person's export. */
   readonly exportPerson: (tx: Tx, personId: string) => Promise<readonly object[]>
+  readonly exportPayoutAccounts: (tx: Tx, personId: string) => Promise<readonly object[]>
   readonly erasePerson: (tx: Tx, personId: string) => Promise<void>
 }
 export type Erasure = {

@@ -91,6 +91,7 @@ type ExportData = {
   /** Under these the person's sessions are stored: the memberships, and the keys by which buyers of work know them. */
   readonly actingKeys: readonly MemberKey[]
   readonly work: readonly object[]
+  readonly payoutAccounts: readonly object[]
 }
 const loadExport = async (
   tx: Tx,
@@ -108,15 +109,19 @@ const loadExport = async (
       ...(await completedWork.listMemberKeys(tx, personId)),
     ],
     work: await completedWork.exportPerson(tx, personId),
+    payoutAccounts: await completedWork.exportPayoutAccounts(tx, personId),
   }
 }
 
 async function* writeExport(
   deps: MembersDeps,
-  { personId, exportedAt, basics, members, actingKeys: acting, work }: ExportData,
+  { personId, exportedAt, basics, members, actingKeys: acting, work, payoutAccounts }: ExportData,
 ): AsyncGenerator<string> {
   try {
-    yield JSON.stringify({ format: 'pohf-person/2', exportedAt, ...basics, work }).slice(0, -1)
+    yield JSON.stringify({ format: 'pohf-person/2', exportedAt, ...basics, work, payoutAccounts }).slice(
+      0,
+      -1,
+    )
     yield ',\n"memberships": '
     yield* jsonArrayOf(exportMemberships(deps, members))
     yield ',\n"sessions": '

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Ctx } from '../ops/context.ts'
 import { inTransaction, type Tenant, type Tx } from './db.ts'
@@ -35,10 +35,12 @@ export const readIdempotencyKey = (header: string | undefined): string | undefin
   })
 }
 
-const fingerprintOf = (body: unknown): Buffer =>
-  createHash('sha256')
-    .update(JSON.stringify(body ?? {}))
-    .digest()
+/** Keyed for people and operators, whose requests may contain an account number, which could be found by trying. */
+const fingerprintOf = ({ secrets }: Ctx, { agentId }: IdempotencyScope, body: unknown): Buffer => {
+  const hash: Hash | Hmac =
+    agentId === 'system' ? createHmac('sha256', secrets.derive('request-fingerprint')) : createHash('sha256')
+  return hash.update(JSON.stringify(body ?? {})).digest()
+}
 
 const findResponse = async (tx: Tx, scope: IdempotencyScope) =>
   tx
@@ -91,7 +93,7 @@ export const beginIdempotent = async (
   request: { body: unknown; secret: string; subject: string | undefined },
 ): Promise<{ readonly claim: IdempotencyClaim } | { readonly stored: StoredResponse }> =>
   inTransaction(ctx, scope.agentId, async (tx) => {
-    const fingerprint = fingerprintOf(request.body)
+    const fingerprint = fingerprintOf(ctx, scope, request.body)
     const lease = await claimIdempotencyKey(tx, scope, fingerprint, request.subject)
     if (lease !== undefined) return { claim: { ...scope, lease } }
     const row = await findResponse(tx, scope)

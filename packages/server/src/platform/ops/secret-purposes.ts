@@ -74,12 +74,26 @@ export const secretPurposes = {
       'New credentials of a known person carry a new `sub`. Nobody can link them to the older ones, not even this service.',
     ifLeaked: 'The `sub` can be computed from an agent id and a member id, session key or session id.',
   },
+  'payout-account': {
+    protects:
+      'The stored hashes of the accounts that workers named for payouts: one person for each account.',
+    ifLost:
+      'The hashes match nothing any more, so a second person can name the same account, and approved payouts to named accounts cannot be recorded as paid: reject them, and let the workers request them again.',
+    ifLeaked:
+      'With the database, an account can be matched to the pseudonym of its worker by trying account numbers.',
+  },
   purchase: {
     protects:
       'The purchase id of a payment challenge, which binds price, network and recipient for ten minutes.',
     ifLost: 'Open challenges are refused; the buyer requests a new one. Stored purchases are not affected.',
     ifLeaked:
       'Anybody can issue purchase ids that are valid for longer than ten minutes. The price is always the current one.',
+  },
+  'request-fingerprint': {
+    protects:
+      'The fingerprint of a request of a person or an operator with an `Idempotency-Key`, kept for a day. Such a request may contain an account number.',
+    ifLost: 'A repeated call with the same key is refused with `idempotency_key_reused` for up to a day.',
+    ifLeaked: 'With the database, the content of a request of the last day can be found by trying.',
   },
   'root-keys': {
     protects:

@@ -1,6 +1,7 @@
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import type { PlatformLedger } from '../deps.ts'
+import { modes } from '@pohf/protocol'
+import type { ListPayoutAccounts, PlatformLedger } from '../deps.ts'
 import {
   deleteWorkerAccuracy,
   eraseAssignmentPerson,
@@ -9,13 +10,26 @@ import {
   listBuyers,
 } from './store.ts'
 import { presentAssignment } from './present.ts'
-import { workerRefOf } from '../units/rules.ts'
+import { payeeRefOf, workerRefOf } from '../units/rules.ts'
 
 /** An upper bound, above what any person has done. */
 const assignmentsMax = 10_000
 
+type CompletedWorkDeps = Pick<PlatformLedger, 'platformAgentOf'> & {
+  readonly ctx: Ctx
+  readonly listPayoutAccounts: ListPayoutAccounts
+  /** Removes the link from accounts for payouts to a worker, by the pseudonym in Star accounts. */
+  readonly erasePayoutAccounts: (tx: Tx, worker: string) => Promise<void>
+}
+
 /** The completed work of a person, for export and erasure. The answers belong to the buyers and stay. */
-export const makeCompletedWork = (ctx: Ctx, platformAgentOf: PlatformLedger['platformAgentOf']) => {
+export const makeCompletedWork = ({
+  ctx,
+  platformAgentOf,
+  listPayoutAccounts,
+  erasePayoutAccounts,
+}: CompletedWorkDeps) => {
+  const payeeOf = (personId: string) => payeeRefOf(ctx.secrets.derive('worker'), personId)
   const listMemberKeys = async (tx: Tx, personId: string) => {
     const key = ctx.secrets.derive('worker')
     return (await listBuyers(tx, personId)).flatMap(({ agentId, mode }) => {
@@ -36,11 +50,19 @@ export const makeCompletedWork = (ctx: Ctx, platformAgentOf: PlatformLedger['pla
         assignments.push(await presentAssignment(tx, assignment))
       return assignments
     },
-    /** Removes every link from units and Stars to the person. */
+    exportPayoutAccounts: async (tx: Tx, personId: string): Promise<readonly object[]> => {
+      const accounts = []
+      for (const mode of modes)
+        for (const account of await listPayoutAccounts(tx, { mode, worker: payeeOf(personId) }))
+          accounts.push({ mode, ...account })
+      return accounts
+    },
+    /** Removes every link from units, Stars and accounts for payouts to the person. */
     erasePerson: async (tx: Tx, personId: string): Promise<void> => {
       for (const memberKey of await listMemberKeys(tx, personId)) await eraseWorkerRef(tx, memberKey)
       await eraseAssignmentPerson(tx, personId)
       await deleteWorkerAccuracy(tx, personId)
+      await erasePayoutAccounts(tx, payeeOf(personId))
     },
   }
 }

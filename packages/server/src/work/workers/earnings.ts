@@ -29,6 +29,10 @@ export const workerEarnings = (deps: WorkerDeps, { personId }: Person) =>
         heldStars: Number(heldStars),
         paidStars: Number(paidStars),
         nextVestsAt: (await findNextVesting(tx, worker, mode))?.toISOString() ?? null,
+        accounts: (await deps.listPayoutAccounts(tx, { mode, worker })).map(({ end, paidAt }) => ({
+          end,
+          paidAt: paidAt?.toISOString() ?? null,
+        })),
       })
     }
     const assignments = []

@@ -368,7 +368,7 @@ test('whoever reviews a payout sees where the Stars come from', async () => {
     assert.equal((await worker.work(workflowId, { yes })).json.status, 'delivered')
   await advance(73 * hours)
   await advance(14 * 24 * hours)
-  const payout = await worker.post('payout', { mode: 'test', stars: 10 })
+  const payout = await worker.post('payout', { mode: 'test', stars: 10, account: 'acct_1032D82eZvKYlo2C' })
   assert.equal(payout.status, 200, payout.text)
   const { requestId } = payout.json
   const { json } = await operate('GET', 'payouts?status=queued')

@@ -5,19 +5,22 @@ import { inTransaction } from '../../platform/db/db.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { payeeRefOf } from '../units/rules.ts'
 
-/** Requests a payout of vested Stars; operators review it. */
-export const workerPayout = (
+type PayoutRequest = { readonly mode: Mode; readonly stars: number; readonly account: string }
+
+/** Requests a payout of vested Stars to an account of the person; operators review it. */
+export const workerPayout = async (
   deps: WorkerDeps,
   { personId }: Person,
-  request: { readonly mode: Mode; readonly stars: number },
+  { mode, stars, account }: PayoutRequest,
   storeResult: StoreResult,
-) =>
-  inTransaction(deps.ctx, 'system', async (tx) => {
+) => {
+  const requested = await inTransaction(deps.ctx, 'system', async (tx) => {
     await requirePerson(tx, personId)
     const userRef = payeeRefOf(deps.ctx.secrets.derive('worker'), personId)
-    const { mode, stars } = request
-    return storeResult(
-      tx,
-      await deps.requestPayout(tx, { agentId: deps.platformAgentOf(mode), mode, userRef, stars }),
-    )
+    const agentId = deps.platformAgentOf(mode)
+    const outcome = await deps.requestPayout(tx, { agentId, mode, userRef, stars, account })
+    return 'refusal' in outcome ? outcome : storeResult(tx, outcome)
   })
+  if ('refusal' in requested) throw requested.refusal
+  return requested
+}

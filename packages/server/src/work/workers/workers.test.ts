@@ -211,7 +211,9 @@ test('Stars vest after 14 days, and a payout then goes through the review of ope
   const worker = await makeWorker(harness, home)
   await worker.work('wf_judge', answer)
   await call('POST', `orders/${orderId}/units/1/accept`)
-  assert.equal((await worker.post('payout', { mode: 'test', stars: 50 })).json.error, 'insufficient_stars')
+  const account = 'DE89 3704 0044 0532 0130 00'
+  const refused = await worker.post('payout', { mode: 'test', stars: 50, account })
+  assert.equal(refused.json.error, 'insufficient_stars')
   await harness.advance(14 * 86_400_000 + 1_000)
   await harness.runJobs()
   assert.deepEqual(
@@ -220,7 +222,7 @@ test('Stars vest after 14 days, and a payout then goes through the review of ope
     ),
     [0, 50, null],
   )
-  const payout = await worker.post('payout', { mode: 'test', stars: 40 })
+  const payout = await worker.post('payout', { mode: 'test', stars: 40, account })
   assert.equal(payout.status, 200, payout.text)
   assert.equal((await starsOf(worker)).heldStars, 40)
   const { json } = await operate('GET', 'payouts?state=queued')
