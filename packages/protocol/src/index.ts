@@ -60,7 +60,8 @@ export { normalizePayoutAccount } from './partners/payout-account.ts'
 export { purchaseStates, type PaymentRequirement, type Purchase } from './purchases/operations.ts'
 export { type MetricsRow } from './tracking/operations.ts'
 export { type Epoch } from './vhh/operations.ts'
-export { type Workflow } from './work/workflows.ts'
+export { type WorkflowWithWarnings, type Workflow } from './work/workflows.ts'
+export { type WorkWarning } from './work/warnings.ts'
 export { type AnswerForm, type InputForm } from './work/forms.ts'
 export {
   orderStates,

@@ -41,6 +41,7 @@ const order: Order = {
   fundedAt: null,
   units: noUnits,
   escrow: { status: 'unfunded', heldUsd: 0, paidUsd: 0, returnedUsd: 0 },
+  warnings: [],
 }
 const unit: OrderUnit = {
   n: 1,

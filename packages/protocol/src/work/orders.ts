@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
 import { instant, json, queryInteger, reference, text, unitInterval, usd } from '../platform/fields.ts'
+import { workWarnings } from './warnings.ts'
 
 export const orderStates = [
   'created',
@@ -34,6 +35,7 @@ export const order = operation({
     escrow: z.object({ status: z.string() }),
     expiresAt: instant(),
     fundUrl: z.url(),
+    warnings: workWarnings,
   }),
 })
 export const orderFund = operation({
@@ -94,6 +96,7 @@ const orderRecord = z.object({
     paidUsd: usd(),
     returnedUsd: usd(),
   }),
+  warnings: workWarnings,
 })
 
 const unit = z.object({

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
 import { usd } from '../platform/fields.ts'
 import { answerForm, inputForm } from './forms.ts'
+import { workWarnings } from './warnings.ts'
 
 const workflow = z.object({
   id: z.string(),
@@ -19,11 +20,13 @@ const workflow = z.object({
   answerForm,
 })
 export type Workflow = z.infer<typeof workflow>
+const workflowWithWarnings = workflow.extend({ warnings: workWarnings })
+export type WorkflowWithWarnings = z.infer<typeof workflowWithWarnings>
 export const workflowsAvailable = operation({
   summary: 'List the work that can be commissioned.',
   cors: 'any',
   response: z.object({
-    workflows: z.array(workflow).max(1_000),
+    workflows: z.array(workflowWithWarnings).max(1_000),
     count: z.int(),
     how_to_buy: z.object({
       autonomous: z.object({

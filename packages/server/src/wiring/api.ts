@@ -89,6 +89,8 @@ const workDepsOf = (services: Services) => {
     listPayoutAccounts: partners.listAccounts,
     payments: services.payments,
     findTokens,
+    // The price table is not part of this version: no price is known, so nothing is flagged.
+    forgingPriceUsd: () => undefined,
   }
 }
 

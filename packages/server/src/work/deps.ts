@@ -4,6 +4,7 @@ import type { Ctx } from '../platform/ops/context.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { Refusal } from '../platform/http/errors.ts'
 import type { ImageLoader } from '../platform/net/images.ts'
+import type { ForgingPriceUsd } from './rules.ts'
 
 /** The ledger of the platform agent, which work posts to besides the buyer's. The wiring provides both functions. */
 export type PlatformLedger = {
@@ -23,6 +24,12 @@ export type ListPayoutAccounts = (
 export type UnitDeps = PlatformLedger & {
   /** Suspends, reinstates or revokes the credential of a unit, in the transaction of the change. */
   readonly changeCredentialState: ChangeCredentialState
+}
+
+/** What the endpoints of buyers need to say what an order costs and what to beware of. */
+export type BuyerDeps = {
+  readonly ctx: Ctx
+  readonly forgingPriceUsd: ForgingPriceUsd
 }
 
 /** What the endpoints of workers need. */

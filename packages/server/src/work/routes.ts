@@ -1,7 +1,7 @@
 import type { Payments } from '../payments/index.ts'
 import { route, type Route } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import type { WorkerDeps } from './deps.ts'
+import type { BuyerDeps, WorkerDeps } from './deps.ts'
 import { order } from './orders/create.ts'
 import { operatorAppealDecide } from './operator/appeal-decide.ts'
 import { operatorAppeals } from './operator/appeals.ts'
@@ -33,10 +33,11 @@ import { workerTasks } from './workers/tasks.ts'
 import { workflowsAvailable } from './workflows/available.ts'
 
 /** What the wiring provides from modules that work does not import. */
-export type WorkDeps = WorkerDeps & {
-  readonly payments: Payments
-  readonly findTokens: FindCredentialTokens
-}
+export type WorkDeps = WorkerDeps &
+  BuyerDeps & {
+    readonly payments: Payments
+    readonly findTokens: FindCredentialTokens
+  }
 
 /** The endpoints of the worker's pages. */
 const workerRoutes = (deps: WorkerDeps): Route[] => [
@@ -62,17 +63,17 @@ const workerRoutes = (deps: WorkerDeps): Route[] => [
 export const routes = (ctx: Ctx, deps: WorkDeps): Route[] => {
   const reviewDeps = { ctx, unitDeps: deps, findTokens: deps.findTokens }
   return [
-    route('work.workflows.available', () => workflowsAvailable(ctx)),
-    route('work.orders.create', (call) => order(ctx, call.agent, call.body, call.storeResult)),
+    route('work.workflows.available', () => workflowsAvailable(deps)),
+    route('work.orders.create', (call) => order(deps, call.agent, call.body, call.storeResult)),
     route('work.orders.fund', (call) =>
       orderFund(ctx, call.agent, { orderId: call.body.orderId, payments: deps.payments }),
     ),
-    route('work.orders.list', (call) => ordersList(ctx, call.agent, call.query)),
-    route('work.orders.read', (call) => orderRead(ctx, call.agent, call.params.orderId)),
+    route('work.orders.list', (call) => ordersList(deps, call.agent, call.query)),
+    route('work.orders.read', (call) => orderRead(deps, call.agent, call.params.orderId)),
     route('work.orders.results', (call) =>
       orderResults(ctx, call.agent, deps.findTokens, { ...call.params, ...call.query }),
     ),
-    route('work.orders.cancel', (call) => orderCancel(ctx, call.agent, call.params.orderId)),
+    route('work.orders.cancel', (call) => orderCancel(deps, call.agent, call.params.orderId)),
     route('work.units.accept', (call) => unitAccept(reviewDeps, call.agent, call.params)),
     route('work.units.reject', (call) =>
       unitReject(reviewDeps, call.agent, { ...call.params, ...call.body }),

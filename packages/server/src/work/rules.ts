@@ -1,4 +1,4 @@
-import { orderStates, type Mode } from '@pohf/protocol'
+import { orderStates, type Assurance, type Mode, type WorkWarning } from '@pohf/protocol'
 import type { Line } from '../ledger/index.ts'
 
 /** How long an order waits to be funded. */
@@ -84,4 +84,33 @@ export const reversalLines = (
     { account: cardAccounts.world, unit: 'usd_cent', amount },
   ]
   return lines.filter((line) => line.amount !== 0n)
+}
+
+/** What one forged work credential costs in USD, by its root and assurance; undefined where no price is known. */
+export type ForgingPriceUsd = (
+  root: 'network' | 'authenticator' | 'app' | 'payout_account' | 'external',
+  assurance: Assurance,
+) => number | undefined
+
+/** What every worker has shown at least: a network, which reaches `low`. */
+const workerFloor = { root: 'network', assurance: 'low' } as const
+
+/** Warns a buyer of a reward that is above the price of forging what a worker has shown at least. */
+export const rewardWarningsOf = (
+  forgingPriceUsd: ForgingPriceUsd,
+  rewardStars: number | undefined,
+): WorkWarning[] => {
+  const price = forgingPriceUsd(workerFloor.root, workerFloor.assurance)
+  if (price === undefined || rewardStars === undefined) return []
+  const rewardUsd = usdOf(BigInt(rewardStars))
+  if (rewardUsd <= price) return []
+  return [
+    {
+      code: 'reward_above_forging_price',
+      message: `A unit pays ${rewardUsd} USD, and a forged work credential with the assurance ${workerFloor.assurance} costs about ${price} USD. Check the answers; do not rely on the credential alone.`,
+      rewardUsd,
+      forgingPriceUsd: price,
+      ...workerFloor,
+    },
+  ]
 }

@@ -3,7 +3,8 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
-import { usdCentsOf, priceOf, unitUsdOf, usdOf } from '../rules.ts'
+import type { BuyerDeps } from '../deps.ts'
+import { usdCentsOf, priceOf, rewardWarningsOf, unitUsdOf, usdOf } from '../rules.ts'
 import { normalizeItems } from '../workflows/forms.ts'
 import { insertOrder } from './store.ts'
 import { findWorkflowByIdOrCategory, type StoredWorkflow } from '../workflows/store.ts'
@@ -47,7 +48,12 @@ export const requireItems = (
 }
 
 /** Creates an order for a workflow, a category or custom work. Nothing is paid yet. */
-export const order = async (ctx: Ctx, agent: Agent, input: Input, storeResult: StoreResult) =>
+export const order = async (
+  { ctx, forgingPriceUsd }: BuyerDeps,
+  agent: Agent,
+  input: Input,
+  storeResult: StoreResult,
+) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     const { taskType, quantity } = input
     const workflow = await findWorkflowByIdOrCategory(tx, taskType)
@@ -92,5 +98,6 @@ export const order = async (ctx: Ctx, agent: Agent, input: Input, storeResult: S
       escrow: { status: 'unfunded' },
       expiresAt: expiresAt.toISOString(),
       fundUrl: `${ctx.config.BASE_URL}/api/agents/order/fund`,
+      warnings: rewardWarningsOf(forgingPriceUsd, workflow?.rewardStars),
     })
   })

@@ -1,7 +1,8 @@
 import { unitStates } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
+import type { BuyerDeps } from '../deps.ts'
 import { listItems, type Order } from './store.ts'
-import { unitUsdOf, usdOf } from '../rules.ts'
+import { rewardWarningsOf, unitUsdOf, usdOf } from '../rules.ts'
 import { countUnits, type UnitCount, type Unit } from '../units/store.ts'
 
 const endedStates = new Set(['refused', 'cancelled'])
@@ -19,7 +20,7 @@ const summarizeEscrow = (order: Order, counts: readonly UnitCount[]) => {
 }
 
 /** Orders as their buyer sees them. */
-export const presentOrders = async (tx: Tx, orders: readonly Order[]) => {
+export const presentOrders = async (tx: Tx, { forgingPriceUsd }: BuyerDeps, orders: readonly Order[]) => {
   const [first] = orders
   if (!first) return []
   const counts = await countUnits(
@@ -49,11 +50,12 @@ export const presentOrders = async (tx: Tx, orders: readonly Order[]) => {
         number
       >,
       escrow: summarizeEscrow(order, units),
+      warnings: rewardWarningsOf(forgingPriceUsd, order.terms?.rewardStars),
     }
   })
 }
-export const presentOrder = async (tx: Tx, order: Order) => {
-  const [presented] = await presentOrders(tx, [order])
+export const presentOrder = async (tx: Tx, deps: BuyerDeps, order: Order) => {
+  const [presented] = await presentOrders(tx, deps, [order])
   if (!presented) throw new Error(`order ${order.orderId}: 1 order given to present, none presented`)
   return presented
 }

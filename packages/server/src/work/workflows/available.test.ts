@@ -28,6 +28,7 @@ test('on loopback there are always workflows of at most 1 USD, in the form of th
       'rewardStars',
       'steps',
       'title',
+      'warnings',
       'webcamBonus',
     ])
   }

@@ -1,5 +1,6 @@
-import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
+import type { BuyerDeps } from '../deps.ts'
+import { rewardWarningsOf } from '../rules.ts'
 import { listWorkflows } from './store.ts'
 
 /** How an agent gets work done, with the addresses of this deployment. */
@@ -18,7 +19,11 @@ const howToBuy = (baseUrl: string) => ({
   },
 })
 
-export const workflowsAvailable = async (ctx: Ctx) => {
-  const workflows = await inTransaction(ctx, 'system', listWorkflows)
+export const workflowsAvailable = async ({ ctx, forgingPriceUsd }: BuyerDeps) => {
+  const stored = await inTransaction(ctx, 'system', listWorkflows)
+  const workflows = stored.map((workflow) => ({
+    ...workflow,
+    warnings: rewardWarningsOf(forgingPriceUsd, workflow.rewardStars),
+  }))
   return { workflows, count: workflows.length, how_to_buy: howToBuy(ctx.config.BASE_URL) }
 }

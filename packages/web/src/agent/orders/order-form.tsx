@@ -1,8 +1,9 @@
-import type { Workflow } from '@pohf/protocol'
+import type { WorkflowWithWarnings, Workflow } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
 import { toApiError, type Api, type ApiError } from '../../shared/api/client.ts'
 import { useQuery } from '../../shared/api/use-query.ts'
 import { Skeleton, Commands, ErrorNote } from '../../shared/design/components.tsx'
+import { WorkWarnings } from './warnings.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
 import { pluralize } from '../../shared/design/time.ts'
 import { itemsHint, parseItems, formatUsd } from '../../shared/orders/messages.ts'
@@ -148,7 +149,7 @@ const TermsFields = ({ draft, set }: FieldsProps) => (
   </>
 )
 
-const Form = (props: { api: Api; workflows: readonly Workflow[] }) => {
+const Form = (props: { api: Api; workflows: readonly WorkflowWithWarnings[] }) => {
   const { api, workflows } = props
   const [draft, setDraft] = useState<OrderDraft>({
     chosen: workflows[0]?.id ?? customTask,
@@ -186,6 +187,7 @@ const Form = (props: { api: Api; workflows: readonly Workflow[] }) => {
           <WorkFields {...fields} workflows={workflows} />
           <ItemFields {...fields} />
           <TermsFields {...fields} />
+          <WorkWarnings warnings={workflow?.warnings ?? []} />
           {error ? <ErrorNote error={error} /> : null}
           <p>
             <button class="btn main" type="submit" disabled={busy}>
@@ -213,7 +215,7 @@ const CommandCard = ({ body }: { body: object }) => (
 /** The form for a new order. */
 export const OrderForm = ({ api }: { api: Api }) => {
   const loaded = useQuery(
-    () => api.call<{ workflows: Workflow[] }>('GET', '/api/workflows/available'),
+    () => api.call<{ workflows: WorkflowWithWarnings[] }>('GET', '/api/workflows/available'),
     'workflows',
   )
   if (loaded.value) return <Form api={api} workflows={loaded.value.workflows} />

@@ -16,6 +16,7 @@ import { formatUtc } from '../../shared/design/time.ts'
 import { downloadCsv } from './csv.ts'
 import { workflowTitle, useWorkflowCatalog } from './workflow-catalog.ts'
 import { UnitDrawer } from './unit.tsx'
+import { WorkWarnings } from './warnings.tsx'
 import { Units, unitsMax, type UnitsPage } from './units.tsx'
 import {
   countIn,
@@ -226,6 +227,7 @@ const Overview = ({ api, order, action }: { api: Api; order: Order; action: Acti
       {orderStatusText(order, Date.now())}
     </p>
     <OrderProgress order={order} />
+    {order.status === 'created' ? <WorkWarnings warnings={order.warnings} /> : null}
     <ActionResult message={action.message} error={action.error} />
     <OrderActions api={api} order={order} action={action} />
     <div class="two">

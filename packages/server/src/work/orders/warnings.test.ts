@@ -1,0 +1,67 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from '../../../test/fixtures/harness.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import { rewardWarningsOf, type ForgingPriceUsd } from '../rules.ts'
+import { workflowsAvailable } from '../workflows/available.ts'
+import { order } from './create.ts'
+import { ordersList } from './list.ts'
+import { orderRead } from './read.ts'
+
+const harness = await startHarness()
+const buyer = await harness.register('test')
+const agent: Agent = { ...buyer, keyId: 'key_x', scopes: [], ratePerMinute: null }
+/** wf_judge pays 50 Stars, which are 0.5 USD. */
+const body = { taskType: 'wf_judge', quantity: 1, items: ['Is it?'] }
+const priceOf =
+  (usd: number): ForgingPriceUsd =>
+  (root, assurance) =>
+    root === 'network' && assurance === 'low' ? usd : 1_000
+
+test('a reward above the price of forging what every worker has shown is flagged, one that is not is not', () => {
+  for (const [price, isFlagged] of [
+    [0.001, true],
+    [0.49, true],
+    [0.5, false],
+    [2, false],
+  ] as const)
+    assert.equal(rewardWarningsOf(priceOf(price), 50).length, isFlagged ? 1 : 0, String(price))
+  assert.deepEqual(
+    rewardWarningsOf(() => undefined, 50),
+    [],
+    'no price is known',
+  )
+  assert.deepEqual(rewardWarningsOf(priceOf(0.001), undefined), [], 'no reward is set yet')
+})
+
+test('a buyer sees the warning before ordering, in the answer to the order, and on the order', async () => {
+  const deps = { ctx: harness.ctx, forgingPriceUsd: priceOf(0.001) }
+  const placed = await order(deps, agent, body, async (_tx, result) => result)
+  const [warning] = placed.warnings
+  assert.deepEqual(
+    { ...warning, message: '' },
+    {
+      code: 'reward_above_forging_price',
+      message: '',
+      rewardUsd: 0.5,
+      forgingPriceUsd: 0.001,
+      root: 'network',
+      assurance: 'low',
+    },
+  )
+  assert.match(warning?.message ?? '', /0\.5 USD.*0\.001 USD/)
+  const { workflows } = await workflowsAvailable(deps)
+  assert.deepEqual(workflows.find(({ id }) => id === 'wf_judge')?.warnings, [warning])
+  const free = workflows.filter(({ rewardStars }) => rewardStars === 0)
+  assert.ok(free.every(({ warnings }) => warnings.length === 0))
+  assert.deepEqual((await orderRead(deps, agent, placed.orderId)).warnings, [warning])
+  assert.deepEqual((await ordersList(deps, agent, {})).orders[0]?.warnings, [warning])
+})
+
+test('without a price table nothing is flagged, and every answer has the list', async () => {
+  const placed = await harness.call('POST', '/api/agents/order', { key: buyer.apiKey, body })
+  assert.deepEqual(placed.json.warnings, [])
+  const listed = await harness.call('GET', '/api/workflows/available')
+  assert.ok(listed.json.workflows.length > 0)
+  for (const { warnings } of listed.json.workflows) assert.deepEqual(warnings, [])
+})
