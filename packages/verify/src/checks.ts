@@ -108,7 +108,7 @@ const at = (seconds: number): string => {
     : `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`
 }
 
-/** The checks before that of the status list, which costs a download. */
+/** The checks before those of the status list and the price table, which cost a download. */
 export const claimChecks: readonly ClaimCheck[] = [
   ['issuer', checkIssuer],
   ['mode', checkMode],
@@ -120,5 +120,5 @@ export const claimChecks: readonly ClaimCheck[] = [
   ['quality', checkQuality],
   ['challenge', checkChallenge],
 ]
-/** The checks after it. */
+/** The checks after them. */
 export const lastChecks: readonly ClaimCheck[] = [['age', checkAge]]

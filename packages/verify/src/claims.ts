@@ -2,9 +2,12 @@ import { CredentialRefusal } from './refusal.ts'
 
 export const credentialKinds = ['work', 'view', 'presence', 'personhood', 'binding', 'purchase'] as const
 export type CredentialKind = (typeof credentialKinds)[number]
-/** From weak to strong: this session alone; an enrolled member or attested device; hardware and history. */
+/** From weak to strong. These words are our own, not levels of eIDAS or NIST. */
 export const assurances = ['low', 'substantial', 'high'] as const
 export type Assurance = (typeof assurances)[number]
+/** What had to be spent for a live credential; `docs/guides/forging.md` of the project says what each kind shows. */
+export const rootKinds = ['network', 'authenticator', 'app', 'payout_account', 'external'] as const
+export type RootKind = (typeof rootKinds)[number]
 
 /** The claims of a credential. A test compares them with the protocol's schema. */
 export type Claims = {
@@ -22,6 +25,10 @@ export type Claims = {
   /** When the act ended, in seconds; `iat` is only when the credential was issued. */
   readonly event_at: number
   readonly assurance: Assurance
+  /** Live credentials only. `model`: the AAGUID of an authenticator or the id of an app; `issuer`: of an outside proof. */
+  readonly root?:
+    | { readonly kind: RootKind; readonly model?: string | undefined; readonly issuer?: string | undefined }
+    | undefined
   readonly quality?: number | undefined
   readonly components?: Readonly<Record<string, number | null>> | undefined
   readonly flags?: readonly string[] | undefined
@@ -102,6 +109,8 @@ const optional: Readonly<Record<string, ClaimTest>> = {
   quality: (value) => typeof value === 'number' && value >= 0 && value <= 1,
   challenge: isText,
   status: isStatus,
+  // A kind that this version does not know has no price; it does not make the credential invalid.
+  root: (value) => isObject(value) && isText(value['kind']),
   test: (value) => value === true,
 }
 

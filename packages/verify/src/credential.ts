@@ -1,5 +1,6 @@
 import { claimChecks, lastChecks } from './checks.ts'
 import { readClaims, type Claims } from './claims.ts'
+import { checkForging } from './forging.ts'
 import { openJws } from './jws.ts'
 import { keySourceOf } from './keys.ts'
 import { requireOptions, type Options } from './policy.ts'
@@ -44,6 +45,8 @@ export const verifyCredential = async (jwt: string, options: Options): Promise<R
     }
     const status = await checkStatus(claims, context, keys)
     recordCheck('status', status.note, status.skipped)
+    const forging = await checkForging(claims, context, keys)
+    recordCheck('forging', forging.note, forging.skipped)
     for (const [name, check] of lastChecks) {
       const found = check(claims, context)
       recordCheck(name, found.note, found.skipped)

@@ -1,7 +1,34 @@
-export { assurances, credentialKinds, type Assurance, type Claims, type CredentialKind } from './claims.ts'
+export {
+  assurances,
+  credentialKinds,
+  rootKinds,
+  type Assurance,
+  type Claims,
+  type CredentialKind,
+  type RootKind,
+} from './claims.ts'
 export { verifyCredential, type Result } from './credential.ts'
+export {
+  findForgingEntry,
+  reachesForging,
+  readForgingTable,
+  type ForgingTable,
+  type ForgingTableResult,
+} from './forging.ts'
 export { decodeUnverified } from './jws.ts'
-export type { Fetch, Options, Policy } from './policy.ts'
+export type { Fetch, Options, Policy, TableOptions } from './policy.ts'
+export {
+  costPer1000,
+  forgingClasses,
+  forgingClassOf,
+  forgingEntries,
+  hirePerson,
+  roundDownToPowerOfTen,
+  type ForgingClass,
+  type ForgingEntry,
+  type ForgingFamily,
+  type ForgingInputs,
+} from './price.ts'
 export { checkNames, type Check, type CheckName, type Reason } from './refusal.ts'
 export { readRecording } from './recording.ts'
 export {

@@ -8,7 +8,7 @@ import {
   type JSONWebKeySet,
 } from 'jose'
 import { download } from './download.ts'
-import type { Fetch, Options } from './policy.ts'
+import type { Fetch, TableOptions } from './policy.ts'
 import { CredentialRefusal } from './refusal.ts'
 
 /** Finds the key that a header names, and returns the set that it belongs to. */
@@ -17,7 +17,7 @@ export type KeySource = {
   readonly jwks: () => JSONWebKeySet | undefined
 }
 
-/** 14 published keys are about 3 kB. */
+/** 16 published keys are about 4 kB. */
 const maxKeySetBytes = 65_536
 const issuersKept = 32
 
@@ -47,7 +47,7 @@ const pinnedKeys = (jwks: JSONWebKeySet): KeySource => {
 }
 
 /** The caller's keys, else those of the issuer's own address. A token never determines where keys come from. */
-export const keySourceOf = (options: Options): KeySource => {
+export const keySourceOf = (options: TableOptions): KeySource => {
   if (options.jwks !== undefined) return pinnedKeys(options.jwks)
   const fetchFile = options.fetch ?? globalThis.fetch
   const sources = remote.get(fetchFile) ?? new Map<string, KeySource>()

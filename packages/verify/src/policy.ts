@@ -1,5 +1,6 @@
 import type { JSONWebKeySet } from 'jose'
 import { assurances, credentialKinds, type Assurance, type CredentialKind } from './claims.ts'
+import { forgingClasses, type ForgingClass } from './price.ts'
 
 /** What the caller requires. No default lets a credential pass. */
 export type Policy = {
@@ -13,21 +14,26 @@ export type Policy = {
   readonly challenge?: string | undefined
   /** How long ago the act may have ended. */
   readonly maxAgeSeconds?: number | undefined
+  /** What 1,000 such credentials must cost to forge, by the issuer's table. An unknown price is refused. */
+  readonly minForging?: ForgingClass | undefined
   /** Test credentials prove nothing; without this they are refused. */
   readonly allowTest?: boolean | undefined
 }
 
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>
 
-export type Options = {
+export type TableOptions = {
   /** The address of the service exactly as in its credentials: no slash at the end. */
   readonly issuer: string
-  readonly policy: Policy
   /** Keys you already hold: then no key is ever fetched. */
   readonly jwks?: JSONWebKeySet | undefined
+  /** The price table that you already hold, the `table` of `/.well-known/pohf-forging.json`: then none is fetched. */
+  readonly forging?: string | undefined
   readonly fetch?: Fetch | undefined
   readonly clock?: (() => Date) | undefined
 }
+
+export type Options = TableOptions & { readonly policy: Policy }
 
 const misuse = (message: string): never => {
   throw new TypeError(`@pohf/verify: ${message}`)
@@ -35,7 +41,7 @@ const misuse = (message: string): never => {
 
 const loopback = /^(localhost|127(\.\d+){3}|\[::1\])$/
 
-const requireIssuer = (options: Options): void => {
+export const requireIssuer = (options: TableOptions): void => {
   const { issuer } = options
   const url = typeof issuer === 'string' ? URL.parse(issuer) : null
   if (!url || !/^https?:$/.test(url.protocol))
@@ -49,7 +55,7 @@ const requireIssuer = (options: Options): void => {
 
 const requirePolicy = (policy: Policy): void => {
   if (typeof policy !== 'object' || policy === null) return misuse('policy is missing: say what you demand')
-  const { kinds, minAssurance, minQuality, status, challenge, maxAgeSeconds } = policy
+  const { kinds, minAssurance, minQuality, status, challenge, maxAgeSeconds, minForging } = policy
   if (!Array.isArray(kinds) || kinds.length === 0 || !kinds.every((kind) => credentialKinds.includes(kind)))
     return misuse(`policy.kinds must name one or more of ${credentialKinds.join(', ')}`)
   if (!assurances.includes(minAssurance))
@@ -63,6 +69,8 @@ const requirePolicy = (policy: Policy): void => {
     return misuse('policy.challenge must be a text that is not empty, or be left out')
   if (maxAgeSeconds !== undefined && !(Number.isFinite(maxAgeSeconds) && maxAgeSeconds > 0))
     return misuse('policy.maxAgeSeconds must be a positive number, or be left out')
+  if (minForging !== undefined && !forgingClasses.includes(minForging))
+    return misuse(`policy.minForging must be one of ${forgingClasses.join(', ')}, or be left out`)
 }
 
 /** Throws a TypeError where the caller, not the credential, is at fault. */

@@ -21,6 +21,8 @@ const checkOfReason = {
   status_invalid: 'status',
   revoked: 'status',
   suspended: 'status',
+  forging_unknown: 'forging',
+  forging_too_cheap: 'forging',
   too_old: 'age',
 } as const
 

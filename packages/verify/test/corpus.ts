@@ -105,7 +105,7 @@ const headers = (issuer: Issuer): HostileToken[] => {
       reason: 'header_refused',
     },
     { name: 'an unknown kid', token: own({ kid: 'k'.repeat(43) }), reason: 'unknown_key' },
-    ...(['test', 'status', 'epoch'] as const).map((purpose) => ({
+    ...(['test', 'status', 'epoch', 'forging'] as const).map((purpose) => ({
       name: `live claims under the ${purpose} key, well signed`,
       token: issuer.signAny(purpose, issuer.headerOf(purpose), issuer.claimsOf()),
       reason: 'bad_signature' as const,
@@ -116,6 +116,7 @@ const headers = (issuer: Issuer): HostileToken[] => {
       token: issuer.signAny('epoch', issuer.headerOf('epoch', 'vhh-epoch+jwt'), issuer.claimsOf()),
       reason: 'header_refused',
     },
+    { name: 'a price table, well signed', token: issuer.forgingToken(), reason: 'header_refused' },
     { name: 'a status list, well signed', token: issuer.statusToken([]), reason: 'header_refused' },
   ]
 }

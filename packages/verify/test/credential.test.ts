@@ -3,12 +3,19 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { importJWK, type CryptoKey } from 'jose'
 import type { CredentialClaims } from '@pohf/protocol'
-import { assurances as protocolAssurances, credentialKinds as protocolKinds } from '@pohf/protocol'
+import {
+  assurances as protocolAssurances,
+  credentialKinds as protocolKinds,
+  forgingClasses as protocolClasses,
+  rootKinds as protocolRoots,
+} from '@pohf/protocol'
 import {
   assurances,
   checkNames,
   credentialKinds,
   decodeUnverified,
+  forgingClasses,
+  rootKinds,
   verifyCredential,
   type Claims,
   type Options,
@@ -185,6 +192,7 @@ const misuses: readonly (readonly [string, unknown])[] = [
   ['an unknown kind', offline({ kinds: ['human' as 'view'] })],
   ['a quality of percents', offline({ minQuality: 60 })],
   ['an empty challenge', offline({ challenge: '' })],
+  ['an unknown class of forging', offline({ minForging: 'F9' as 'F1' })],
   ['an age of nothing', offline({ maxAgeSeconds: 0 })],
   ['an issuer with a slash', offline({}, { issuer: `${origin}/` })],
   ['an issuer that is no address', offline({}, { issuer: 'proof.example' })],
@@ -203,8 +211,10 @@ test('a refused token can still be read, plainly unbelieved', () => {
   assert.equal(decodeUnverified('nonsense'), undefined)
 })
 
-test('kinds, assurances and claims are those of the protocol', () => {
+test('kinds, assurances, roots, classes and claims are those of the protocol', () => {
   assert.deepEqual(credentialKinds, protocolKinds)
+  assert.deepEqual(rootKinds, protocolRoots)
+  assert.deepEqual(forgingClasses, protocolClasses)
   assert.deepEqual(assurances, protocolAssurances)
   // The compiler checks the rest: what the protocol lets be signed is what this package says it reads.
   assert.equal(asClaims.length, 1)

@@ -1,7 +1,7 @@
 import { createHash, generateKeyPairSync, sign, type KeyObject } from 'node:crypto'
 import { deflateSync } from 'node:zlib'
 import type { JSONWebKeySet } from 'jose'
-import type { CredentialKind, Fetch } from '../src/index.ts'
+import { forgingEntries, type CredentialKind, type Fetch, type ForgingInputs } from '../src/index.ts'
 
 /** An issuer made for a test: keys of its own, and whatever it is told to sign. */
 export const origin = 'https://proof.example'
@@ -17,7 +17,7 @@ const makeKey = (): Key => {
   return { kid, privateKey, publicKey }
 }
 
-const purposes = ['live', 'test', 'status', 'epoch'] as const
+const purposes = ['live', 'test', 'status', 'epoch', 'forging'] as const
 type Purpose = (typeof purposes)[number]
 
 export const kindClaims: Readonly<Record<CredentialKind, Record<string, unknown>>> = {
@@ -72,6 +72,77 @@ const statusListOf = (entries: readonly (readonly [number, number])[]): string =
     bytes.writeUInt8(bytes.readUInt8(offset) | (value << ((index & 3) * 2)), offset)
   }
   return base64(deflateSync(bytes))
+}
+
+/** Inputs of a small price table: a script for views, and a machine that presses an authenticator. Figures of no market. */
+export const forgingInputs: ForgingInputs = {
+  measuredAt: '2026-11-01',
+  pricedAt: '2026-11-01',
+  wagePerHour: 3.6,
+  corePerHour: 0.01,
+  networks: [
+    { name: 'residential traffic', usdPerAddressDay: 0, usdPerGigabyte: 1 },
+    { name: 'rented address', usdPerAddressDay: 0.12, usdPerGigabyte: 0.001 },
+  ],
+  addressActsPerDay: 100,
+  strongRootFactor: 10,
+  roots: {
+    authenticator: {
+      item: 'authenticator',
+      actsPerDay: 60,
+      lifeDays: 30,
+      reaches: 'substantial',
+      isOwnedByHired: false,
+    },
+    app: { item: 'phone', actsPerDay: 60, lifeDays: 30, reaches: 'substantial', isOwnedByHired: true },
+    payout_account: {
+      item: 'account',
+      actsPerDay: 200,
+      lifeDays: 30,
+      reaches: 'substantial',
+      isOwnedByHired: true,
+    },
+    external: {
+      item: 'outside_proof',
+      actsPerDay: 200,
+      lifeDays: 30,
+      reaches: 'high',
+      isOwnedByHired: true,
+    },
+  },
+  items: { authenticator: 36, phone: 50, account: 20, outside_proof: 30 },
+  hiredSeconds: 20,
+  families: [
+    {
+      name: 'script',
+      kind: 'view',
+      root: 'network',
+      assurance: 'low',
+      successRate: 1,
+      wallSeconds: 8,
+      cpuSeconds: 0.02,
+      bytes: 200_000,
+      humanSeconds: 0,
+      rootsSpent: [{ kind: 'network', acts: 1 }],
+      fixed: [],
+    },
+    {
+      name: 'key_farm',
+      kind: '*',
+      root: 'authenticator',
+      assurance: 'substantial',
+      successRate: 0.5,
+      wallSeconds: 8,
+      cpuSeconds: 0.02,
+      bytes: 200_000,
+      humanSeconds: 0,
+      rootsSpent: [
+        { kind: 'network', acts: 1 },
+        { kind: 'authenticator', acts: 1 },
+      ],
+      fixed: [],
+    },
+  ],
 }
 
 type Files = Readonly<Record<string, () => string | Response>>
@@ -135,6 +206,19 @@ export const makeIssuer = (issuer = origin) => {
         exp: nowSeconds() + 86_400,
         ttl: 60,
         status_list: { bits: 2, lst: statusListOf(entries) },
+        ...more,
+      }),
+    forgingToken: (more: Record<string, unknown> = {}, by: Purpose = 'forging'): string =>
+      signAny(by, headerOf(by, 'pohf-forging+jwt'), {
+        iss: issuer,
+        iat: nowSeconds() - 3_600,
+        exp: nowSeconds() - 3_600 + 90 * 86_400,
+        version: 1,
+        currency: 'USD',
+        perDay: 10_000,
+        roundedDown: true,
+        entries: forgingEntries(forgingInputs),
+        inputs: forgingInputs,
         ...more,
       }),
     serve: (files: Files = {}) =>

@@ -1,0 +1,147 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import {
+  credentialKinds,
+  readForgingTable,
+  verifyCredential,
+  type Options,
+  type Policy,
+  type Result,
+} from '../src/index.ts'
+import { makeIssuer, origin } from './issuer.ts'
+
+const issuer = makeIssuer()
+const tableUrl = `${origin}/.well-known/pohf-forging.json`
+const policy: Policy = { kinds: credentialKinds, minAssurance: 'low', minQuality: 0, status: 'skip' }
+const serve = (token: () => string) => issuer.serve({ [tableUrl]: () => JSON.stringify({ table: token() }) })
+const check = (jwt: string, minForging: Policy['minForging'], more: Partial<Options>) =>
+  verifyCredential(jwt, { issuer: origin, policy: { ...policy, minForging }, ...more })
+const reasonOf = (result: Result) => (result.ok ? 'accepted' : result.reason)
+const low = { root: { kind: 'network' } }
+const strong = { root: { kind: 'authenticator', model: 'aaguid' }, assurance: 'substantial' }
+
+test('a class is reached by the table, and the table is asked for only where the policy has one', async () => {
+  const { fetch, asked } = serve(() => issuer.forgingToken())
+  const view = issuer.mint('view', low)
+  assert.equal(reasonOf(await check(view, undefined, { fetch })), 'accepted')
+  assert.ok(!asked.includes(tableUrl))
+  assert.equal(reasonOf(await check(view, 'F0', { fetch })), 'accepted')
+  assert.equal(reasonOf(await check(view, 'F1', { fetch })), 'forging_too_cheap')
+  assert.equal(reasonOf(await check(issuer.mint('view', strong), 'F2', { fetch })), 'accepted')
+  assert.equal(reasonOf(await check(issuer.mint('view', strong), 'F3', { fetch })), 'forging_too_cheap')
+  assert.equal(asked.filter((url) => url === tableUrl).length, 1, 'one download for all')
+})
+
+test('a table that is kept is asked for again after an hour, and not used beyond its end', async () => {
+  let exp = Math.floor(Date.now() / 1_000) + 86_400
+  const { fetch, asked } = serve(() => issuer.forgingToken({ iat: exp - 90 * 86_400, exp }))
+  const at = (seconds: number) => ({ fetch, clock: () => new Date(Date.now() + seconds * 1_000) })
+  const view = issuer.mint('view', low)
+  assert.equal(reasonOf(await check(view, 'F0', at(0))), 'accepted')
+  assert.equal(reasonOf(await check(view, 'F0', at(3_599))), 'accepted')
+  assert.equal(asked.filter((url) => url === tableUrl).length, 1)
+  assert.equal(reasonOf(await check(view, 'F0', at(3_601))), 'accepted')
+  assert.equal(asked.filter((url) => url === tableUrl).length, 2)
+  assert.equal(reasonOf(await check(view, 'F0', at(86_400 + 61))), 'forging_unknown')
+  exp += 86_400
+  assert.equal(reasonOf(await check(view, 'F0', at(86_400 + 61))), 'accepted')
+})
+
+const day = 86_400
+const now = () => Math.floor(Date.now() / 1_000)
+const foreign = makeIssuer()
+const unusable: Readonly<Record<string, () => string>> = {
+  'one that has expired': () => issuer.forgingToken({ iat: now() - 91 * day, exp: now() - day }),
+  'one of the future': () => issuer.forgingToken({ iat: now() + 120, exp: now() + day }),
+  'one that is valid for too long': () => issuer.forgingToken({ exp: now() + 90 * day }),
+  'one without an end': () => issuer.forgingToken({ exp: undefined }),
+  'one of another issuer': () => issuer.forgingToken({ iss: 'https://other.example' }),
+  'one of the test issuer': () => issuer.forgingToken({ iss: `${origin}/test` }),
+  'one under the key of credentials': () => issuer.forgingToken({}, 'live'),
+  'one under a stranger’s key': () => foreign.forgingToken(),
+  'a credential': () => issuer.mint('view', low),
+  'another type under its key': () =>
+    issuer.signAny('forging', issuer.headerOf('forging'), { iss: origin, iat: now(), exp: now() + day }),
+  'another version': () => issuer.forgingToken({ version: 2 }),
+  'another currency': () => issuer.forgingToken({ currency: 'EUR' }),
+  'one with a class that is none': () =>
+    issuer.forgingToken({
+      entries: [
+        { kind: '*', root: 'network', assurance: 'low', costPer1000: 1, class: 'F9', family: 'script' },
+      ],
+    }),
+  'one with too many entries': () =>
+    issuer.forgingToken({
+      entries: Array.from({ length: 201 }, () => ({
+        kind: '*',
+        root: 'network',
+        assurance: 'low',
+        costPer1000: 1,
+        class: 'F1',
+        family: 'script',
+      })),
+    }),
+  'one that is too long': () => issuer.forgingToken({ inputs: { text: 'x'.repeat(140_000) } }),
+  'no text': () => '',
+}
+for (const [name, token] of Object.entries(unusable))
+  test(`the price is unknown and refused, with the table fetched or given: ${name}`, async () => {
+    const view = issuer.mint('view', low)
+    const { fetch } = serve(token)
+    assert.equal(reasonOf(await check(view, 'F0', { fetch })), 'forging_unknown')
+    const given = {
+      forging: token(),
+      jwks: issuer.jwks,
+      fetch: async () => Promise.reject(new Error('offline')),
+    }
+    assert.equal(reasonOf(await check(view, 'F0', given)), 'forging_unknown')
+    assert.equal(reasonOf(await check(view, undefined, given)), 'accepted', 'not asked for')
+  })
+
+test('the price is unknown where the table cannot be read, and where it has no entry', async () => {
+  const view = issuer.mint('view', low)
+  assert.equal(reasonOf(await check(view, 'F0', { fetch: issuer.serve().fetch })), 'forging_unknown')
+  const { fetch } = serve(() => issuer.forgingToken())
+  for (const claims of [
+    {},
+    { root: { kind: 'network' }, assurance: 'high' },
+    { root: { kind: 'a kind of later' } },
+  ])
+    assert.equal(reasonOf(await check(issuer.mint('view', claims), 'F0', { fetch })), 'forging_unknown')
+  const tested = issuer.mintTest()
+  const options = { issuer: origin, fetch, policy: { ...policy, allowTest: true, minForging: 'F0' as const } }
+  assert.equal(
+    reasonOf(await verifyCredential(tested, options)),
+    'forging_unknown',
+    'test credentials have no root',
+  )
+})
+
+test('offline, with a table and keys that the caller holds, nothing is fetched', async () => {
+  const given = {
+    forging: issuer.forgingToken(),
+    jwks: issuer.jwks,
+    fetch: async () => Promise.reject(new Error('offline')),
+  }
+  assert.equal(reasonOf(await check(issuer.mint('view', strong), 'F2', given)), 'accepted')
+  const read = await readForgingTable({ issuer: origin, ...given })
+  assert.ok(read.ok)
+  assert.equal(read.table.perDay, 10_000)
+})
+
+test('the table can be read by itself, and a table that is not usable is a result', async () => {
+  const read = await readForgingTable({ issuer: origin, fetch: serve(() => issuer.forgingToken()).fetch })
+  assert.ok(read.ok && read.table.entries.length > 4)
+  const gone = await readForgingTable({ issuer: origin, fetch: issuer.serve().fetch })
+  assert.ok(!gone.ok)
+  assert.match(gone.message, /answered 404/)
+  await assert.rejects(readForgingTable({ issuer: `${origin}/` }), TypeError)
+})
+
+test('a root of another form makes the claims malformed', async () => {
+  for (const root of ['network', { kind: '' }, {}, [], null])
+    assert.equal(
+      reasonOf(await check(issuer.mint('view', { root }), undefined, { jwks: issuer.jwks })),
+      'claims_malformed',
+    )
+})
