@@ -8,6 +8,7 @@ import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
 
 /** Types of JSON and hexadecimal columns, from platform/db/columns.ts. JSON columns that are not named stay `Json`. */
 const columnTypes: Readonly<Record<string, string>> = {
+  'agents.policy': 'JsonColumn<CredentialPolicy>',
   'api_keys.scopes': 'Scope[]',
   // One type for both tables of devices, although Play Integrity leaves no key.
   'device_keys.method': "'webauthn' | 'play_integrity' | 'app_attest'",

@@ -1,10 +1,12 @@
 // Plays the arena against a server of its own, from nothing, or against the one that --base-url names.
 // npm run arena [-- --sessions 20 --family protocol_bot --library FILE --write]
+// With --price it plays nothing: it prices the measured families and writes the price table and docs/evidence/price.md.
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
+import { writePrices } from './write-prices.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const given = process.argv.slice(2).filter((argument) => argument !== '--write')
@@ -36,13 +38,18 @@ const playAtHome = async () => {
   }
 }
 
-const needsNoServer = given.some((argument) => argument.startsWith('--base-url') || argument === '--help')
-const { table, code } = needsNoServer ? await play(given) : await playAtHome()
-process.exitCode = code
-if (writes && code === 0) {
-  const page = join(root, 'docs/evidence/arena.md')
-  const [before, rest] = readFileSync(page, 'utf8').split('<!-- arena:begin -->')
-  const after = rest?.split('<!-- arena:end -->')[1]
-  if (before === undefined || after === undefined) throw new Error(`${page} has lost its markers`)
-  writeFileSync(page, `${before}<!-- arena:begin -->\n\n${table.trim()}\n\n<!-- arena:end -->${after}`)
+const playArena = async (): Promise<void> => {
+  const needsNoServer = given.some((argument) => argument.startsWith('--base-url') || argument === '--help')
+  const { table, code } = needsNoServer ? await play(given) : await playAtHome()
+  process.exitCode = code
+  if (writes && code === 0) {
+    const page = join(root, 'docs/evidence/arena.md')
+    const [before, rest] = readFileSync(page, 'utf8').split('<!-- arena:begin -->')
+    const after = rest?.split('<!-- arena:end -->')[1]
+    if (before === undefined || after === undefined) throw new Error(`${page} has lost its markers`)
+    writeFileSync(page, `${before}<!-- arena:begin -->\n\n${table.trim()}\n\n<!-- arena:end -->${after}`)
+  }
 }
+
+if (process.argv.includes('--price')) writePrices()
+else await playArena()

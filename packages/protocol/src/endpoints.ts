@@ -131,6 +131,7 @@ export const additions = [
   { id: 'webhooks.delivery.read-events', publicId: 'webhooks.read-events', method: 'GET', path: '/api/agents/events', auth: 'bearer', scope: 'webhooks', ...webhooks.readEvents },
   { id: 'webhooks.endpoints.trigger', publicId: 'webhooks.trigger', method: 'POST', path: '/api/test/events', auth: 'bearer', scope: 'webhooks', ...webhooks.trigger },
   { id: 'webhooks.endpoints.catalog', publicId: 'webhooks.catalog', method: 'GET', path: '/api/events/catalog', auth: 'public', ...webhooks.catalog },
+  { id: 'credentials.forging.table', publicId: 'credentials.forging-table', method: 'GET', path: '/.well-known/pohf-forging.json', auth: 'public', ...credentials.forgingTable },
   { id: 'credentials.status.list', publicId: 'credentials.status-list', method: 'GET', path: '/status/{list}', auth: 'public', ...credentials.statusList },
   { id: 'payments.card.webhook', publicId: 'payments.card-webhook', method: 'POST', path: '/api/payments/card/webhook', auth: 'public', ...payments.cardWebhook },
   { id: 'discovery.mcp-identity', publicId: 'discovery.mcp-identity', method: 'POST', path: '/mcp/identity', auth: 'optional', ...discovery.mcpIdentity },

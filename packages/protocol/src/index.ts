@@ -32,19 +32,31 @@ export { openApiDocument } from './platform/openapi.ts'
 export {
   assurances,
   credentialKinds,
+  credentialPolicy,
+  forgingClasses,
   keyPurposes,
+  policyKinds,
   rails,
+  rootKinds,
   uniquenessLevels,
   type Assurance,
+  type CredentialFloor,
   type CredentialKind,
+  type CredentialPolicy,
 } from './credentials/operations.ts'
 export {
   credentialClaims,
+  forgingClaims,
+  forgingDays,
+  forgingFamilies,
+  forgingFile,
   lifetimeDays,
   onchainClaims,
   testLifetimeDays,
   type CredentialClaims,
+  type ForgingFile,
   type OnchainClaims,
+  type RootClaim,
 } from './credentials/claims.ts'
 export {
   confirmationStep,

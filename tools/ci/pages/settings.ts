@@ -56,6 +56,7 @@ const groups: Readonly<Record<string, readonly SettingName[]>> = {
     'TELEMETRY_KEEP_DAYS',
     'SESSION_KEEP_DAYS',
     'CALIBRATIONS_FILE',
+    'FORGING_FILE',
     'ATTEST_ROOTS_FILE',
     'ATTEST_ALLOW_CUSTOM_ROOTS',
     'ATTEST_FIDO_METADATA_FILE',

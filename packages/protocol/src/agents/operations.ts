@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { credentialPolicy } from '../credentials/operations.ts'
 import { operation } from '../platform/endpoint.ts'
 import { displayName, email, instant, text } from '../platform/fields.ts'
 import { modes, scopes } from '../platform/ids.ts'
@@ -94,15 +95,17 @@ export const profile = operation({
     emailConfirmedAt: instant().nullable(),
     allowedOrigins: z.array(z.string()),
     attestation: attestationSettings,
+    policy: credentialPolicy,
     createdAt: instant(),
   }),
 })
 export const profileUpdate = operation({
-  summary: 'Change the name, the allowed origins or the accepted device attestation.',
+  summary: 'Change the name, the allowed origins, the accepted device attestation or the policy.',
   body: z.object({
     name: displayName(200).optional(),
     allowedOrigins: z.array(origin).max(50).optional(),
     attestation: attestationSettings.optional(),
+    policy: credentialPolicy.optional(),
   }),
   response: profile.response,
 })

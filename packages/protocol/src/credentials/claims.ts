@@ -1,5 +1,12 @@
 import { z } from 'zod'
-import { assurances, credentialKinds, rails, uniquenessLevels } from './operations.ts'
+import {
+  assurances,
+  credentialKinds,
+  forgingClasses,
+  rails,
+  rootKinds,
+  uniquenessLevels,
+} from './operations.ts'
 import { unitInterval } from '../platform/fields.ts'
 
 const seconds = z.int().min(0)
@@ -21,6 +28,23 @@ const evidenceItem = z.strictObject({
   n: z.int().min(0).optional(),
 })
 
+/** Facts only: no counter, no tag, no address and no price. */
+const root = z
+  .strictObject({
+    kind: z.enum(rootKinds),
+    /** The AAGUID of an authenticator, or the id of an app. */
+    model: z.string().min(1).max(256).optional(),
+    /** The issuer of an outside proof. */
+    issuer: z.string().min(1).max(64).optional(),
+  })
+  .refine(
+    ({ kind, model, issuer }) =>
+      (model === undefined || kind === 'authenticator' || kind === 'app') &&
+      (issuer === undefined || kind === 'external'),
+    'says more than this kind of root has',
+  )
+export type RootClaim = z.infer<typeof root>
+
 /** Every claim that a credential may carry. Strict: no other claim is ever signed. */
 export const credentialClaims = z
   .strictObject({
@@ -35,6 +59,7 @@ export const credentialClaims = z
     verified: z.literal(true),
     event_at: seconds,
     assurance: z.enum(assurances),
+    root: root.optional(),
     quality: unitInterval().optional(),
     components: z.record(z.string(), unitInterval().nullable()).optional(),
     flags: z.array(z.string()).max(32).optional(),
@@ -110,6 +135,7 @@ export const credentialClaims = z
     'wallet, its type and its chain do not fit',
   )
   .refine((claims) => (claims.test === true) === claims.iss.endsWith('/test'), 'test and issuer disagree')
+  .refine((claims) => claims.test !== true || claims.root === undefined, 'a test credential has no root')
 
 export type CredentialClaims = z.infer<typeof credentialClaims>
 
@@ -147,3 +173,94 @@ export const onchainClaims = z
     'lives as long as the personhood credential beside it',
   )
 export type OnchainClaims = z.infer<typeof onchainClaims>
+
+const forgingAmount = z.number().min(0).max(1e12)
+const forgingEntry = z.strictObject({
+  kind: z.enum([...credentialKinds, '*']),
+  root: z.enum(rootKinds),
+  assurance: z.enum(assurances),
+  costPer1000: forgingAmount,
+  class: z.enum(forgingClasses),
+  family: z.string().min(1).max(64),
+})
+const forgingFamily = z.strictObject({
+  name: z.string().min(1).max(64),
+  kind: z.enum([...credentialKinds, '*']),
+  root: z.enum(rootKinds),
+  assurance: z.enum(assurances),
+  successRate: unitInterval(),
+  wallSeconds: forgingAmount,
+  cpuSeconds: forgingAmount,
+  bytes: forgingAmount,
+  humanSeconds: forgingAmount,
+  rootsSpent: z
+    .array(z.strictObject({ kind: z.enum(rootKinds), acts: z.number().positive().max(1e6) }))
+    .max(10),
+  fixed: z
+    .array(
+      z.strictObject({
+        item: z.string().min(1).max(64),
+        quantity: z.number().positive().max(1e6),
+        lifeActs: z.number().positive().max(1e12),
+      }),
+    )
+    .max(10),
+})
+const boughtRoot = z.strictObject({
+  item: z.string().min(1).max(64),
+  actsPerDay: z.number().positive().max(1e6),
+  lifeDays: z.number().positive().max(36_500),
+  reaches: z.enum(assurances),
+  isOwnedByHired: z.boolean(),
+})
+/** The families as they were measured: `npm run arena -- --price` reads and prices them. */
+export const forgingFamilies = z.strictObject({
+  measuredAt: z.iso.date(),
+  families: z.array(forgingFamily).max(60),
+})
+
+/** The content of the price table. It has all inputs, so that everybody can compute the entries again. */
+const forgingContent = {
+  version: z.literal(1),
+  currency: z.literal('USD'),
+  perDay: z.literal(10_000),
+  roundedDown: z.literal(true),
+  entries: z.array(forgingEntry).min(1).max(200),
+  inputs: z.strictObject({
+    measuredAt: z.iso.date(),
+    pricedAt: z.iso.date(),
+    wagePerHour: forgingAmount,
+    corePerHour: forgingAmount,
+    networks: z
+      .array(
+        z.strictObject({
+          name: z.string().min(1).max(64),
+          usdPerAddressDay: forgingAmount,
+          usdPerGigabyte: forgingAmount,
+        }),
+      )
+      .min(1)
+      .max(10),
+    addressActsPerDay: z.number().positive().max(1e6),
+    strongRootFactor: z.number().min(1).max(1_000),
+    roots: z.strictObject({
+      authenticator: boughtRoot,
+      app: boughtRoot,
+      payout_account: boughtRoot,
+      external: boughtRoot,
+    }),
+    items: z.record(z.string().min(1).max(64), forgingAmount),
+    hiredSeconds: z.number().positive().max(86_400),
+    families: forgingFamilies.shape.families,
+  }),
+}
+/** The file of a price table, before it is signed. `date` is its date of issue. */
+export const forgingFile = z.strictObject({ date: z.iso.date(), ...forgingContent })
+export type ForgingFile = z.infer<typeof forgingFile>
+
+export const forgingDays = 90
+/** What is signed of a price table. */
+export const forgingClaims = z
+  .strictObject({ iss: z.url().max(512), iat: seconds, exp: seconds, ...forgingContent })
+  .refine(({ iat, exp }) => exp - iat === forgingDays * 86_400, `is valid for ${forgingDays} days`)
+  .refine(({ iss }) => !iss.endsWith('/test'), 'the sandbox has no prices')

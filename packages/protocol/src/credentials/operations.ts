@@ -7,8 +7,12 @@ export const credentialKinds = ['work', 'view', 'presence', 'personhood', 'bindi
 export type CredentialKind = (typeof credentialKinds)[number]
 export const assurances = ['low', 'substantial', 'high'] as const
 export type Assurance = (typeof assurances)[number]
+/** What had to be spent for a live credential. Each kind is counted by the service and has a budget. */
+export const rootKinds = ['network', 'authenticator', 'app', 'payout_account', 'external'] as const
+/** Classes of what 1,000 forged credentials cost: below 1 USD, 1 to 10, 10 to 100, 100 to 1,000, more. */
+export const forgingClasses = ['F0', 'F1', 'F2', 'F3', 'F4'] as const
 export const uniquenessLevels = ['none', 'account', 'device', 'attested', 'external'] as const
-export const keyPurposes = ['live', 'test', 'status', 'epoch', 'onchain', 'onchain-test'] as const
+export const keyPurposes = ['live', 'test', 'status', 'epoch', 'onchain', 'onchain-test', 'forging'] as const
 export const rails = ['card', 'usdc', 'x402', 'mpp', 'ousd', 'agentpay', 'other'] as const
 
 const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address')
@@ -16,6 +20,25 @@ const walletSignature = z.string().regex(/^0x[0-9a-fA-F]{2,8192}$/, 'must be hex
 const walletNonce = text(128)
 
 const hex32 = z.string().regex(/^0x[0-9a-f]{64}$/)
+
+/** What a credential must reach. A call can raise the policy of the profile and never lowers it. */
+const floor = {
+  minAssurance: z
+    .enum(assurances)
+    .optional()
+    .meta({ description: 'Refuse the call, uncharged, where the credential would have less assurance.' }),
+  minForging: z.enum(forgingClasses).optional().meta({
+    description:
+      'Refuse the call, uncharged, where 1,000 such credentials cost less to forge by the table at /.well-known/pohf-forging.json, or where the price is unknown.',
+  }),
+}
+/** The kinds that verify and verify-personhood mint. */
+export const policyKinds = ['work', 'view', 'presence', 'personhood'] as const
+export const credentialPolicy = z
+  .partialRecord(z.enum(policyKinds), z.strictObject(floor))
+  .meta({ description: 'The floor of each kind; a kind that is left out has none.' })
+export type CredentialPolicy = z.output<typeof credentialPolicy>
+export type CredentialFloor = NonNullable<CredentialPolicy['view']>
 
 const telemetry = z.object({ alg: z.string(), link: z.string(), root: z.string(), n: z.int().min(0) })
 export const credentialResponse = z.object({
@@ -46,7 +69,7 @@ export const verify = operation({
     'credential_revoked',
     'account_in_debt',
   ],
-  body: z.object({ sessionId: reference(128), challenge: text(128).optional() }),
+  body: z.object({ sessionId: reference(128), challenge: text(128).optional(), ...floor }),
   response: credentialResponse.extend({
     vt: z
       .string()
@@ -60,6 +83,7 @@ export const verifyPersonhood = operation({
     'insufficient_credits',
     'not_found',
     'member_not_enrolled',
+    'below_policy',
     'wallet_signature_invalid',
     'nonce_expired',
     'nonce_used',
@@ -74,6 +98,7 @@ export const verifyPersonhood = operation({
     wallet: evmAddress.optional(),
     walletSig: walletSignature.optional(),
     walletNonce: walletNonce.optional(),
+    ...floor,
   }),
   response: credentialResponse.extend({
     uniqueness: z.enum(uniquenessLevels),
@@ -162,6 +187,17 @@ export const jwks = operation({
           .meta({ description: 'What the key signs. Accept a live credential only under a live key.' }),
       }),
     ),
+  }),
+})
+
+export const forgingTable = operation({
+  summary: 'Read the signed table of what forged credentials cost.',
+  cors: 'any',
+  response: z.object({
+    table: z.string().meta({
+      description:
+        'A compact JWS of type pohf-forging+jwt, signed by the key with pohf_purpose forging. It is valid for 90 days from its date; afterwards the prices are unknown.',
+    }),
   }),
 })
 

@@ -223,8 +223,14 @@ export const errorCatalogue = {
   session_rejected: entry(
     409,
     'The session does not show an attentive human.',
-    'The score is too low or a fraud flag was raised; details[] lists the reasons. Nothing was charged.',
+    'The score is too low, a fraud flag was raised, or the credential would not reach the floor of your policy (below_policy); details[] lists the reasons. Nothing was charged.',
     'Let the person try again in a new session.',
+  ),
+  below_policy: entry(
+    409,
+    'The credential would not reach the floor of your policy.',
+    'Its assurance or its forging class is below the policy of your profile or of this call, or its price is unknown; details[] says which. Nothing was charged.',
+    'Let the person step up by one of the ways in details[].stepUp, or lower your policy.',
   ),
   telemetry_refused: entry(
     409,

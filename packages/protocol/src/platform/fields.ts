@@ -96,7 +96,18 @@ export const errorBody = z.object({
   docs: z.url(),
   retryable: z.boolean(),
   details: z
-    .array(z.object({ path: z.string(), code: z.string(), message: z.string() }))
+    .array(
+      z.object({
+        path: z.string(),
+        code: z.string(),
+        message: z.string(),
+        stepUp: z
+          .array(z.object({ kind: z.string(), url: z.url().optional() }))
+          .max(10)
+          .optional()
+          .meta({ description: 'With below_policy: the ways to reach the floor.' }),
+      }),
+    )
     .max(50)
     .optional(),
   buy: z.url().optional(),

@@ -26,6 +26,7 @@ const findAgentByKey = async (ctx: Ctx, hash: Buffer): Promise<KeyLookup> =>
       keyId: row.key_id,
       scopes: row.scopes,
       ratePerMinute: row.rate_per_minute,
+      policy: row.policy,
     }
     return { agent, validMs: row.expires_at ? row.expires_at.getTime() - row.at.getTime() : Infinity }
   })

@@ -17,6 +17,7 @@ export const readProfile = async (tx: Tx, agentId: string) => {
     emailConfirmedAt: row.email_confirmed_at?.toISOString() ?? null,
     allowedOrigins: row.allowed_origins,
     attestation: attestationSettings.parse(row.attestation),
+    policy: row.policy,
     createdAt: row.created_at.toISOString(),
   }
 }

@@ -16,7 +16,7 @@ import { profile } from './profile.ts'
 import { profileUpdate } from './profile-update.ts'
 import { register } from './register.ts'
 
-/** Clears the cache of keys after a change to them has committed. */
+/** Clears the cache of keys after a change to them or to the policy has committed. */
 const clearCacheAfter = async <T>(authenticator: Authenticator, work: Promise<T>): Promise<T> => {
   const result = await work
   authenticator.clearCache()
@@ -26,7 +26,9 @@ const clearCacheAfter = async <T>(authenticator: Authenticator, work: Promise<T>
 export const routes = (ctx: Ctx, authenticator: Authenticator): Route[] => [
   route('agents.register', (call) => register(ctx, { ...call.body, address: call.address })),
   route('agents.profile', (call) => profile(ctx, call.agent)),
-  route('agents.profile-update', (call) => profileUpdate(ctx, call.agent, call.body)),
+  route('agents.profile-update', (call) =>
+    clearCacheAfter(authenticator, profileUpdate(ctx, call.agent, call.body)),
+  ),
   route('agents.email-confirm', (call) => emailConfirm(ctx, call.body.token)),
   route('agents.email-resend', (call) => emailResend(ctx, call.agent)),
   route('agents.keys.list', (call) => keysList(ctx, call.agent)),

@@ -1,5 +1,11 @@
 import { sql } from 'kysely'
-import { attestationSettings, type AttestationSettings, type Mode, type Scope } from '@pohf/protocol'
+import {
+  attestationSettings,
+  type AttestationSettings,
+  type CredentialPolicy,
+  type Mode,
+  type Scope,
+} from '@pohf/protocol'
 import { now, type Tx } from '../platform/db/db.ts'
 
 type NewAgent = {
@@ -41,6 +47,7 @@ const agentColumns = [
   'email_confirmed_at',
   'allowed_origins',
   'attestation',
+  'policy',
   'created_at',
   'suspended_at',
 ] as const
@@ -159,6 +166,7 @@ export type AgentChange = {
   readonly name?: string | undefined
   readonly allowedOrigins?: string[] | undefined
   readonly attestation?: AttestationSettings | undefined
+  readonly policy?: CredentialPolicy | undefined
 }
 export const updateAgent = async (tx: Tx, agentId: string, change: AgentChange): Promise<void> => {
   if (Object.values(change).every((value) => value === undefined)) return
@@ -168,6 +176,7 @@ export const updateAgent = async (tx: Tx, agentId: string, change: AgentChange):
       ...(change.name === undefined ? {} : { name: change.name }),
       ...(change.allowedOrigins === undefined ? {} : { allowed_origins: change.allowedOrigins }),
       ...(change.attestation === undefined ? {} : { attestation: JSON.stringify(change.attestation) }),
+      ...(change.policy === undefined ? {} : { policy: JSON.stringify(change.policy) }),
     })
     .where('agent_id', '=', agentId)
     .execute()
@@ -215,7 +224,13 @@ export const findKeyByHash = async (tx: Tx, hash: Buffer) =>
         .onRef('api_keys.key_id', '=', 'api_key_hashes.key_id'),
     )
     .innerJoin('agents', 'agents.agent_id', 'api_key_hashes.agent_id')
-    .select(['agents.agent_id', 'agents.mode', 'agents.suspended_at', 'agents.rate_per_minute'])
+    .select([
+      'agents.agent_id',
+      'agents.mode',
+      'agents.suspended_at',
+      'agents.rate_per_minute',
+      'agents.policy',
+    ])
     .select(['api_keys.key_id', 'api_keys.scopes', 'api_keys.expires_at', 'api_keys.revoked_at'])
     .select([
       sql<Date>`pohf_now()`.as('at'),

@@ -9,6 +9,7 @@ export {
 export { makeChangeCredentialState, type ChangeCredentialState } from './status/change-state.ts'
 export { makeWorkMint, type SignedWorkCredential, type WorkMint, type WorkMintResult } from './mint/work.ts'
 export { operatorRoutes, routes } from './routes.ts'
+export { readForgingFile } from './forging/prices.ts'
 export { statusListJob } from './status/build.ts'
 export { makeStatusIndexes } from './status/indexes.ts'
 export { listSigned } from './onchain/token.ts'

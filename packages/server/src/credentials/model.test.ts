@@ -11,7 +11,7 @@ import { Refusal } from '../platform/http/errors.ts'
 import { insertScoredSession } from '../sessions/index.ts'
 import { makeRoots } from '../roots/index.ts'
 import { connectSigner } from '../signing/index.ts'
-import { makeStatusIndexes } from './index.ts'
+import { makeStatusIndexes, readForgingFile } from './index.ts'
 import type { CredentialsDeps } from './mint/mint.ts'
 import { makeProgress } from '../platform/queue/progress.ts'
 import { makeVerifyQueue } from './verify-batch.ts'
@@ -29,6 +29,7 @@ const openMint = (harness: Harness, credits: Partial<CredentialsDeps['credits']>
     ctx,
     signer,
     statusIndexes: makeStatusIndexes(ctx, signer),
+    forging: readForgingFile(''),
     credits: { ...makeCredits(ctx, agents), ...credits },
     roots: makeRoots(ctx),
     findPayoutRoot: async () => undefined,
@@ -157,7 +158,7 @@ const begin = async (harness: Harness): Promise<Agent> => {
       )
     }
   })
-  return { agentId, mode: 'live', keyId: '', scopes: [], ratePerMinute: null }
+  return { agentId, mode: 'live', keyId: '', scopes: [], ratePerMinute: null, policy: {} }
 }
 
 const runModel = async (harness: Harness, mintOne: Mint, runs: { slots: number; sequences: number }) => {

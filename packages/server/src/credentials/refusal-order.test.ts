@@ -14,7 +14,7 @@ import { makeScoredSession } from '../../test/fixtures/scored-session.ts'
 import { post } from '../ledger/index.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { insertUnscoredSession } from '../sessions/index.ts'
-import { personhoodRefusals, walletRefusals } from './verify-personhood.ts'
+import { floorRefusals, personhoodRefusals, walletRefusals } from './verify-personhood.ts'
 import { repeatRefusals, verifyRefusals } from './verify.ts'
 
 const harness = await startHarness()
@@ -40,6 +40,14 @@ const revokeAll = (agent: Agent) =>
      select agent_id, credential_id, 2, 'revoked', 'test' from credentials where agent_id = $1`,
     [agent.agentId],
   )
+/** States are never deleted; the test does, to undo the revocation. */
+const reinstateAll = async (agent: Agent) => {
+  await harness.owner.query('alter table credential_states disable trigger append_only')
+  await harness.owner.query("delete from credential_states where agent_id = $1 and state = 'revoked'", [
+    agent.agentId,
+  ])
+  await harness.owner.query('alter table credential_states enable trigger append_only')
+}
 const deleteClaims = (agent: Agent) =>
   harness.owner.query('delete from credential_claims where agent_id = $1', [agent.agentId])
 
@@ -101,12 +109,16 @@ const replaceBySpent = async (agent: Agent) => {
   ])
 }
 
-test('verify answers its refusals in the order of its list: payment, then the session, then the challenge', async () => {
+test('verify answers its refusals in the order of its list: payment, the session, the challenge, then the floor', async () => {
   const agent = await harness.register('live')
   await owe(agent, 30n)
   let challenge = 'wrong'
+  let minAssurance = 'substantial'
   const verify = () =>
-    harness.call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId, challenge } })
+    harness.call('POST', '/api/agents/verify', {
+      key: agent.apiKey,
+      body: { sessionId, challenge, minAssurance },
+    })
   const steps: readonly RefusalStep[] = [
     step('allowance_refused', 409, 'account_in_debt', () => owe(agent, -30n)),
     {
@@ -122,6 +134,7 @@ test('verify answers its refusals in the order of its list: payment, then the se
     step('session_rejected', 409, 'session_rejected', () => replaceBySpent(agent)),
     step('session_used', 409, 'session_rejected', () => replaceByScored(agent, true)),
     step('challenge_mismatch', 400, 'validation_failed', () => (challenge = 'right')),
+    step('below_policy', 409, 'session_rejected', () => (minAssurance = 'low')),
   ]
   const answer = await assertRefusalOrder(verify, steps)
   assert.equal(answer.status, 200, answer.text)
@@ -133,8 +146,12 @@ test('a repeat of verify gets the stored bytes whatever its balance and session,
   await grantCredits(harness, agent, 1n)
   await replaceByScored(agent, true)
   let challenge = 'right'
+  let minAssurance = 'low'
   const verify = () =>
-    harness.call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId, challenge } })
+    harness.call('POST', '/api/agents/verify', {
+      key: agent.apiKey,
+      body: { sessionId, challenge, minAssurance },
+    })
   const first = await verify()
   assert.equal(first.status, 200)
   await owe(agent, 30n)
@@ -142,16 +159,18 @@ test('a repeat of verify gets the stored bytes whatever its balance and session,
   assert.equal((await verify()).json.pohf_jwt, first.json.pohf_jwt)
   await revokeAll(agent)
   challenge = 'wrong'
+  minAssurance = 'substantial'
   const steps: readonly RefusalStep[] = [
     step('challenge_mismatch', 400, 'validation_failed', () => (challenge = 'right')),
-    step('credential_revoked', 409, 'credential_revoked', () => deleteClaims(agent)),
+    step('credential_revoked', 409, 'credential_revoked', () => reinstateAll(agent)),
+    step('below_policy', 409, 'session_rejected', () => deleteClaims(agent)),
   ]
   const answer = await assertRefusalOrder(verify, steps)
   assert.equal(answer.json.error, 'account_in_debt', answer.text)
   assert.deepEqual(namesInOrder(steps), refusalNames(repeatRefusals))
 })
 
-test('verify-personhood answers its refusals in the order of its lists: wallet, revocation, payment, then the member', async () => {
+test('verify-personhood answers its refusals in the order of its lists: wallet, revocation, payment, the member, then the floor', async () => {
   const agent = await harness.register('live')
   const { memberId } = await enrolMember(harness, agent)
   const account = privateKeyToAccount(generatePrivateKey())
@@ -186,6 +205,7 @@ test('verify-personhood answers its refusals in the order of its lists: wallet, 
 
   await revokeAll(agent)
   let body: object = { wallet: used.wallet, walletNonce: used.walletNonce }
+  let floor: object = { minAssurance: 'high' }
   const steps: readonly RefusalStep[] = [
     step('wallet_fields_missing', 400, 'validation_failed', () => (body = used)),
     step('wallet_not_proven', 409, 'nonce_used', async () => (body = await proveWallet())),
@@ -202,11 +222,13 @@ test('verify-personhood answers its refusals in the order of its lists: wallet, 
       message: /No such member/,
     },
     step('member_not_enrolled', 409, 'member_not_enrolled', () => setStatus('enrolled')),
+    step('below_policy', 409, 'below_policy', () => (floor = {})),
   ]
-  const answer = await assertRefusalOrder(() => verify(body), steps)
+  const answer = await assertRefusalOrder(() => verify({ ...body, ...floor }), steps)
   assert.equal(answer.status, 200, answer.text)
   assert.deepEqual(namesInOrder(steps), [
     ...refusalNames(walletRefusals),
     ...refusalNames(personhoodRefusals),
+    ...refusalNames(floorRefusals),
   ])
 })

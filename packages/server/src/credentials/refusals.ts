@@ -1,10 +1,11 @@
-import { confirmationStep, freePlanCondition } from '@pohf/protocol'
+import { confirmationStep, freePlanCondition, type CredentialFloor, type ForgingFile } from '@pohf/protocol'
 import { reasonText } from '@pohf/protocol/reasons'
 import type { Member } from '../members/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { checkAndNarrow, type Refusals } from '../platform/http/refusals.ts'
 import type { Session } from '../sessions/index.ts'
+import { floorFault, type CredentialStrength } from './forging/rules.ts'
 import type { EnrolledMember } from './mint/assurance-inputs.ts'
 import type { MintedCredential } from './store.ts'
 
@@ -20,6 +21,26 @@ export const busy = (): Refusal => new Refusal('overloaded', { headers: { 'retry
 
 export const refuseRevoked = ({ stored }: { readonly stored: MintedCredential | undefined }) =>
   stored?.state === 'revoked' ? new Refusal('credential_revoked') : undefined
+
+/** A credential that is stored or will be minted, with the floor that it must reach. */
+export type FloorCheck = {
+  readonly floor: CredentialFloor
+  readonly strength: CredentialStrength
+  readonly forging: ForgingFile
+  readonly at: Date
+}
+/** Refuses a credential below the floor: `verify` answers session_rejected, `verify-personhood` below_policy. */
+export const refuseBelowFloor = (
+  code: 'session_rejected' | 'below_policy',
+  { floor, strength, forging, at }: FloorCheck,
+): Refusal | undefined => {
+  const fault = floorFault(floor, strength, { file: forging, at })
+  if (fault === undefined) return undefined
+  return new Refusal(code, {
+    // There is no page yet on which a person can show a stronger root.
+    details: [{ path: 'policy', code: 'below_policy', message: fault, stepUp: [] }],
+  })
+}
 
 type SessionLookup = { readonly session: Session | undefined }
 

@@ -2,6 +2,7 @@ import { route, type Audit, type Route } from '../platform/http/call.ts'
 import type { Progress } from '../platform/queue/progress.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { bindTransaction, type BindDeps } from './binding/bind.ts'
+import { makeForgingTable } from './forging/table.ts'
 import { operatorReinstate } from './status/operator-reinstate.ts'
 import { operatorRevoke } from './status/operator-revoke.ts'
 import { operatorSuspend } from './status/operator-suspend.ts'
@@ -12,10 +13,12 @@ import { verifyPersonhood } from './verify-personhood.ts'
 export const routes = (deps: BindDeps, verifyProgress: Progress): Route[] => {
   const verify = makeVerifyQueue(deps, verifyProgress)
   const statusList = makeStatusList(deps.ctx)
+  const forgingTable = makeForgingTable(deps.ctx, deps.signer, deps.forging)
   return [
     route('credentials.verify', (call) => verify({ agent: call.agent, input: call.body })),
     route('credentials.verify-personhood', (call) => verifyPersonhood(deps, call.agent, call.body)),
     route('credentials.binding.bind', (call) => bindTransaction(deps, call.agent, call.body)),
+    route('credentials.forging.table', (call) => forgingTable(call.header('if-none-match'))),
     route('credentials.status.list', (call) => statusList(call.params.list, call.header('if-none-match'))),
   ]
 }

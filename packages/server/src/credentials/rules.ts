@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { lifetimeDays, testLifetimeDays, type CredentialKind, type Mode } from '@pohf/protocol'
 import type { Session, SessionKind } from '../sessions/index.ts'
+import type { CredentialStrength } from './forging/rules.ts'
 
 export const credentialKindOf: Readonly<Record<SessionKind, 'view' | 'work' | 'presence'>> = {
   view: 'view',
@@ -52,6 +53,10 @@ export const commonClaims = ({ baseUrl, mode, kind, at }: ClaimsContext) => {
 /** A personhood credential is returned again until two thirds of its lifetime have passed, then minted anew. */
 export const isFresh = (mintedAt: Date, expiresAt: Date, at: Date): boolean =>
   at.getTime() < mintedAt.getTime() + ((expiresAt.getTime() - mintedAt.getTime()) * 2) / 3
+
+/** What a stored credential says of its strength. It was signed here, so its claims have their form. */
+export const strengthOf = (jwt: string): CredentialStrength =>
+  JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8')) as CredentialStrength
 
 type DeviceProof = { readonly method: string; readonly assurance: string; readonly attestedAt: Date }
 export const deviceClaim = (device: DeviceProof | undefined) =>

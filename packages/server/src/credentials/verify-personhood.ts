@@ -1,3 +1,4 @@
+import type { CredentialFloor } from '@pohf/protocol'
 import { consumeWalletNonce, type ProvenWallet, type WalletProof } from '../evidence/index.ts'
 import { humanCode, resolveLockedMember, resolveMember, type Member } from '../members/index.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
@@ -6,6 +7,7 @@ import { Refusal } from '../platform/http/errors.ts'
 import { checkRefusals, keepRefusal, type Refusals } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { publish } from '../platform/queue/outbox.ts'
+import { floorOf } from './forging/rules.ts'
 import { draftPersonhood, type PersonhoodDraft } from './mint/draft-personhood.ts'
 import {
   replayAnswer,
@@ -16,12 +18,18 @@ import {
   type WithToken,
 } from './mint/mint.ts'
 import { issueOnchainToken } from './onchain/token.ts'
-import { insufficientCredits, memberRefusals, refuseRevoked } from './refusals.ts'
-import { isFresh } from './rules.ts'
+import {
+  insufficientCredits,
+  memberRefusals,
+  refuseBelowFloor,
+  refuseRevoked,
+  type FloorCheck,
+} from './refusals.ts'
+import { isFresh, strengthOf } from './rules.ts'
 import { actName, findMintedCredential, type ActKey, type MintedCredential } from './store.ts'
 import { proveWallet, readWalletProof } from './wallet-proof.ts'
 
-type Input = {
+type Input = CredentialFloor & {
   readonly memberId: string
   readonly wallet?: string | undefined
   readonly walletSig?: string | undefined
@@ -40,7 +48,7 @@ export const verifyPersonhood = async (
   input: Input,
 ): Promise<PersonhoodResponse> => {
   const walletLookup = await loadWallet(deps, agent, input)
-  const call = decideWallet(agent, input.memberId, walletLookup)
+  const call = decideWallet(agent, input, walletLookup)
   const decision = await inTransaction(deps.ctx, agent.agentId, async (tx) => {
     const loaded = await load(tx, deps, call)
     const replayed = decide(deps, call, loaded)
@@ -93,20 +101,25 @@ type PersonhoodCall = {
   readonly agent: Agent
   readonly memberId: string
   readonly key: ActKey
+  readonly floor: CredentialFloor
   readonly bound: { readonly wallet: ProvenWallet; readonly nonce: string } | undefined
 }
 
-const decideWallet = (agent: Agent, memberId: string, lookup: WalletLookup): PersonhoodCall => {
+const decideWallet = (agent: Agent, input: Input, lookup: WalletLookup): PersonhoodCall => {
   checkRefusals(walletRefusals, lookup)
   const { proof, wallet } = lookup
+  const { memberId } = input
+  const floor = floorOf(agent.policy, 'personhood', input)
   const tenant = { agentId: agent.agentId, mode: agent.mode }
-  if (!proof)
-    return { agent, memberId, key: { ...tenant, act: 'personhood', reference: memberId }, bound: undefined }
+  if (!proof) {
+    const key: ActKey = { ...tenant, act: 'personhood', reference: memberId }
+    return { agent, memberId, key, floor, bound: undefined }
+  }
   const reference = `${memberId} ${proof.wallet.toLowerCase()}`
   const key: ActKey = { ...tenant, act: 'personhood', reference }
   if (!wallet || wallet instanceof Refusal)
     throw new Error(`verify-personhood expected a wallet for ${actName(key)}, found no result of its proof`)
-  return { agent, memberId, key, bound: { wallet, nonce: proof.walletNonce } }
+  return { agent, memberId, key, floor, bound: { wallet, nonce: proof.walletNonce } }
 }
 
 // Load
@@ -160,6 +173,11 @@ export const personhoodRefusals: Refusals<PayingCall> = [
   ...memberRefusals,
 ]
 
+/** The last refusal, of a stored credential and of a draft: the answer never holds less than the caller asked for. */
+export const floorRefusals: Refusals<FloorCheck> = [
+  ['below_policy', (check) => refuseBelowFloor('below_policy', check)],
+]
+
 /** The stored response to a repeat, whatever the balance; undefined where a credential is minted. */
 const decide = (
   deps: CredentialsDeps,
@@ -167,7 +185,12 @@ const decide = (
   loaded: LoadedPersonhood,
 ): PersonhoodResponse | undefined => {
   const { stored } = loaded
-  if (stored && isRepeated(call, stored)) return replayAnswer<PersonhoodAnswer>(stored)
+  if (stored && isRepeated(call, stored)) {
+    const { floor } = call
+    const { forging } = deps
+    checkRefusals(floorRefusals, { floor, strength: strengthOf(stored.jwt), forging, at: stored.now })
+    return replayAnswer<PersonhoodAnswer>(stored)
+  }
   checkRefusals(personhoodRefusals, { ...loaded, ctx: deps.ctx })
   return undefined
 }
@@ -176,7 +199,7 @@ const decide = (
 const draft = async (
   tx: Tx,
   deps: CredentialsDeps,
-  { agent, memberId, key, bound }: PersonhoodCall,
+  { agent, memberId, key, floor, bound }: PersonhoodCall,
   { stored, member }: LoadedPersonhood,
 ) => {
   if (member?.status !== 'enrolled')
@@ -184,6 +207,9 @@ const draft = async (
       `verify-personhood expected an enrolled member for ${actName(key)}, found ${member?.status ?? 'none'}`,
     )
   const credential = await draftPersonhood(tx, deps, { agent, memberId, member, wallet: bound?.wallet })
+  const { claims } = credential
+  const at = new Date(claims.iat * 1_000)
+  checkRefusals(floorRefusals, { floor, strength: claims, forging: deps.forging, at })
   const memberKey = { agentId: agent.agentId, mode: agent.mode, memberId }
   const codes = bound && {
     human: await humanCode(tx, deps.ctx.secrets, 'registry', memberKey),

@@ -1,3 +1,4 @@
+import type { CredentialFloor } from '@pohf/protocol'
 import { claimRecordings } from '../evidence/index.ts'
 import { inSingleStatement, inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import type { Agent, ApiResponse } from '../platform/http/call.ts'
@@ -7,6 +8,7 @@ import type { Ctx } from '../platform/ops/context.ts'
 import type { Outcome } from '../platform/queue/coalesce.ts'
 import type { RootCharge, StrongRoot } from '../roots/index.ts'
 import { findSessions, type Session } from '../sessions/index.ts'
+import { floorOf } from './forging/rules.ts'
 import { sessionAssuranceInputs, type SessionAssuranceInputs } from './mint/assurance-inputs.ts'
 import { draftSessionCredential, type VerifyAnswer } from './mint/draft-session.ts'
 import {
@@ -18,7 +20,8 @@ import {
   type SignedCredential,
   type WithToken,
 } from './mint/mint.ts'
-import { busy, insufficientCredits, refuseRevoked, sessionRefusals } from './refusals.ts'
+import { busy, insufficientCredits, refuseBelowFloor, refuseRevoked, sessionRefusals } from './refusals.ts'
+import { credentialKindOf, strengthOf } from './rules.ts'
 import {
   actName,
   insertMintedCredentials,
@@ -29,7 +32,7 @@ import {
 } from './store.ts'
 import { withViewToken } from './view-token.ts'
 
-type Input = { readonly sessionId: string; readonly challenge?: string | undefined }
+type Input = CredentialFloor & { readonly sessionId: string; readonly challenge?: string | undefined }
 
 /** One call of verify. */
 export type VerifyRequest = { readonly agent: Agent; readonly input: Input }
@@ -209,18 +212,39 @@ const refuseSpentRecording = ({ isSpent }: Pick<LoadedCall, 'isSpent'>) =>
       })
     : undefined
 
-/** A call that needs credits. The configuration has the address where they are sold. */
-type PayingCall = LoadedCall & { readonly ctx: Pick<Ctx, 'config'> }
+/** What decisions need besides the call. The configuration has the address where credits are sold. */
+type DecisionContext = Pick<CredentialsDeps, 'forging'> & {
+  readonly ctx: Pick<Ctx, 'config'>
+  readonly at: Date
+}
+/** A call that needs credits. */
+type PayingCall = LoadedCall & DecisionContext
 
 const refuseAllowance = ({ spendable }: LoadedCall) => (spendable instanceof Refusal ? spendable : undefined)
 
 const refuseWithoutCredits = ({ spendable, ctx }: PayingCall) =>
   spendable === 0n ? insufficientCredits(ctx) : undefined
 
+const refuseWeakSession = ({ request, session, assuranceInputs, forging, at }: PayingCall) => {
+  if (!session || !assuranceInputs) return undefined
+  const kind = credentialKindOf[session.kind]
+  const strength = { kind, assurance: assuranceInputs.assurance, root: assuranceInputs.claim.root }
+  const floor = floorOf(request.agent.policy, kind, request.input)
+  return refuseBelowFloor('session_rejected', { floor, strength, forging, at })
+}
+
+/** A stored credential below the floor is refused too: the answer never holds less than the caller asked for. */
+const refuseWeakCredential = ({ request, stored, forging, at }: RepeatedCall & DecisionContext) => {
+  const strength = strengthOf(stored.jwt)
+  const floor = floorOf(request.agent.policy, strength.kind, request.input)
+  return refuseBelowFloor('session_rejected', { floor, strength, forging, at })
+}
+
 /** The refusals of a repeat, in order. If none applies, it gets the stored bytes, whatever the balance. */
-export const repeatRefusals: Refusals<RepeatedCall> = [
+export const repeatRefusals: Refusals<RepeatedCall & DecisionContext> = [
   ['challenge_mismatch', refuseOtherChallenge],
   ['credential_revoked', refuseRevoked],
+  ['below_policy', refuseWeakCredential],
 ]
 
 /**
@@ -233,6 +257,7 @@ export const verifyRefusals: Refusals<PayingCall> = [
   ...sessionRefusals,
   ['session_used', refuseSpentRecording],
   ['challenge_mismatch', refuseOtherChallenge],
+  ['below_policy', refuseWeakSession],
 ]
 
 /** A credential to be signed. Later calls of the batch for the same act share it. */
@@ -246,12 +271,17 @@ type Decision = { readonly call: LoadedCall } & (
 )
 
 /** Decides a call alone: a repeat or a refusal; undefined where it needs a signature. */
-const decideCall = (deps: CredentialsDeps, call: LoadedCall): Outcome<VerifyResponse> | undefined => {
+const decideCall = (
+  deps: CredentialsDeps,
+  call: LoadedCall,
+  at: Date,
+): Outcome<VerifyResponse> | undefined => {
+  const context = { ctx: deps.ctx, forging: deps.forging, at }
   if (isRepeated(call)) {
-    const refusal = firstRefusal(repeatRefusals, call)
+    const refusal = firstRefusal(repeatRefusals, { ...call, ...context })
     return refusal ? { error: refusal } : { value: replay(deps, call) }
   }
-  const refusal = firstRefusal(verifyRefusals, { ...call, ctx: deps.ctx })
+  const refusal = firstRefusal(verifyRefusals, { ...call, ...context })
   return refusal && { error: refusal }
 }
 
@@ -268,7 +298,7 @@ const replay = ({ ctx }: CredentialsDeps, { request, session, stored }: Repeated
  * many as it can pay for; a call beyond that gets 402.
  */
 const decide = (deps: CredentialsDeps, { at, calls }: LoadedBatch) => {
-  const decided = new Map(calls.map((call) => [call, decideCall(deps, call)]))
+  const decided = new Map(calls.map((call) => [call, decideCall(deps, call, at)]))
   const payable = selectPayable(calls.filter((call) => decided.get(call) === undefined))
   const mints = payable.map((call) => draftMint(deps, call, at))
   const mintByAct = new Map(mints.map((mint) => [actName(mint.call.key), mint]))

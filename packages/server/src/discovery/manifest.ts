@@ -102,6 +102,7 @@ export const manifest = async (
       format: 'JWT (compact JWS)',
       alg: 'ES256',
       jwks: `${url}/.well-known/jwks.json`,
+      forging: `${url}/.well-known/pohf-forging.json`,
       issuer: url,
       test_issuer: `${url}/test`,
       kinds: credentialKinds,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import {
   credentialClaims,
+  forgingClaims,
   keyPurposes,
   lifetimeDays,
   onchainClaims,
@@ -66,6 +67,7 @@ export const typedPayloads = {
     purposeOf: () => 'epoch',
     schema: z.looseObject({ iss: z.url(), iat: z.int(), code: z.string(), epoch: z.string() }),
   },
+  'pohf-forging+jwt': { purposeOf: () => 'forging', schema: forgingClaims },
   [onchainTyp]: {
     // The test key is never added to a registry, so tokens signed by it are not accepted on a chain.
     purposeOf: (payload) => (payload['test'] === true ? 'onchain-test' : 'onchain'),
@@ -133,6 +135,7 @@ const periods: Readonly<Record<KeyPurpose, typeof defaultPeriods>> = {
   epoch: defaultPeriods,
   onchain: { aheadMs: 30 * dayMs, activeMs: 365 * dayMs },
   'onchain-test': defaultPeriods,
+  forging: defaultPeriods,
 }
 export const publishAheadMs = (purpose: KeyPurpose): number => periods[purpose].aheadMs
 /** The longest credential lives 365 days; a month more for slow clocks and disputes. */

@@ -67,6 +67,7 @@ const credentialsDepsOf = (services: Services) => ({
   signer: services.signer,
   statusIndexes: services.statusIndexes,
   roots: services.roots,
+  forging: services.forging,
   credits: services.credits,
   findPayoutRoot: services.findPayoutRoot,
   findWorkRef,

@@ -13,7 +13,7 @@ import { makeProgress } from '../platform/queue/progress.ts'
 import { makeRoots } from '../roots/index.ts'
 import * as signing from '../signing/index.ts'
 import * as work from '../work/index.ts'
-import { makePurchaseSettlement, unitDepsOf } from './settlement.ts'
+import { findPayoutRootOf, makePurchaseSettlement, unitDepsOf } from './settlement.ts'
 
 /** Who a request comes from, for each kind of caller in the table. */
 const makeAuthenticate = (ctx: Ctx, authenticator: ReturnType<typeof agents.makeAuthenticator>) => ({
@@ -51,8 +51,8 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
     signer,
     statusIndexes,
     roots,
-    // No payout names an account in this version, so no account is a root.
-    findPayoutRoot: async (): Promise<{ readonly accountHash: Buffer } | undefined> => undefined,
+    findPayoutRoot: findPayoutRootOf(ctx),
+    forging: credentials.readForgingFile(ctx.config.FORGING_FILE),
     verifyProgress: makeProgress(),
     cardProvider,
     payments: payments.makePayments(ctx, cardProvider),

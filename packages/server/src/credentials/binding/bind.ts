@@ -14,6 +14,7 @@ import {
 import { resolveMember } from '../../members/index.ts'
 import type { SessionRef } from '../../roots/index.ts'
 import { mint, replayUnrevoked, type CredentialsDeps } from '../mint/mint.ts'
+import { rootClaim } from '../mint/root-claim.ts'
 import { requireAllowance, spendAllowance, type AllowanceDeps } from './allowance.ts'
 import { provePayer, readPayerProof } from './payer.ts'
 import { lookUpPayment, type FindCardPayment } from './payment-look-up.ts'
@@ -309,6 +310,7 @@ const draftBinding = (deps: CredentialsDeps, agent: Agent, { human, payment, set
     agent: agent.agentId,
     event_at: frame.iat,
     assurance: 'low',
+    ...rootClaim(agent.mode, undefined),
     quality: human.quality,
     evidence: [
       {

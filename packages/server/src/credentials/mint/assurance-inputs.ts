@@ -1,4 +1,4 @@
-import type { Assurance, Mode } from '@pohf/protocol'
+import type { Assurance, Mode, RootClaim } from '@pohf/protocol'
 import type { Agent } from '../../platform/http/call.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import {
@@ -16,6 +16,7 @@ import { resolveMember, type Member } from '../../members/index.ts'
 import type { StrongRoot } from '../../roots/index.ts'
 import type { Session } from '../../sessions/index.ts'
 import { deviceClaim } from '../rules.ts'
+import { rootClaim } from './root-claim.ts'
 
 export type EnrolledMember = Extract<Member, { status: 'enrolled' }>
 type Subject = { readonly agent: Agent; readonly memberId: string; readonly member: EnrolledMember }
@@ -25,15 +26,18 @@ type Strength = {
   readonly assurance: Assurance
   /** The root that the credential spends from, besides the network; undefined at `low`. */
   readonly strong: StrongRoot | undefined
-  readonly claim: ReturnType<typeof deviceClaim>
+  /** The claims that say so. */
+  readonly claim: ReturnType<typeof deviceClaim> & { readonly root?: RootClaim }
 }
 
 const strengthOf = (
+  mode: Mode,
   device: Device | undefined,
   roots: { readonly external: StrongRoot | undefined; readonly payoutAccount?: StrongRoot | undefined },
 ): Strength => {
   const strong = strongestRoot({ payoutAccount: undefined, ...roots, device: device?.root })
-  return { assurance: assuranceOf(strong), strong, claim: deviceClaim(device) }
+  const claim = { ...deviceClaim(device), ...rootClaim(mode, strong) }
+  return { assurance: assuranceOf(strong), strong, claim }
 }
 
 const externalRootOf = (member: Member | undefined): StrongRoot | undefined => {
@@ -56,7 +60,7 @@ export const memberAssuranceInputs = async (
     return {
       quality,
       scoring,
-      ...strengthOf(device, { external: undefined }),
+      ...strengthOf(mode, device, { external: undefined }),
       checkedAt: at,
       evidence: [evidenceItem(salt, 'simulated', { member: memberId })],
     }
@@ -79,7 +83,7 @@ export const memberAssuranceInputs = async (
   return {
     quality: attention.quality,
     scoring: attention.scoring,
-    ...strengthOf(isShown ? attested : own, { external: externalRootOf(member) }),
+    ...strengthOf(mode, isShown ? attested : own, { external: externalRootOf(member) }),
     checkedAt: attention.at,
     evidence: [evidenceItem(salt, 'telemetry', { member: memberId, session: attention.sessionId })],
   }
@@ -132,7 +136,8 @@ export const sessionAssuranceInputs = async (
     // Of presence, the submission decided whether the member took part or the agent only named them.
     const tookPart = act.session.kind !== 'presence' || act.session.assurance === 'high'
     const external = tookPart ? externalRootOf(member) : undefined
-    inputs.push(strengthOf(devices[index], { external, payoutAccount: act.payoutAccount }))
+    const { agent, payoutAccount } = act
+    inputs.push(strengthOf(agent.mode, devices[index], { external, payoutAccount }))
   }
   return inputs
 }

@@ -1,4 +1,4 @@
-import type { CredentialClaims, Mode } from '@pohf/protocol'
+import type { CredentialClaims, ForgingFile, Mode } from '@pohf/protocol'
 import type { Credits } from '../../credits/index.ts'
 import { ApiResponse } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
@@ -31,6 +31,8 @@ export type CredentialsDeps = {
   readonly signer: Signer
   readonly statusIndexes: StatusIndexes
   readonly roots: Pick<Roots, 'listCharges'>
+  /** The table by which the forging classes of policies are decided. */
+  readonly forging: ForgingFile
   readonly credits: Pick<Credits, 'hasAllowance' | 'readAllowanceSnapshots' | 'countSpendable'>
   /** Injected by the wiring: the account that was paid for a person's work, once a payout to it was completed. */
   readonly findPayoutRoot: (tx: Tx, personId: string) => Promise<{ readonly accountHash: Buffer } | undefined>

@@ -5,6 +5,7 @@ import { findSession, type Session } from '../../sessions/index.ts'
 import { refusalOf, signDraft, type CredentialsDeps, type SignedCredential, type WithToken } from './mint.ts'
 import { commonClaims, pairwiseSubject } from '../rules.ts'
 import { sessionAssuranceInputs, type SessionAssuranceInputs } from './assurance-inputs.ts'
+import { rootClaim } from './root-claim.ts'
 import { insertMintedCredential, type ActKey } from '../store.ts'
 
 /** A purchased unit of work: its buyer, its payment, and the session in which a person did it. */
@@ -26,7 +27,7 @@ type PurchasedWork = {
  */
 export class WorkEvidenceMissing extends Error {}
 
-type CompletedWork = { readonly session: Session } & Pick<SessionAssuranceInputs, 'assurance' | 'strong'>
+type CompletedWork = { readonly session: Session; readonly inputs: SessionAssuranceInputs }
 
 /** The session and its assurance. Both belong to the agent that ordered the work. */
 const findCompletedWork = async (
@@ -40,7 +41,7 @@ const findCompletedWork = async (
     throw new WorkEvidenceMissing('session of the purchased work not found or not verified')
   const [inputs] = await sessionAssuranceInputs(tx, [{ agent: { agentId, mode }, session }])
   if (!inputs) throw new Error(`purchase mint found no assurance inputs for session ${sessionId}`)
-  return { session, assurance: inputs.assurance, strong: inputs.strong }
+  return { session, inputs }
 }
 
 const measurementClaims = (completed: CompletedWork | undefined) => {
@@ -83,7 +84,7 @@ const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, work: PurchasedWo
   const frame = commonClaims({ baseUrl: deps.ctx.config.BASE_URL, mode, kind: 'purchase', at })
   const [root] = await deps.roots.listCharges(
     tx,
-    [{ agentId, mode, session: completed?.session, strong: completed?.strong }],
+    [{ agentId, mode, session: completed?.session, strong: completed?.inputs.strong }],
     at,
   )
   const credentialId = deps.ctx.ids.make('crd_')
@@ -100,7 +101,8 @@ const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, work: PurchasedWo
     event_at: completed
       ? Math.floor((completed.session.endedAt ?? completed.session.at).getTime() / 1_000)
       : frame.iat,
-    assurance: completed?.assurance ?? 'low',
+    assurance: completed?.inputs.assurance ?? 'low',
+    ...rootClaim(mode, completed?.inputs.strong),
     ...facts,
     evidence: evidenceOf(salt, work, completed),
     purchase: { id: purchaseId, workflow: workflowId, payer, transaction },

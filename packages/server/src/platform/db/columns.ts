@@ -1,5 +1,5 @@
 // The stored shapes of JSON columns. Property names are data: renaming one needs a migration.
-import type { AnswerForm, InputForm, Scope } from '@pohf/protocol'
+import type { AnswerForm, CredentialPolicy, InputForm, Scope } from '@pohf/protocol'
 import type { ColumnType } from 'kysely'
 import type { Components, SessionEvidence } from '@pohf/scorer'
 
@@ -59,4 +59,4 @@ export type SessionComponents = Components
 /** sessions.counted: the counts behind a score, and observations that did not lower it. */
 export type SessionCounts = SessionEvidence & { readonly observations: string[] }
 
-export type { AnswerForm, InputForm, Scope }
+export type { AnswerForm, CredentialPolicy, InputForm, Scope }

@@ -1,4 +1,11 @@
-import type { additions, operatorEndpoints, specification, Mode, Scope } from '@pohf/protocol'
+import type {
+  additions,
+  operatorEndpoints,
+  specification,
+  CredentialPolicy,
+  Mode,
+  Scope,
+} from '@pohf/protocol'
 import type { z } from 'zod'
 import type { Tx } from '../db/db.ts'
 
@@ -9,6 +16,8 @@ export type Agent = {
   readonly keyId: string
   readonly scopes: readonly Scope[]
   readonly ratePerMinute: number | null
+  /** The floors of its credentials, by kind. */
+  readonly policy: CredentialPolicy
 }
 /** Writes one entry into the operators' audit log, in the transaction of the action. */
 export type Audit = (

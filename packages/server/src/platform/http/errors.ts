@@ -1,6 +1,13 @@
 import { errorCatalogue, type ErrorCode } from '@pohf/protocol'
 
-export type Detail = { readonly path: string; readonly code: string; readonly message: string }
+/** A way for the person to reach the floor of a policy. */
+type StepUpWay = { readonly kind: string; readonly url?: string }
+export type Detail = {
+  readonly path: string
+  readonly code: string
+  readonly message: string
+  readonly stepUp?: readonly StepUpWay[]
+}
 
 type RefusalOptions = {
   readonly message?: string

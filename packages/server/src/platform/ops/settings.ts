@@ -166,6 +166,10 @@ export const settings = z.object({
     description:
       'File that `pohf calibrate` wrote. Without it, pointer motion can raise the quality of a session and never lowers it.',
   }),
+  FORGING_FILE: z.string().max(4_096).default('').meta({
+    description:
+      'Price table that `npm run arena -- --price` wrote, for a deployment with budgets of its own. Without it, the table of this version is served. A table is valid for 90 days from its date; afterwards every policy that asks for a forging class refuses.',
+  }),
   REGISTER_LIMIT_PER_HOUR: integer(1, 10_000_000, 120, 'Registrations per hour from one client address.'),
   FREE_PLANS_PER_MAIL_DOMAIN: integer(
     0,

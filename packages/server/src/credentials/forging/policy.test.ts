@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import type { ForgingFile } from '@pohf/protocol'
+import { startHarness, type TestResponse } from '../../../test/fixtures/harness.ts'
+import { grantCredits } from '../../../test/fixtures/payments/ledger.ts'
+import { enrolMember } from '../../../test/fixtures/people/member.ts'
+import { makeScoredSession } from '../../../test/fixtures/scored-session.ts'
+import { readForgingFile } from './prices.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'pohf-policy-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+const file = join(folder, 'table.json')
+const table: ForgingFile = {
+  ...readForgingFile(''),
+  date: new Date().toISOString().slice(0, 10),
+  entries: [
+    { kind: '*', root: 'network', assurance: 'low', costPer1000: 1, class: 'F1', family: 'script' },
+    {
+      kind: '*',
+      root: 'authenticator',
+      assurance: 'substantial',
+      costPer1000: 10,
+      class: 'F2',
+      family: 'farm',
+    },
+  ],
+}
+writeFileSync(file, JSON.stringify(table))
+
+const harness = await startHarness({ FORGING_FILE: file })
+type Agent = Awaited<ReturnType<typeof harness.register>>
+const makeAgent = async (): Promise<Agent> => {
+  const agent = await harness.register('live')
+  await grantCredits(harness, agent, 20n)
+  return agent
+}
+const setPolicy = (agent: Agent, policy: unknown) =>
+  harness.call('PATCH', '/api/agents/me', { key: agent.apiKey, body: { policy } })
+const creditsOf = async (agent: Agent) =>
+  (await harness.call('GET', '/api/agents/credits/balance', { key: agent.apiKey })).json.balance as number
+const verify = (agent: Agent, body: object) =>
+  harness.call('POST', '/api/agents/verify', { key: agent.apiKey, body })
+const attestHardware = (agent: Agent, subjectRef: string) =>
+  harness.owner.query(
+    "insert into device_attestations values ($1, 'live', $2, 'webauthn', 'hardware', pohf_now(), pohf_now() + interval '1 day')",
+    [agent.agentId, subjectRef],
+  )
+
+const assertBelow = (
+  answer: TestResponse,
+  code: 'session_rejected' | 'below_policy',
+  message: RegExp,
+): void => {
+  assert.deepEqual([answer.status, answer.json.error], [409, code], answer.text)
+  const [detail, ...more] = answer.json.details
+  assert.deepEqual([detail.code, detail.stepUp, more], ['below_policy', [], []])
+  assert.match(detail.message, message)
+}
+
+test('the policy of a profile is stored, shown and replaced; unknown kinds and levels are refused', async () => {
+  const agent = await makeAgent()
+  const policy = { view: { minAssurance: 'substantial' }, personhood: { minForging: 'F2' } }
+  assert.deepEqual((await setPolicy(agent, policy)).json.policy, policy)
+  const read = await harness.call('GET', '/api/agents/me', { key: agent.apiKey })
+  assert.deepEqual(read.json.policy, policy)
+  assert.deepEqual((await setPolicy(agent, {})).json.policy, {})
+  for (const wrong of [
+    { binding: { minAssurance: 'low' } },
+    { view: { minAssurance: 'medium' } },
+    { view: { minForging: 'F5' } },
+    { view: { floor: 'F1' } },
+    { view: null },
+    [],
+  ])
+    assert.equal((await setPolicy(agent, wrong)).status, 400, JSON.stringify(wrong))
+})
+
+test('a view below the floor of the profile is refused and not charged, and minted once it reaches it', async () => {
+  const agent = await makeAgent()
+  const { sessionId } = await makeScoredSession(harness, agent)
+  await setPolicy(agent, { view: { minAssurance: 'substantial' } })
+  assertBelow(
+    await verify(agent, { sessionId }),
+    'session_rejected',
+    /assurance is low.*asks for substantial/,
+  )
+  assertBelow(
+    await verify(agent, { sessionId, minAssurance: 'low', minForging: 'F0' }),
+    'session_rejected',
+    /asks for substantial/,
+  )
+  assert.equal(await creditsOf(agent), 20)
+  await attestHardware(agent, sessionId)
+  const minted = await verify(agent, { sessionId })
+  assert.deepEqual([minted.status, minted.json.assurance], [200, 'substantial'], minted.text)
+  assert.equal(await creditsOf(agent), 19)
+})
+
+test('a call raises the floor: by assurance, by class, and for a credential that exists', async () => {
+  const agent = await makeAgent()
+  const { sessionId } = await makeScoredSession(harness, agent)
+  assertBelow(
+    await verify(agent, { sessionId, minForging: 'F2' }),
+    'session_rejected',
+    /costs F1.*asks for F2/,
+  )
+  assertBelow(await verify(agent, { sessionId, minAssurance: 'high' }), 'session_rejected', /asks for high/)
+  assert.equal(await creditsOf(agent), 20)
+  const minted = await verify(agent, { sessionId, minForging: 'F1' })
+  assert.equal(minted.status, 200, minted.text)
+  assertBelow(await verify(agent, { sessionId, minForging: 'F2' }), 'session_rejected', /costs F1/)
+  assert.equal((await verify(agent, { sessionId })).json.pohf_jwt, minted.json.pohf_jwt)
+  await setPolicy(agent, { view: { minForging: 'F2' } })
+  assertBelow(await verify(agent, { sessionId }), 'session_rejected', /costs F1/)
+  await setPolicy(agent, { work: { minForging: 'F4' }, presence: { minForging: 'F4' } })
+  assert.equal((await verify(agent, { sessionId })).status, 200, 'floors of other kinds do not count')
+  assert.equal(await creditsOf(agent), 19)
+})
+
+test('of calls in one batch each has its own floor', async () => {
+  const agent = await makeAgent()
+  const { sessionId } = await makeScoredSession(harness, agent)
+  const answers = await Promise.all([
+    verify(agent, { sessionId, minForging: 'F3' }),
+    verify(agent, { sessionId }),
+    verify(agent, { sessionId, minForging: 'F1' }),
+  ])
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [409, 200, 200],
+  )
+  assert.equal(await creditsOf(agent), 19)
+})
+
+test('personhood below the floor is refused with below_policy and not charged', async () => {
+  const agent = await makeAgent()
+  const { memberId } = await enrolMember(harness, agent)
+  const personhood = (body: object = {}) =>
+    harness.call('POST', '/api/agents/verify-personhood', {
+      key: agent.apiKey,
+      body: { memberId, ...body },
+    })
+  await setPolicy(agent, { personhood: { minAssurance: 'high' } })
+  assertBelow(await personhood(), 'below_policy', /asks for high/)
+  assertBelow(await personhood({ minAssurance: 'low' }), 'below_policy', /asks for high/)
+  assert.equal(await creditsOf(agent), 20)
+  await setPolicy(agent, {})
+  const minted = await personhood()
+  assert.equal(minted.status, 200, minted.text)
+  assertBelow(await personhood({ minAssurance: 'high' }), 'below_policy', /asks for high/)
+  assertBelow(await personhood({ minForging: 'F4' }), 'below_policy', /asks for F4/)
+  assert.equal((await personhood()).json.pohf_jwt, minted.json.pohf_jwt)
+  assert.equal(await creditsOf(agent), 19)
+})
+
+test('a test credential has no price, so a class refuses it', async () => {
+  const agent = await harness.register('test')
+  assertBelow(
+    await verify(agent, { sessionId: 'ses_test_pass', minForging: 'F0' }),
+    'session_rejected',
+    /unknown price/,
+  )
+  assert.equal((await verify(agent, { sessionId: 'ses_test_pass' })).status, 200)
+})
+
+test('90 days after the date of the table every class refuses, and nothing else does', async () => {
+  const agent = await makeAgent()
+  const { sessionId } = await makeScoredSession(harness, agent)
+  await harness.advance(90 * 86_400_000)
+  assertBelow(
+    await verify(agent, { sessionId, minForging: 'F0' }),
+    'session_rejected',
+    /unknown price.*asks for F0/,
+  )
+  assert.equal((await verify(agent, { sessionId, minAssurance: 'low' })).status, 200)
+})
