@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
 import { calibrateFolder } from './calibrate.ts'
 import { listen, trigger } from './listen.ts'
+import { showForging } from './forging.ts'
 import { addGrantCommands } from './grants.ts'
 import { operatorCall } from './operator.ts'
 import { addPayouts } from './payouts.ts'
@@ -88,6 +89,8 @@ program
   .requiredOption('--kinds <kinds>', 'kinds that you accept, comma-separated')
   .requiredOption('--min-assurance <level>', 'low, substantial or high')
   .requiredOption('--min-quality <number>', '0 to 1; 0 also accepts credentials without a quality')
+  .option('--min-forging <class>', 'F0 to F4: least cost of forging, by the price table of the issuer')
+  .option('--forging-table <file>', 'file with the price table; none is fetched')
   .option('--status <demand>', 'check of the status list: require, if-present or skip', 'if-present')
   .option('--challenge <text>', 'the challenge that you gave out for this act')
   .option('--max-age <seconds>', 'maximum age of the act')
@@ -95,6 +98,15 @@ program
   .option('--jwks <file>', 'file with the public keys; no key is fetched')
   .option('--json', 'print one JSON object as the last line')
   .action(verify)
+
+program
+  .command('forging')
+  .description('show what 1,000 forged credentials of a service cost, and compute its table again')
+  .requiredOption('--issuer <url>', 'address of the service, as in the issuer of its credentials')
+  .option('--forging-table <file>', 'file with the price table; none is fetched')
+  .option('--jwks <file>', 'file with the public keys; no key is fetched')
+  .option('--json', 'print the table as one JSON object')
+  .action(showForging)
 
 program
   .command('recompute <file>')
@@ -360,7 +372,7 @@ operatorCommand(keys.command('onchain'))
   .description('print the calls that register the on-chain keys with the registry contract')
   .action((options) => operatorCall(options, 'GET', '/operator/keys/onchain'))
 operatorCommand(keys.command('rotate'))
-  .argument('<purpose>', 'live, test, status, epoch, onchain or onchain-test')
+  .argument('<purpose>', 'live, test, status, epoch, onchain, onchain-test or forging')
   .description('publish the successor of a key; it signs a day later, on-chain keys 30 days later')
   .action((purpose: string, options) => operatorCall(options, 'POST', '/operator/keys/rotate', { purpose }))
 operatorCommand(keys.command('revoke <kid>'))

@@ -1,12 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
 import { verifyCredential, type Check, type Options, type Policy, type Result } from '@pohf/verify'
+import { readTableFile } from './forging.ts'
 
 type VerifyOptions = {
   readonly issuer: string
   readonly kinds: string
   readonly minAssurance: string
   readonly minQuality: string
+  readonly minForging?: string
+  readonly forgingTable?: string
   readonly status: string
   readonly challenge?: string
   readonly maxAge?: string
@@ -22,11 +25,13 @@ const optionsOf = (options: VerifyOptions): Options => ({
     kinds: options.kinds.split(',') as unknown as Policy['kinds'],
     minAssurance: options.minAssurance as Policy['minAssurance'],
     minQuality: options.minQuality.trim() === '' ? Number.NaN : Number(options.minQuality),
+    minForging: options.minForging as Policy['minForging'],
     status: options.status as Policy['status'],
     challenge: options.challenge,
     maxAgeSeconds: options.maxAge === undefined ? undefined : Number(options.maxAge),
     allowTest: options.allowTest,
   },
+  ...(options.forgingTable === undefined ? {} : { forging: readTableFile(options.forgingTable) }),
   ...(options.jwks === undefined ? {} : { jwks: JSON.parse(readFileSync(options.jwks, 'utf8')) }),
 })
 
@@ -44,7 +49,7 @@ Accepted: ${claims.kind}${claims.test ? ', a test credential: no person was invo
   credential  ${claims.jti}
   person      ${claims.sub} (as agent ${claims.agent} sees them)
   act ended   ${new Date(claims.event_at * 1_000).toISOString()}
-  assurance   ${claims.assurance}
+  assurance   ${claims.assurance}, root ${claims.root?.kind ?? 'not named'}
   quality     ${claims.quality ?? 'not measured'}`)
 }
 

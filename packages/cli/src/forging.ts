@@ -1,0 +1,67 @@
+import { readFileSync } from 'node:fs'
+import { forgingEntries, readForgingTable, type ForgingTable, type TableOptions } from '@pohf/verify'
+
+type ForgingOptions = {
+  readonly issuer: string
+  readonly forgingTable?: string
+  readonly jwks?: string
+  readonly json?: boolean
+}
+
+const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
+
+/** The signed table in a file that holds the answer of /.well-known/pohf-forging.json. */
+export const readTableFile = (path: string): string => {
+  const content = readJson(path)
+  const table =
+    typeof content === 'object' && content !== null && 'table' in content ? content.table : undefined
+  if (typeof table !== 'string')
+    throw new TypeError(`${path} does not hold the answer of /.well-known/pohf-forging.json`)
+  return table
+}
+
+const dateOf = (seconds: number): string => new Date(seconds * 1_000).toISOString().slice(0, 10)
+
+/** Whether the published inputs give the published entries. */
+const isReproducible = ({ entries, inputs }: ForgingTable): boolean =>
+  JSON.stringify(forgingEntries(inputs)) === JSON.stringify(entries)
+
+const print = (table: ForgingTable): void => {
+  console.log(`What 1,000 forged credentials of ${table.iss} cost, as of ${dateOf(table.iat)}.`)
+  console.log(`An estimate, not a warranty: cheaper ways may exist. Valid until ${dateOf(table.exp)}.\n`)
+  for (const { root, assurance, kind, costPer1000, class: name, family } of table.entries)
+    console.log(
+      `${name}  ${root.padEnd(14)} ${assurance.padEnd(11)} ${(kind === '*' ? 'any kind' : kind).padEnd(10)} about ${costPer1000} USD or more (${family})`,
+    )
+  console.log(
+    isReproducible(table)
+      ? '\nComputed again from the published inputs: the same.'
+      : '\nComputed again from the published inputs: NOT the same.',
+  )
+}
+
+/** `pohf forging`: exit code 0 usable, 1 not usable, 2 wrongly called. */
+export const showForging = async (options: ForgingOptions): Promise<void> => {
+  const read = async () => {
+    const given: TableOptions = {
+      issuer: options.issuer,
+      ...(options.forgingTable === undefined ? {} : { forging: readTableFile(options.forgingTable) }),
+      ...(options.jwks === undefined ? {} : { jwks: readJson(options.jwks) as TableOptions['jwks'] }),
+    }
+    return readForgingTable(given)
+  }
+  const result = await read().catch((error: unknown) => {
+    console.error(error instanceof Error ? error.message : String(error))
+    process.exitCode = 2
+    return undefined
+  })
+  if (!result) return
+  if (!result.ok) {
+    console.error(result.message)
+    process.exitCode = 1
+    return
+  }
+  if (options.json) console.log(JSON.stringify(result.table))
+  else print(result.table)
+  if (!isReproducible(result.table)) process.exitCode = 1
+}
