@@ -1,4 +1,10 @@
-type Detail = { readonly path: string; readonly code: string; readonly message: string }
+type Detail = {
+  readonly path: string
+  readonly code: string
+  readonly message: string
+  /** With below_policy: the ways in which the person can reach the floor of your policy. */
+  readonly stepUp?: readonly { readonly kind: string; readonly url?: string }[]
+}
 type ErrorBody = {
   readonly error?: string
   readonly message?: string

@@ -61,6 +61,21 @@ test('a refusal says its code, its page and what to buy', async () => {
   })
 })
 
+test('a floor of the call refuses with the ways to step up, and the table of prices is one call away', async () => {
+  const client = createClient({ baseUrl, apiKey })
+  await assert.rejects(
+    client.credentials.verify({ sessionId: 'weak', minAssurance: 'high', minForging: 'F1' }),
+    (error) => {
+      assert.ok(error instanceof PohfError)
+      const [detail] = error.details
+      assert.deepEqual([error.code, detail?.code, detail?.stepUp], ['session_rejected', 'below_policy', []])
+      return true
+    },
+  )
+  const { table } = await client.credentials.forgingTable()
+  assert.equal(table.split('.').length, 3)
+})
+
 test('a lost answer is asked for again under the same key, and acts once', async () => {
   const before = await createClient({ baseUrl, apiKey }).credits.balance()
   const { through, sent } = flaky(2, 'after')
