@@ -26,7 +26,11 @@ export const startIssuerFixture = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-issuer-'))
   execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
   const requests: { method: string; url: string; headers: string; body: string }[] = []
-  const behaviour = { keys: 'good' as 'good' | 'down' | 'slow', status: 'good' as 'good' | 'down' }
+  const behaviour = {
+    keys: 'good' as 'good' | 'down' | 'slow',
+    status: 'good' as 'good' | 'down',
+    forging: 'good' as 'good' | 'down' | 'expired',
+  }
   const parts: { issuer?: Issuer; pages: Pages } = { pages: [] }
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
@@ -38,6 +42,13 @@ export const startIssuerFixture = async () => {
       return void response
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify(issuer.jwks))
+    }
+    if (path === '/.well-known/pohf-forging.json' && issuer) {
+      if (behaviour.forging === 'down') return void response.writeHead(503).end()
+      const dates = behaviour.forging === 'expired' ? { iat: 1_000_000_000, exp: 1_007_776_000 } : {}
+      return void response
+        .writeHead(200, { 'content-type': 'application/json' })
+        .end(JSON.stringify({ table: issuer.forgingToken(dates) }))
     }
     if (path === '/status/aa/1' && issuer) {
       if (behaviour.status === 'down') return void response.writeHead(503).end()
@@ -86,7 +97,7 @@ export const credentialCases = (
   issuer: Issuer,
   stranger: Issuer,
 ): readonly (readonly [name: string, jwt: string, chip: string])[] => {
-  const valid = issuer.mint('view', withStatus(5, issuer))
+  const valid = issuer.mint('view', { ...withStatus(5, issuer), root: { kind: 'network' } })
   const now = Math.floor(Date.now() / 1_000)
   const tampered = (() => {
     const [header, , signature] = valid.split('.')
@@ -98,10 +109,20 @@ export const credentialCases = (
   return [
     ['valid', valid, 'Valid'],
     [
+      'authenticator',
+      issuer.mint('view', {
+        ...withStatus(5, issuer),
+        assurance: 'substantial',
+        root: { kind: 'authenticator', model: 'ee882879-721c-4913-9775-3dfcce97072a' },
+      }),
+      'Valid',
+    ],
+    [
       'strong',
       issuer.mint('personhood', {
         ...withStatus(5, issuer),
         assurance: 'high',
+        root: { kind: 'external', issuer: 'office' },
         uniqueness: 'external',
         wallet: `0x${'ab'.repeat(20)}`,
       }),

@@ -30,6 +30,7 @@ const inBrowser = (
     assert.ok(browser && fixture)
     fixture.behaviour.keys = 'good'
     fixture.behaviour.status = 'good'
+    fixture.behaviour.forging = 'good'
     const { width = 1280, colorScheme = 'light' } = view
     const session = await browser.newContext({
       viewport: { width, height: 900 },
@@ -97,11 +98,55 @@ inBrowser('the credential never leaves the page', async ({ page, fixture }) => {
   assert.ok(fixture.requests.length >= 2)
   for (const { method, url, headers, body } of fixture.requests) {
     assert.equal(method, 'GET')
-    assert.match(url, /^\/(\.well-known\/jwks\.json|status\/aa\/1|favicon\.ico)$/)
+    assert.match(url, /^\/(\.well-known\/(jwks|pohf-forging)\.json|status\/aa\/1|favicon\.ico)$/)
     assert.equal(body, '')
     for (const part of jwt.split('.')) assert.ok(!headers.includes(part) && !url.includes(part))
   }
 })
+
+inBrowser(
+  'a script’s credential is never green, and the page says what a forgery costs',
+  async ({ page, fixture }) => {
+    const weak = fixture.issuer.mint('view', { root: { kind: 'network' } })
+    await check(page, weak)
+    assert.deepEqual([await page.$$('.chip.ok, .emblem.ok'), await chipOf(page)], [[], 'Valid'])
+    assert.match(await page.innerText('.lead'), /A script could have done this cheaply\./)
+    const day = new Date(Date.now() - 3_600_000).toISOString().slice(0, 10)
+    assert.equal(
+      await page.innerText('section[aria-labelledby=price] p:last-child'),
+      `As of ${day} we know no way to obtain 1,000 of these for less than about $0.1. Cheaper ways may exist; a single forgery by somebody with a device of their own costs almost nothing. This is an estimate, not a warranty.`,
+    )
+    const strong = { root: { kind: 'authenticator' }, assurance: 'substantial' }
+    await check(page, fixture.issuer.mint('view', strong))
+    await page.locator('.chip.ok', { hasText: 'Valid' }).waitFor()
+    assert.equal((await page.$$('.emblem.ok')).length, 1)
+    assert.match(await page.innerText('section[aria-labelledby=price]'), /class F2[^]*about \$10\./)
+    assert.doesNotMatch(await page.innerText('.lead'), /A script could/)
+  },
+)
+
+inBrowser(
+  'a price that is not known is said to be unknown, and does not make the credential invalid',
+  async ({ page, fixture }) => {
+    const view = fixture.issuer.mint('view', { root: { kind: 'network' } })
+    const priceCard = 'section[aria-labelledby=price]'
+    fixture.behaviour.forging = 'expired'
+    await check(page, view)
+    assert.equal(await chipOf(page), 'Valid')
+    assert.match(await page.innerText(priceCard), /price unknown[^]*expired on 2001-12-08/)
+    await page.reload()
+    fixture.behaviour.forging = 'down'
+    await check(page, view)
+    assert.match(await page.innerText(priceCard), /price unknown[^]*answered 503/)
+    await page.reload()
+    fixture.behaviour.forging = 'good'
+    await check(page, fixture.issuer.mint('view'))
+    assert.match(await page.innerText(priceCard), /no entry/)
+    await check(page, fixture.issuer.mintTest('view'))
+    await page.locator('.chips .chip', { hasText: 'Test' }).waitFor()
+    assert.equal((await page.$$(priceCard)).length, 0, 'a test credential has no price')
+  },
+)
 
 inBrowser('by keyboard alone: paste, check, read, copy, go on', async ({ page, fixture }) => {
   const focused = () => page.evaluate<string>('document.activeElement.id || document.activeElement.className')

@@ -1,14 +1,22 @@
 import type { Result } from '@pohf/verify'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { Seal } from '../shared/design/seal.tsx'
-import { verifyInBrowser } from '../shared/credential/check.ts'
+import { readPriceInBrowser, verifyInBrowser } from '../shared/credential/check.ts'
+import type { ForgingPrice } from '../shared/credential/messages.ts'
 import { outcomeOf } from '../shared/credential/outcome.ts'
 import { ResultView } from './result.tsx'
 
 type Phase =
   | { readonly name: 'empty' }
   | { readonly name: 'checking'; readonly slow: boolean }
-  | { readonly name: 'done'; readonly jwt: string; readonly result: Result; readonly nowSeconds: number }
+  | {
+      readonly name: 'done'
+      readonly jwt: string
+      readonly result: Result
+      /** Of a valid live credential; others have none. */
+      readonly price: ForgingPrice | undefined
+      readonly nowSeconds: number
+    }
   | { readonly name: 'broken'; readonly message: string }
 
 const Field = (props: {
@@ -119,7 +127,7 @@ const Introduction = ({ failure }: { failure: string | undefined }) => (
       <h1 id="says">{failure === undefined ? 'Was it a person?' : 'The check itself failed.'}</h1>
       <p class="muted lead">
         {failure === undefined
-          ? 'Paste a credential and read what it proves and what it does not. It is checked in this page and is not sent anywhere; the page fetches only the public keys and the status list of the issuer.'
+          ? 'Paste a credential and read what it proves and what it does not. It is checked in this page and is not sent anywhere; the page fetches only the public keys, the status list and the price table of the issuer.'
           : `${failure} This says nothing about the credential.`}
       </p>
     </div>
@@ -162,8 +170,10 @@ const useCheck = (issuer: string) => {
     }, 300)
     try {
       const result = await verifyInBrowser(jwt, issuer, challenge)
+      const price =
+        result.ok && !result.claims.test ? await readPriceInBrowser(result.claims, issuer) : undefined
       if (mine !== run.current) return
-      setPhase({ name: 'done', jwt, result, nowSeconds: Math.floor(Date.now() / 1_000) })
+      setPhase({ name: 'done', jwt, result, price, nowSeconds: Math.floor(Date.now() / 1_000) })
     } catch (error) {
       setPhase({ name: 'broken', message: error instanceof Error ? error.message : String(error) })
     } finally {
@@ -188,7 +198,7 @@ const useOutcome = (phase: Phase, issuer: string) => {
   return outcome
 }
 
-/** Page /verify: everything happens in the browser; only public keys and a status list are fetched. */
+/** Page /verify: everything happens in the browser; only public keys, a status list and the price table are fetched. */
 export const VerifyPage = ({ issuer }: { issuer: string }) => {
   const [jwt, setJwt] = useState(() => decodeURIComponent(location.hash.slice(1)))
   const [challenge, setChallenge] = useState('')
@@ -219,7 +229,13 @@ export const VerifyPage = ({ issuer }: { issuer: string }) => {
         </p>
         {phase.name === 'done' && outcome ? (
           <ResultView
-            shown={{ outcome, result: phase.result, nowSeconds: phase.nowSeconds, issuer }}
+            shown={{
+              outcome,
+              result: phase.result,
+              price: phase.price,
+              nowSeconds: phase.nowSeconds,
+              issuer,
+            }}
             onRetry={submit}
             another={field}
           />

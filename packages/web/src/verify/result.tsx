@@ -8,7 +8,13 @@ import { Seal } from '../shared/design/seal.tsx'
 import { CheckList } from '../shared/credential/check-list.tsx'
 import { allChecks, claimFacts, summarizeChecks, type Outcome } from '../shared/credential/outcome.ts'
 import { RecomputeCard } from './recompute-card.tsx'
-import { componentNames, decimals, limitsOf } from '../shared/credential/messages.ts'
+import {
+  componentNames,
+  decimals,
+  limitsOf,
+  priceText,
+  type ForgingPrice,
+} from '../shared/credential/messages.ts'
 
 type Score = { readonly claims: Claims; readonly quality: number; readonly tone: Outcome['tone'] }
 const Measurements = ({ claims, quality, tone }: Score) => {
@@ -59,6 +65,20 @@ const Limits = ({ claims }: { claims: Claims }) => (
   </section>
 )
 
+const Price = ({ price }: { price: ForgingPrice }) => (
+  <section class="card pad" aria-labelledby="price">
+    <h2 class="h3" id="price">
+      What a forgery costs
+    </h2>
+    <p class="gap">
+      <span class={`chip ${'unknown' in price ? 'warn' : ''}`}>
+        {'unknown' in price ? 'price unknown' : `class ${price.class}`}
+      </span>
+    </p>
+    <p class="gap">{priceText(price)}</p>
+  </section>
+)
+
 const Facts = ({ claims }: { claims: Claims }) => (
   <section class="card pad" aria-labelledby="claims">
     <h2 class="h3" id="claims">
@@ -82,6 +102,7 @@ const Facts = ({ claims }: { claims: Claims }) => (
 type VerificationResult = {
   readonly outcome: Outcome
   readonly result: Result
+  readonly price: ForgingPrice | undefined
   readonly nowSeconds: number
   readonly issuer: string
 }
@@ -140,7 +161,7 @@ type ResultViewProps = {
 
 /** The answer, from the sentence down to the last claim, and the way to the next one. */
 export const ResultView = ({ shown, onRetry, another }: ResultViewProps) => {
-  const { outcome, result, nowSeconds } = shown
+  const { outcome, result, price, nowSeconds } = shown
   const { claims } = outcome
   const quality = claims?.quality
   return (
@@ -162,6 +183,7 @@ export const ResultView = ({ shown, onRetry, another }: ResultViewProps) => {
         </section>
         {claims ? <Facts claims={claims} /> : null}
         {claims ? <Limits claims={claims} /> : null}
+        {price ? <Price price={price} /> : null}
         {claims?.telemetry?.alg === 'sha256-chain-v1' && quality !== undefined ? (
           <RecomputeCard key={claims.jti} claims={claims} />
         ) : null}
@@ -169,7 +191,7 @@ export const ResultView = ({ shown, onRetry, another }: ResultViewProps) => {
           <h2 class="h3" id="another">
             Another one
           </h2>
-          <p class="muted gap">The page fetches only keys and the status list.</p>
+          <p class="muted gap">The page fetches only keys, the status list and the price table.</p>
           {another}
         </section>
       </div>

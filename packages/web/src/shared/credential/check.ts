@@ -1,4 +1,13 @@
-import { credentialKinds, verifyCredential, type Fetch, type Result } from '@pohf/verify'
+import {
+  credentialKinds,
+  findForgingEntry,
+  readForgingTable,
+  verifyCredential,
+  type Claims,
+  type Fetch,
+  type Result,
+} from '@pohf/verify'
+import type { ForgingPrice } from './messages.ts'
 
 /** This page came from the issuer's own server, so its keys and lists are fetched from there, whatever the host is called. */
 const issuerFetch: Fetch = (url, init) => fetch(new URL(url).pathname, init)
@@ -17,3 +26,12 @@ export const verifyInBrowser = (jwt: string, issuer: string, challenge = ''): Pr
       ...(challenge === '' ? {} : { challenge }),
     },
   })
+
+/** What forging such a credential costs, by the issuer's signed table. A table that cannot be used is no error. */
+export const readPriceInBrowser = async (claims: Claims, issuer: string): Promise<ForgingPrice> => {
+  const read = await readForgingTable({ issuer, fetch: issuerFetch })
+  if (!read.ok) return { unknown: read.message }
+  const entry = findForgingEntry(read.table, claims)
+  if (!entry) return { unknown: 'The table of the issuer has no entry for it.' }
+  return { costPer1000: entry.costPer1000, class: entry.class, asOf: read.table.iat }
+}

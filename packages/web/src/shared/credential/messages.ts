@@ -19,7 +19,7 @@ export const kindStatement = (claims: Claims, nowSeconds: number): string =>
   `${kindStatements[claims.kind]}, ${ago(nowSeconds - claims.event_at)}.`
 
 const assuranceTexts: Readonly<Record<Claims['assurance'], string>> = {
-  low: 'Neither an attested device nor an enrolled member stands behind it, so a program could have made it.',
+  low: 'A script could have done this cheaply.',
   substantial:
     'A device that proved what it is answered in this act, or the worker’s account was paid before.',
   high: 'A proof of a unique human from another issuer stands behind it.',
@@ -32,6 +32,15 @@ export const assuranceText = (claims: Claims): string =>
       : `Attention was scored ${decimals(claims.quality)} of 1, from the behaviour in this one session.`,
     assuranceTexts[claims.assurance],
   ].join(' ')
+
+/** What 1,000 such credentials cost to forge, or why that is not known. */
+export type ForgingPrice =
+  | { readonly costPer1000: number; readonly class: string; readonly asOf: number }
+  | { readonly unknown: string }
+export const priceText = (price: ForgingPrice): string =>
+  'unknown' in price
+    ? `What 1,000 of these cost to forge is not known. ${price.unknown}`
+    : `As of ${new Date(price.asOf * 1_000).toISOString().slice(0, 10)} we know no way to obtain 1,000 of these for less than about $${price.costPer1000.toLocaleString('en')}. Cheaper ways may exist; a single forgery by somebody with a device of their own costs almost nothing. This is an estimate, not a warranty.`
 
 /** Two decimals without the zero before the point. */
 export const decimals = (value: number): string => value.toFixed(2).replace(/^0/, '')

@@ -37,7 +37,8 @@ const accepted = (claims: Claims, { nowSeconds }: VerificationContext): Outcome 
       }
     : {
         seal: 'valid',
-        tone: 'ok',
+        // Green is only for what a script alone does not get.
+        tone: claims.assurance === 'low' ? 'warn' : 'ok',
         chip: 'Valid',
         headline: kindStatement(claims, nowSeconds),
         lead: assuranceText(claims),
@@ -180,6 +181,8 @@ const refused = (
     case 'not_verified':
     case 'assurance_too_low':
     case 'quality_too_low':
+    case 'forging_unknown':
+    case 'forging_too_cheap':
     case 'too_old':
       return notAccepted(message)
   }
@@ -261,6 +264,7 @@ const labels: Readonly<Record<CheckName, string>> = {
   quality: 'Quality',
   challenge: 'Challenge',
   status: 'Status',
+  forging: 'Forging',
   age: 'Age',
 }
 
@@ -272,11 +276,19 @@ export const allChecks = (checks: readonly Check[]): CheckLine[] =>
     return { sign: !check.ok ? '✗' : check.skipped ? '–' : '✓', text: `${labels[name]}: ${check.note}` }
   })
 
+const rootText = ({ kind, model, issuer }: NonNullable<Claims['root']>): string =>
+  [
+    kind.replaceAll('_', ' '),
+    ...(model === undefined ? [] : [model]),
+    ...(issuer === undefined ? [] : [issuer]),
+  ].join(', ')
+
 /** The claims that people ask for, as label and value. */
 export const claimFacts = (claims: Claims): readonly (readonly [string, string, 'id' | 'text'])[] => [
   ['Credential', claims.jti, 'id'],
   ['Person, as this agent sees them', claims.sub, 'id'],
   ['Made for agent', claims.agent, 'id'],
+  ...(claims.root === undefined ? [] : ([['Root', rootText(claims.root), 'text']] as const)),
   ...(claims.wallet === undefined ? [] : ([['Wallet', claims.wallet, 'id']] as const)),
   ...(claims.wallet_type === 'contract'
     ? ([['Wallet is', `a contract on chain ${claims.wallet_chain}`, 'text']] as const)
