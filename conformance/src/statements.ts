@@ -10,6 +10,7 @@ import { credential } from './sections/services/credential.ts'
 import { credits } from './sections/services/credits.ts'
 import { errorTable } from './sections/interface/errors.ts'
 import { events, webhookRegistration } from './sections/interface/webhooks.ts'
+import { forgingPrices } from './sections/interface/forging.ts'
 import { limits } from './sections/interface/limits.ts'
 import { machineTools } from './sections/interface/mcp.ts'
 import { microTasks } from './sections/services/microtasks.ts'
@@ -44,6 +45,7 @@ export const sections: readonly Section[] = [
   pointsConversion,
   payouts,
   publicKeys,
+  forgingPrices,
   availableWork,
   orders,
   orderFunding,
