@@ -60,6 +60,9 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
     'it plays for a minute; packages/arena/test/arena.test.ts plays the same bot',
     'it needs a screen of its own; packages/arena/test/person.test.ts plays the person',
   ],
+  'docs/guides/forging.md': [
+    'it fails where the table of this version is older than 90 days; packages/cli/test/forging.test.ts runs it',
+  ],
   'docs/guides/onchain.md': [
     'it deploys to a chain of the reader; packages/chain/test/deploy.test.ts runs it',
   ],

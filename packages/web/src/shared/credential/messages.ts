@@ -40,7 +40,7 @@ export type ForgingPrice =
 export const priceText = (price: ForgingPrice): string =>
   'unknown' in price
     ? `What 1,000 of these cost to forge is not known. ${price.unknown}`
-    : `As of ${new Date(price.asOf * 1_000).toISOString().slice(0, 10)} we know no way to obtain 1,000 of these for less than about $${price.costPer1000.toLocaleString('en')}. Cheaper ways may exist; a single forgery by somebody with a device of their own costs almost nothing. This is an estimate, not a warranty.`
+    : `As of ${new Date(price.asOf * 1_000).toISOString().slice(0, 10)} we know no way to obtain 1,000 of these for less than about $${price.costPer1000.toLocaleString('en', { maximumFractionDigits: 12 })}. Cheaper ways may exist; a single forgery by somebody with a device of their own costs almost nothing. This is an estimate, not a warranty.`
 
 /** Two decimals without the zero before the point. */
 export const decimals = (value: number): string => value.toFixed(2).replace(/^0/, '')
