@@ -35,7 +35,6 @@ export {
   credentialPolicy,
   forgingClasses,
   keyPurposes,
-  policyKinds,
   rails,
   rootKinds,
   uniquenessLevels,

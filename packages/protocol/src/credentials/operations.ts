@@ -32,10 +32,10 @@ const floor = {
       'Refuse the call, uncharged, where 1,000 such credentials cost less to forge by the table at /.well-known/pohf-forging.json, or where the price is unknown.',
   }),
 }
-/** The kinds that verify and verify-personhood mint. */
-export const policyKinds = ['work', 'view', 'presence', 'personhood'] as const
+const kindFloor = z.strictObject(floor).optional()
+/** For the kinds that verify and verify-personhood mint. */
 export const credentialPolicy = z
-  .partialRecord(z.enum(policyKinds), z.strictObject(floor))
+  .strictObject({ work: kindFloor, view: kindFloor, presence: kindFloor, personhood: kindFloor })
   .meta({ description: 'The floor of each kind; a kind that is left out has none.' })
 export type CredentialPolicy = z.output<typeof credentialPolicy>
 export type CredentialFloor = NonNullable<CredentialPolicy['view']>
