@@ -55,7 +55,7 @@ test('every statement has a name of its own', () => {
 })
 
 test('the journey visits every endpoint of the specification', () => {
-  const ours = ['POST /mcp/identity']
+  const ours = ['GET /.well-known/pohf-forging.json', 'POST /mcp/identity']
   const visited = new Set(
     statements.filter(({ id }) => id.startsWith('journey.')).flatMap(({ needs }) => needs),
   )

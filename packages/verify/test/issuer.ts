@@ -145,6 +145,17 @@ export const forgingInputs: ForgingInputs = {
   ],
 }
 
+const standardTable = () => ({
+  iat: nowSeconds() - 3_600,
+  exp: nowSeconds() - 3_600 + 90 * 86_400,
+  version: 1,
+  currency: 'USD',
+  perDay: 10_000,
+  roundedDown: true,
+  entries: forgingEntries(forgingInputs),
+  inputs: forgingInputs,
+})
+
 type Files = Readonly<Record<string, () => string | Response>>
 /** Serves these files and records the requested URLs. */
 const serveFiles = (files: Files): { fetch: Fetch; asked: string[] } => {
@@ -209,18 +220,7 @@ export const makeIssuer = (issuer = origin) => {
         ...more,
       }),
     forgingToken: (more: Record<string, unknown> = {}, by: Purpose = 'forging'): string =>
-      signAny(by, headerOf(by, 'pohf-forging+jwt'), {
-        iss: issuer,
-        iat: nowSeconds() - 3_600,
-        exp: nowSeconds() - 3_600 + 90 * 86_400,
-        version: 1,
-        currency: 'USD',
-        perDay: 10_000,
-        roundedDown: true,
-        entries: forgingEntries(forgingInputs),
-        inputs: forgingInputs,
-        ...more,
-      }),
+      signAny(by, headerOf(by, 'pohf-forging+jwt'), { iss: issuer, ...standardTable(), ...more }),
     serve: (files: Files = {}) =>
       serveFiles({ [`${issuer}/.well-known/jwks.json`]: () => JSON.stringify(jwks), ...files }),
   }

@@ -138,9 +138,10 @@ test('no entry is above the price of a hired person', () => {
   )
 })
 
+const priceOf = (given: ForgingInputs) =>
+  new Map(forgingEntries(given).map((entry) => [`${entry.kind} ${entry.root} ${entry.assurance}`, entry]))
+
 test('another family never raises a price, and a higher market price never lowers one', () => {
-  const priceOf = (given: ForgingInputs) =>
-    new Map(forgingEntries(given).map((entry) => [`${entry.kind} ${entry.root} ${entry.assurance}`, entry]))
   const priceNames = ['wagePerHour', 'corePerHour', 'hiredSeconds'] as const
   fc.assert(
     fc.property(inputs, family, fc.constantFrom(...priceNames), (given, added, name) => {

@@ -21,6 +21,15 @@ const servePage = async (pages: Pages, path: string, response: ServerResponse): 
   response.writeHead(status ?? 200, { 'content-type': mediaType, ...headers }).end(text)
 }
 
+type TableBehaviour = 'good' | 'down' | 'expired'
+const serveTable = (issuer: Issuer, behaviour: TableBehaviour, response: ServerResponse): void => {
+  if (behaviour === 'down') return void response.writeHead(503).end()
+  const dates = behaviour === 'expired' ? { iat: 1_000_000_000, exp: 1_007_776_000 } : {}
+  response
+    .writeHead(200, { 'content-type': 'application/json' })
+    .end(JSON.stringify({ table: issuer.forgingToken(dates) }))
+}
+
 /** The built pages on a port, as the server serves them, with an issuer that signs whatever a test needs. */
 export const startIssuerFixture = async () => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-issuer-'))
@@ -29,7 +38,7 @@ export const startIssuerFixture = async () => {
   const behaviour = {
     keys: 'good' as 'good' | 'down' | 'slow',
     status: 'good' as 'good' | 'down',
-    forging: 'good' as 'good' | 'down' | 'expired',
+    forging: 'good' as TableBehaviour,
   }
   const parts: { issuer?: Issuer; pages: Pages } = { pages: [] }
 
@@ -43,13 +52,8 @@ export const startIssuerFixture = async () => {
         .writeHead(200, { 'content-type': 'application/json' })
         .end(JSON.stringify(issuer.jwks))
     }
-    if (path === '/.well-known/pohf-forging.json' && issuer) {
-      if (behaviour.forging === 'down') return void response.writeHead(503).end()
-      const dates = behaviour.forging === 'expired' ? { iat: 1_000_000_000, exp: 1_007_776_000 } : {}
-      return void response
-        .writeHead(200, { 'content-type': 'application/json' })
-        .end(JSON.stringify({ table: issuer.forgingToken(dates) }))
-    }
+    if (path === '/.well-known/pohf-forging.json' && issuer)
+      return serveTable(issuer, behaviour.forging, response)
     if (path === '/status/aa/1' && issuer) {
       if (behaviour.status === 'down') return void response.writeHead(503).end()
       const list = issuer.statusToken([

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
+import { generatePrivateKey, privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { grantCredits } from '../../test/fixtures/payments/ledger.ts'
 import { enrolMember } from '../../test/fixtures/people/member.ts'
@@ -170,18 +170,20 @@ test('a repeat of verify gets the stored bytes whatever its balance and session,
   assert.deepEqual(namesInOrder(steps), refusalNames(repeatRefusals))
 })
 
+const signWalletChallenge = async (agent: Agent, account: PrivateKeyAccount) => {
+  const { json } = await harness.call('POST', '/api/agents/wallet/challenge', {
+    key: agent.apiKey,
+    body: {},
+  })
+  const walletSig = await account.signMessage({ message: json.message })
+  return { wallet: account.address, walletSig, walletNonce: json.nonce as string }
+}
+
 test('verify-personhood answers its refusals in the order of its lists: wallet, revocation, payment, the member, then the floor', async () => {
   const agent = await harness.register('live')
   const { memberId } = await enrolMember(harness, agent)
   const account = privateKeyToAccount(generatePrivateKey())
-  const proveWallet = async () => {
-    const { json } = await harness.call('POST', '/api/agents/wallet/challenge', {
-      key: agent.apiKey,
-      body: {},
-    })
-    const walletSig = await account.signMessage({ message: json.message })
-    return { wallet: account.address, walletSig, walletNonce: json.nonce as string }
-  }
+  const proveWallet = () => signWalletChallenge(agent, account)
   const verify = (body: object) =>
     harness.call('POST', '/api/agents/verify-personhood', { key: agent.apiKey, body: { memberId, ...body } })
   await grantCredits(harness, agent, 2n)

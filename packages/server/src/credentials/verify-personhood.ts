@@ -4,7 +4,7 @@ import { humanCode, resolveLockedMember, resolveMember, type Member } from '../m
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import type { Agent, ApiResponse } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import { checkRefusals, keepRefusal, type Refusals } from '../platform/http/refusals.ts'
+import { checkRefusals, firstRefusal, keepRefusal, type Refusals } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { floorOf } from './forging/rules.ts'
@@ -133,18 +133,27 @@ type LoadedPersonhood = {
   readonly member: Member | undefined
 }
 
+const floorCheckOf = (
+  { forging }: CredentialsDeps,
+  { floor }: PersonhoodCall,
+  { jwt, now }: MintedCredential,
+): FloorCheck => ({ floor, strength: strengthOf(jwt), forging, at: now })
+
 /**
- * A repeat gets the stored credential until two thirds of its life have passed. With a wallet it is a new act. A suspended
- * credential is not replaced.
+ * A repeat gets the stored credential until two thirds of its life have passed. With a wallet it is a new act. One below
+ * the floor is minted anew, because the member may have stepped up. A suspended credential is not replaced.
  */
-const isRepeated = ({ bound }: PersonhoodCall, stored: MintedCredential): boolean =>
+const isRepeated = (deps: CredentialsDeps, call: PersonhoodCall, stored: MintedCredential): boolean =>
   stored.state === 'suspended' ||
-  (stored.state !== 'revoked' && !bound && isFresh(stored.mintedAt, stored.expiresAt, stored.now))
+  (stored.state !== 'revoked' &&
+    !call.bound &&
+    isFresh(stored.mintedAt, stored.expiresAt, stored.now) &&
+    firstRefusal(floorRefusals, floorCheckOf(deps, call, stored)) === undefined)
 
 /** Loads no more than the decision needs: a repeat reads no balance, and an agent that cannot pay no member. */
 const load = async (tx: Tx, deps: CredentialsDeps, call: PersonhoodCall): Promise<LoadedPersonhood> => {
   const stored = await findMintedCredential(tx, call.key)
-  if (stored && (stored.state === 'revoked' || isRepeated(call, stored)))
+  if (stored && (stored.state === 'revoked' || isRepeated(deps, call, stored)))
     return { stored, allowance: undefined, member: undefined }
   const allowance = await deps.credits.hasAllowance(tx, call.agent).catch(keepRefusal)
   const member = allowance === true ? await resolveMember(tx, call.agent, call.memberId) : undefined
@@ -173,7 +182,7 @@ export const personhoodRefusals: Refusals<PayingCall> = [
   ...memberRefusals,
 ]
 
-/** The last refusal, of a stored credential and of a draft: the answer never holds less than the caller asked for. */
+/** The last refusal, of a draft and of a suspended credential: the answer never holds less than the caller asked for. */
 export const floorRefusals: Refusals<FloorCheck> = [
   ['below_policy', (check) => refuseBelowFloor('below_policy', check)],
 ]
@@ -185,10 +194,8 @@ const decide = (
   loaded: LoadedPersonhood,
 ): PersonhoodResponse | undefined => {
   const { stored } = loaded
-  if (stored && isRepeated(call, stored)) {
-    const { floor } = call
-    const { forging } = deps
-    checkRefusals(floorRefusals, { floor, strength: strengthOf(stored.jwt), forging, at: stored.now })
+  if (stored && isRepeated(deps, call, stored)) {
+    checkRefusals(floorRefusals, floorCheckOf(deps, call, stored))
     return replayAnswer<PersonhoodAnswer>(stored)
   }
   checkRefusals(personhoodRefusals, { ...loaded, ctx: deps.ctx })

@@ -156,6 +156,26 @@ test('personhood below the floor is refused with below_policy and not charged', 
   assert.equal(await creditsOf(agent), 19)
 })
 
+test('a member who stepped up gets a stronger credential in place of the stored one', async () => {
+  const agent = await makeAgent()
+  const { memberId } = await enrolMember(harness, agent)
+  const personhood = (body: object = {}) =>
+    harness.call('POST', '/api/agents/verify-personhood', {
+      key: agent.apiKey,
+      body: { memberId, ...body },
+    })
+  const weak = await personhood()
+  assertBelow(await personhood({ minAssurance: 'high' }), 'below_policy', /asks for high/)
+  await attestHardware(agent, memberId)
+  await harness.owner.query('update members set good_checks = 3 where member_id = $1', [memberId])
+  assert.equal((await personhood()).json.pohf_jwt, weak.json.pohf_jwt, 'without a floor it is a repeat')
+  const strong = await personhood({ minAssurance: 'high' })
+  assert.deepEqual([strong.status, strong.json.assurance], [200, 'high'], strong.text)
+  for (const body of [{}, { minAssurance: 'high' }])
+    assert.equal((await personhood(body)).json.pohf_jwt, strong.json.pohf_jwt)
+  assert.equal(await creditsOf(agent), 18)
+})
+
 test('a test credential has no price, so a class refuses it', async () => {
   const agent = await harness.register('test')
   assertBelow(

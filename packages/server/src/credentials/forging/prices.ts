@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { forgingFile, type ForgingFile } from '@pohf/protocol'
 
 /** `npm run arena -- --price` writes it. */
-const shippedFile = new URL('prices.json', import.meta.url)
+const shippedFile = join(import.meta.dirname, 'prices.json')
 
 /** Reads the price table: the file of the operator, else the one of this version. */
 export const readForgingFile = (path: string): ForgingFile => {

@@ -64,12 +64,12 @@ test('an unchanged table is answered with 304', async () => {
   assert.equal((await harness.call('GET', path, { headers: { 'if-none-match': '"other"' } })).status, 200)
 })
 
-test('a table is signed once for many readers, again after a day, and at once when its key is revoked', async () => {
-  const [first, ...others] = await Promise.all(Array.from({ length: 20 }, readTable))
-  assert.ok(first && others.every((other) => other === first))
+test('a table is signed again after a day, once for many readers, and at once when its key is revoked', async () => {
+  const first = await readTable()
   await harness.advance(dayMs + 1_000)
-  const second = await readTable()
+  const [second = '', ...others] = await Promise.all(Array.from({ length: 20 }, readTable))
   assert.notEqual(second, first)
+  assert.ok(others.every((other) => other === second))
   assert.deepEqual(decodeJwt(second), decodeJwt(first), 'the date stays that of the table')
   const signer = connectSigner(harness.ctx.config.SIGNER_SOCKET)
   await signer.revoke(decodeProtectedHeader(second).kid ?? '')
