@@ -133,7 +133,7 @@ ${needsTable(table.perDay)}
 
 ## Market prices
 
-Looked up on ${prices.pricedAt}. A figure without a source is marked as an assumption.
+Prices as of ${prices.pricedAt}. A figure without a source is marked as an assumption.
 
 ${marketTable(prices)}
 

@@ -31,7 +31,7 @@ export const budgets = {
   proofActsPerDay: 200,
 } as const
 
-const inputsOf = (
+const forgingInputsOf = (
   { pricedAt, figures }: MarketPrices,
   { measuredAt, families }: z.infer<typeof forgingFamilies>,
 ): ForgingInputs => {
@@ -57,28 +57,28 @@ const inputsOf = (
         item: 'authenticator',
         actsPerDay: budgets.authenticatorActsPerDay,
         lifeDays: low('authenticator_life_days'),
-        reaches: 'substantial',
+        assurance: 'substantial',
         isOwnedByHired: false,
       },
       app: {
         item: 'phone',
         actsPerDay: budgets.appActsPerDay,
         lifeDays: low('phone_life_days'),
-        reaches: 'substantial',
+        assurance: 'substantial',
         isOwnedByHired: true,
       },
       payout_account: {
         item: 'payout_account',
         actsPerDay: budgets.accountActsPerDay,
         lifeDays: low('payout_account_life_days'),
-        reaches: 'substantial',
+        assurance: 'substantial',
         isOwnedByHired: true,
       },
       external: {
         item: 'outside_proof',
         actsPerDay: budgets.proofActsPerDay,
         lifeDays: low('outside_proof_life_days'),
-        reaches: 'high',
+        assurance: 'high',
         isOwnedByHired: true,
       },
     },
@@ -96,7 +96,7 @@ export const priceTable = (
   measured: z.infer<typeof forgingFamilies>,
   date: string,
 ): ForgingFile => {
-  const inputs = inputsOf(prices, measured)
+  const inputs = forgingInputsOf(prices, measured)
   return forgingFile.parse({
     date,
     version: 1,

@@ -28,7 +28,7 @@ const isReproducible = ({ entries, inputs }: ForgingTable): boolean =>
 
 const print = (table: ForgingTable): void => {
   console.log(`What 1,000 forged credentials of ${table.iss} cost, as of ${dateOf(table.iat)}.`)
-  console.log(`An estimate, not a warranty: cheaper ways may exist. Valid until ${dateOf(table.exp)}.\n`)
+  console.log(`An estimate, not a warranty: cheaper ways may exist. It expires on ${dateOf(table.exp)}.\n`)
   for (const { root, assurance, kind, costPer1000, class: name, family } of table.entries)
     console.log(
       `${name}  ${root.padEnd(14)} ${assurance.padEnd(11)} ${(kind === '*' ? 'any kind' : kind).padEnd(10)} about ${costPer1000} USD or more (${family})`,

@@ -34,7 +34,7 @@ type BoughtRoot = {
   readonly item: string
   readonly actsPerDay: number
   readonly lifeDays: number
-  readonly reaches: Assurance
+  readonly assurance: Assurance
   /** Whether a person who is hired has one already. */
   readonly isOwnedByHired: boolean
 }
@@ -120,7 +120,7 @@ export const hirePerson = (inputs: ForgingInputs, root: RootKind): ForgingFamily
   name: 'hire_a_person',
   kind: '*',
   root,
-  assurance: root === 'network' ? 'low' : inputs.roots[root].reaches,
+  assurance: root === 'network' ? 'low' : inputs.roots[root].assurance,
   successRate: 1,
   wallSeconds: inputs.hiredSeconds,
   cpuSeconds: 0,

@@ -210,7 +210,7 @@ const boughtRoot = z.strictObject({
   item: z.string().min(1).max(64),
   actsPerDay: z.number().positive().max(1e6),
   lifeDays: z.number().positive().max(36_500),
-  reaches: z.enum(assurances),
+  assurance: z.enum(assurances),
   isOwnedByHired: z.boolean(),
 })
 /** The families as they were measured: `npm run arena -- --price` reads and prices them. */

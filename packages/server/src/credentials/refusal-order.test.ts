@@ -109,7 +109,7 @@ const replaceBySpent = async (agent: Agent) => {
   ])
 }
 
-test('verify answers its refusals in the order of its list: payment, the session, the challenge, then the floor', async () => {
+test('verify answers its refusals in the order of its list: payment, then the session, then the challenge', async () => {
   const agent = await harness.register('live')
   await owe(agent, 30n)
   let challenge = 'wrong'

@@ -73,7 +73,7 @@ test('the signer signs a price table for 90 days and for no other time, and none
     item: 'x',
     actsPerDay: 60,
     lifeDays: 365,
-    reaches: 'substantial',
+    assurance: 'substantial',
     isOwnedByHired: false,
   }
   const table = {
