@@ -23,7 +23,7 @@ const given = {
 
 /** Sessions run in real time: about 15 seconds, all of them at once. */
 test('a script without a browser is taken for a person: the limit that we publish', async (t) => {
-  const names = ['protocol_bot', 'protocol_bot_quiet', 'protocol_bot_alternative']
+  const names = ['protocol_bot', 'protocol_bot_quiet', 'lean_script']
   const results = await Promise.all(
     names.map((name) => {
       const bot = bots.get(name)
@@ -35,13 +35,13 @@ test('a script without a browser is taken for a person: the limit that we publis
     for (const { fault, outcome, judgement } of played) {
       assert.equal(fault, undefined, name)
       assert.match(outcome?.status ?? '', /^(closed|scored)$/, name)
-      assert.ok(judgement && judgement.evidence.probes >= 3, name)
+      assert.ok(judgement && judgement.evidence.probes >= 2, name)
       assert.ok(
         judgement.evidence.hits >= 2,
         `${name} hit ${judgement.evidence.hits} of ${judgement.evidence.probes}`,
       )
     }
-  const words = results.find(({ name }) => name === 'protocol_bot_alternative')
+  const words = results.find(({ name }) => name === 'lean_script')
   assert.ok(
     words?.played.every(({ judgement }) => judgement?.verified),
     'the alternative is no longer a way in: docs/evidence/arena.md and decision 0247 say that it is',

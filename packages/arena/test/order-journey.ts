@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, type TestContext } from 'node:test'
-import type { Browser, Page } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { startCheckoutSimulator } from '@pohf/checkout-simulator'
 import { probeOutcomes } from '@pohf/protocol/probes'
 import { readChunk } from '@pohf/protocol/telemetry'
@@ -13,7 +13,6 @@ import { ledgerFaults } from '../../server/test/fixtures/payments/ledger.ts'
 import type { Harness } from '../../server/test/fixtures/harness.ts'
 import { registerConfirmedAgent } from '../../server/test/fixtures/people/member.ts'
 import { startReceiver } from '../../server/test/fixtures/webhook-receiver.ts'
-import { pollUntil } from '../../server/test/fixtures/polling.ts'
 import { subscribe } from '../../server/test/fixtures/webhooks.ts'
 
 /** The price and the reward of a unit, from the workflow. */
@@ -106,20 +105,6 @@ export const startJourney = async (t: TestContext, chromiumPath: string): Promis
   return new OrderJourney({ t, harness, url, browser, buyer, home, receiver })
 }
 
-const authenticator = {
-  protocol: 'ctap2',
-  transport: 'internal',
-  hasResidentKey: true,
-  hasUserVerification: true,
-  isUserVerified: true,
-  automaticPresenceSimulation: true,
-} as const
-/** The device's own authenticator: it makes and keeps passkeys, and nothing else goes through here. */
-export const addVirtualAuthenticator = async (page: Page): Promise<void> => {
-  const devtools = await page.context().newCDPSession(page)
-  await devtools.send('WebAuthn.enable')
-  await devtools.send('WebAuthn.addVirtualAuthenticator', { options: authenticator })
-}
 /** How each question of the last session was answered, and after how long. */
 export const lastOutcomes = async (harness: Harness): Promise<string> => {
   const { rows } = await harness.owner.query<{ agent_id: `agt_${string}`; session_id: string }>(
@@ -137,47 +122,4 @@ export const lastOutcomes = async (harness: Harness): Promise<string> => {
   return probeOutcomes(records)
     .map(({ result, reactionMs }) => (reactionMs === null ? result : `${result} after ${reactionMs} ms`))
     .join(', ')
-}
-
-type Press = (name: string) => Promise<void>
-
-/** Presses Tab until the condition holds. */
-const tabUntil = (page: Page, press: Press, isThere: string): Promise<true> =>
-  pollUntil('Tab comes there', async () => {
-    if (await page.evaluate<boolean>(isThere)) return true
-    await press('Tab')
-    return false
-  })
-
-/** The check of enrolment by its words, with keys alone. */
-export const passCheckByKeys = async (page: Page, press: Press): Promise<void> => {
-  await tabUntil(page, press, "document.activeElement?.localName === 'pohf-check'")
-  await press('Return')
-  await page.locator('pohf-check dialog.ask').waitFor()
-  const inCheck = "document.querySelector('pohf-check').shadowRoot"
-  await tabUntil(
-    page,
-    press,
-    `${inCheck}.activeElement === ${inCheck}.querySelectorAll('.actions button')[1]`,
-  )
-  await press('Return')
-  const read = `(() => {
-    const dialog = document.querySelector('pohf-check')?.shadowRoot.querySelector('dialog')
-    if (!dialog) return null
-    return { runs: dialog.querySelector('.bar.runs') !== null, title: dialog.querySelector('h2').textContent, choices: [...dialog.querySelectorAll('.choice')].map((one) => one.lastChild.textContent) }
-  })()`
-  let last = ''
-  await pollUntil(
-    'the check ends',
-    async () => {
-      const seen = await page.evaluate<{ runs: boolean; title: string; choices: string[] } | null>(read)
-      if (seen === null) return true
-      if (!seen.runs || seen.title === last) return false
-      last = seen.title
-      await page.waitForTimeout(500)
-      await press(String(seen.choices.findIndex((word) => seen.title.includes(word)) + 1))
-      return false
-    },
-    90_000,
-  )
 }

@@ -16,10 +16,9 @@ import { startMain } from '../../server/test/fixtures/processes/child-processes.
 import { invite } from '../../server/test/fixtures/people/member.ts'
 import { pollUntil } from '../../server/test/fixtures/polling.ts'
 import { missingForPerson, playPerson, type Person } from '../src/index.ts'
+import { addVirtualAuthenticator, passCheckByKeys, pressIn } from '../src/browser/stealth.ts'
 import {
-  addVirtualAuthenticator,
   lastOutcomes,
-  passCheckByKeys,
   quantity,
   startJourney,
   totalCents,
@@ -193,7 +192,7 @@ const enrolAndWorkByKeys = async (journey: OrderJourney, units: number): Promise
   await page.locator('#step-codes button').focus()
   await page.keyboard.press('Enter')
   await page.locator('#step-check:visible pohf-check').waitFor()
-  await passCheckByKeys(page, (name) => page.keyboard.press(name === 'Return' ? 'Enter' : name))
+  await passCheckByKeys(page, pressIn(page))
   await page.locator('#step-done:visible').waitFor({ timeout: 120_000 })
   for (let n = quantity - units; n < quantity; n += 1) {
     await page.goto(`${url}/work`)

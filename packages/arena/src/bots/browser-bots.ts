@@ -1,9 +1,16 @@
 // Bots that drive a real Chromium through its debugging protocol, one for each way to move.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Browser, chromium, type Page } from 'playwright-core'
-import { type CaptureArea, type PointerControl, passCheck } from '../browser/check.ts'
+import {
+  type CaptureArea,
+  type PointerControl,
+  passCheck,
+  readOutcome,
+  watchOutcome,
+} from '../browser/check.ts'
 import { servePage } from '../browser/page.ts'
 import { playPerson } from '../browser/person.ts'
+import { openStealthPage, passCheckByKeys, pressIn } from '../browser/stealth.ts'
 import { type Family, generatorOf } from '../generators/index.ts'
 import type { Generator, Point } from '../generators/types.ts'
 import { gaussian, type Random, uniform } from '../random.ts'
@@ -95,7 +102,7 @@ const scriptedMotion: PointerDriver = (page) => {
 
 /** One browser serves all sessions; it ends with the process that started it. */
 let launched: Promise<Browser> | undefined
-const launch = (): Promise<Browser> =>
+export const launchBrowser = (): Promise<Browser> =>
   (launched ??= chromium.launch({
     executablePath: process.env['CHROMIUM_PATH'] ?? '/usr/bin/chromium',
     args: ['--no-sandbox'],
@@ -119,7 +126,7 @@ const createBrowserBot =
   ({ driver, family, wanders, isHuman }: BrowserBotOptions): Bot =>
   async ({ target, pageUrl, library, random, signal }) => {
     const own = pageUrl === undefined ? await servePage(target) : undefined
-    const context = await (await launch()).newContext({ viewport: { width: 1_366, height: 768 } })
+    const context = await (await launchBrowser()).newContext({ viewport: { width: 1_366, height: 768 } })
     try {
       const page = await context.newPage()
       await page.goto(own?.url ?? pageUrl ?? '')
@@ -160,10 +167,27 @@ const createOsBot =
     }
   }
 
+/** The check by keys and words in a headless browser that hides that it is driven. */
+const stealthBrowser: Bot = async ({ target, pageUrl }) => {
+  const own = pageUrl === undefined ? await servePage(target) : undefined
+  const { context, page } = await openStealthPage(await launchBrowser())
+  try {
+    await page.goto(own?.url ?? pageUrl ?? '')
+    await watchOutcome(page)
+    const answered = await passCheckByKeys(page, pressIn(page))
+    const { sessionId, status } = await readOutcome(page)
+    return { sessionId, status, probes: answered, answered }
+  } finally {
+    await context.close()
+    own?.close()
+  }
+}
+
 /** By the name of the family, the strongest first. Those that replay need a library. */
 export const browserBots: readonly (readonly [string, Bot])[] = [
   ['os_input', createOsBot(false)],
   ['os_input_restless', createOsBot(true)],
+  ['stealth_browser', stealthBrowser],
   ['browser_stroke_replay', createGeneratedMotionBot('stroke_replay')],
   ['browser_sigma_lognormal', createGeneratedMotionBot('sigma_lognormal')],
   ['browser_bezier_minjerk', createGeneratedMotionBot('bezier_minjerk')],

@@ -2,13 +2,14 @@ import { pathToFileURL } from 'node:url'
 import { resolve } from 'node:path'
 import type { Bot } from './bot.ts'
 import { browserBots } from './browser-bots.ts'
-import { protocolBot, protocolBotAlternative, protocolBotQuiet } from './protocol-bot.ts'
+import { leanScript } from './lean-script.ts'
+import { protocolBot, protocolBotQuiet } from './protocol-bot.ts'
 
-/** Every bot that ships with the arena, by the name of its family, the strongest first. */
+/** Every bot that ships with the arena, by the name of its family, the cheapest first. */
 export const bots: ReadonlyMap<string, Bot> = new Map<string, Bot>([
+  ['lean_script', leanScript],
   ['protocol_bot', protocolBot],
   ['protocol_bot_quiet', protocolBotQuiet],
-  ['protocol_bot_alternative', protocolBotAlternative],
   ...browserBots,
 ])
 
@@ -25,4 +26,4 @@ export const loadBot = async (file: string): Promise<Bot> => {
   return bot as Bot
 }
 
-export { closeBrowser } from './browser-bots.ts'
+export { closeBrowser, launchBrowser } from './browser-bots.ts'

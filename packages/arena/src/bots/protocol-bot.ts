@@ -3,7 +3,6 @@
 // visible) is its own word, and the protocol cannot tell.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Probe } from '@pohf/protocol'
-import type { TelemetryEnvironment } from '@pohf/protocol/telemetry'
 import { generatorOf } from '../generators/index.ts'
 import type { Generator, Point } from '../generators/types.ts'
 import { toFrames } from '../offline-session.ts'
@@ -12,16 +11,8 @@ import { gaussian, type Random, uniform } from '../random.ts'
 import { findOpenRing } from '../vision/open-ring.ts'
 import { decodePng } from '../vision/png.ts'
 import type { Bot } from './bot.ts'
+import { claimedEnvironment } from './environment.ts'
 import { createTimeline } from './timeline.ts'
-
-const environment: TelemetryEnvironment = {
-  webdriver: false,
-  width: 1_366,
-  height: 768,
-  touchPoints: 0,
-  reducedMotion: false,
-  coalesces: true,
-}
 
 /** Long enough for ten seconds of motion, which is what the scorer likes to see. */
 const sessionMsMin = 15_000
@@ -84,34 +75,11 @@ const answerPointProbe = (
   return up
 }
 
-/** The alternative is words: reading them takes one line. */
-const answerChooseProbe = (
-  { random, timeline }: Player,
-  probe: Probe & { kind: 'choose' },
-  shownAt: number,
-): number | undefined => {
-  timeline.stop(shownAt)
-  timeline.plan({ type: 'shown', t: shownAt, probe: probe.id })
-  const choice = probe.choices.findIndex((word) => probe.say.includes(word))
-  if (choice < 0) return undefined
-  let t = shownAt + Math.round(uniform(random, 1_200, 2_600))
-  for (let tab = 0; tab <= choice; tab += 1) {
-    timeline.plan({ type: 'key', t, phase: 'down', navigates: true, trusted: true })
-    t += Math.round(uniform(random, 60, 110))
-    timeline.plan({ type: 'key', t, phase: 'up', navigates: true, trusted: true })
-    t += Math.round(uniform(random, 90, 260))
-  }
-  timeline.plan({ type: 'choose', t, probe: probe.id, how: 'k', trusted: true, choice })
-  return t
-}
-
-type ProtocolBotOptions = { readonly alternative: boolean; readonly wanders: boolean }
-
 const createProtocolBot =
-  ({ alternative, wanders }: ProtocolBotOptions): Bot =>
+  (wanders: boolean): Bot =>
   async ({ target, library, random, signal }) => {
     const generate = generatorOf(library.length > 0 ? 'stroke_morph' : 'sigma_lognormal', library)
-    const session = await openSession(target, environment)
+    const session = await openSession(target, claimedEnvironment)
     const startedAt = performance.now()
     const now = () => Math.round(performance.now() - startedAt)
     const start: Point = {
@@ -121,7 +89,6 @@ const createProtocolBot =
     const player = { random, generate, timeline: createTimeline(start) }
     const { timeline } = player
     timeline.plan({ type: 'focus', t: 0, visible: true, focused: true, share: 100 })
-    if (alternative) timeline.plan({ type: 'alternative', t: 1 })
     let { receipt } = session
     let [probes, answered, answerAt] = [0, 0, 0]
     while (now() < sessionMsMax) {
@@ -129,9 +96,7 @@ const createProtocolBot =
         probes += 1
         const shownAt = now() + Math.round(uniform(random, 15, 45))
         const end =
-          receipt.probe.kind === 'point'
-            ? answerPointProbe(player, receipt.probe, shownAt)
-            : answerChooseProbe(player, receipt.probe, shownAt)
+          receipt.probe.kind === 'point' ? answerPointProbe(player, receipt.probe, shownAt) : undefined
         if (end !== undefined) answered += 1
         answerAt = end ?? shownAt
       }
@@ -154,10 +119,7 @@ const createProtocolBot =
   }
 
 /** Points at probes and keeps moving between them. Without a library it moves by the best synthetic family instead. */
-export const protocolBot: Bot = createProtocolBot({ alternative: false, wanders: true })
+export const protocolBot: Bot = createProtocolBot(true)
 
 /** Moves only to answer: little motion is little evidence against it. */
-export const protocolBotQuiet: Bot = createProtocolBot({ alternative: false, wanders: false })
-
-/** Asks for the accessible alternative, as anybody may. */
-export const protocolBotAlternative: Bot = createProtocolBot({ alternative: true, wanders: false })
+export const protocolBotQuiet: Bot = createProtocolBot(false)

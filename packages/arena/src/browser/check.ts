@@ -64,7 +64,27 @@ const checkStateScript = `(() => {
   }
 })()`
 
+/** Lets the page remember how the next check ends. */
+export const watchOutcome = (page: Page): Promise<void> => page.evaluate<void>(outcomeScript)
+
 const readCheckState = (page: Page): Promise<CheckState> => page.evaluate<CheckState>(checkStateScript)
+
+type EndedCheck = { readonly sessionId: string; readonly status: string }
+const endedCheck = (outcome: NonNullable<CheckState['outcome']>): EndedCheck => {
+  const { sessionId = '', status, code } = outcome
+  if (!sessionId) throw new Error(`the check failed: ${code ?? 'no reason given'}`)
+  return { sessionId, status: status ?? 'unknown' }
+}
+
+/** How the check ended that was watched; waits until the page knows. */
+export const readOutcome = async (page: Page): Promise<EndedCheck> => {
+  for (let attempt = 0; attempt < 600; attempt += 1) {
+    const { outcome } = await readCheckState(page)
+    if (outcome) return endedCheck(outcome)
+    await sleep(50)
+  }
+  throw new Error('the check named no outcome within 30 s')
+}
 
 const inside = (random: Random, { x, y, width, height }: Rectangle): Point => ({
   x: x + width * uniform(random, 0.3, 0.7),
@@ -151,7 +171,7 @@ export const answerQuestions = async (
 /** Plays the check on a page that is already open, to its end. */
 export const passCheck = async (player: CheckPlayer): Promise<BotOutcome> => {
   const { page, pointer, random, signal } = player
-  await page.evaluate(outcomeScript)
+  await watchOutcome(page)
   let probes = 0
   let answered = 0
   const press = async (part: Rectangle) => {
@@ -163,11 +183,7 @@ export const passCheck = async (player: CheckPlayer): Promise<BotOutcome> => {
   let around: Rectangle = { x: 500, y: 300, width: 320, height: 200 }
   for (let attempt = 0; attempt < 4_000; attempt += 1) {
     const state = await readCheckState(page)
-    if (state.outcome) {
-      const { sessionId = '', status, code } = state.outcome
-      if (!sessionId) throw new Error(`the check failed: ${code ?? 'no reason given'}`)
-      return { sessionId, status: status ?? 'unknown', probes, answered }
-    }
+    if (state.outcome) return { ...endedCheck(state.outcome), probes, answered }
     if (state.dialogState === 'stuck') throw new Error('the check is stuck')
     if (state.dialogState === 'point' && state.isQuestionOpen && state.picture) {
       around = state.picture

@@ -20,6 +20,8 @@ export type Target = {
   readonly challenge?: string | undefined
   /** The page that the script says it is. */
   readonly origin?: string | undefined
+  /** The address that a proxy in front of the server would state; it counts where the server trusts this machine. */
+  readonly forwardedFor?: string | undefined
 }
 
 /** What the server said no to, with its code and its words. */
@@ -36,7 +38,11 @@ const timeoutMs = 15_000
 const post = async (target: Target, path: string, body: unknown): Promise<unknown> => {
   const response = await fetch(new URL(path, target.baseUrl), {
     method: 'POST',
-    headers: { 'content-type': 'text/plain', origin: target.origin ?? new URL(target.baseUrl).origin },
+    headers: {
+      'content-type': 'text/plain',
+      origin: target.origin ?? new URL(target.baseUrl).origin,
+      ...(target.forwardedFor === undefined ? {} : { 'x-forwarded-for': target.forwardedFor }),
+    },
     body: JSON.stringify(body),
     signal: AbortSignal.timeout(timeoutMs),
   })
