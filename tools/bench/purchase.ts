@@ -6,7 +6,7 @@ import type { Account, Chain } from '@pohf/chain'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { startPurchaseServer } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
 import { today, writeReport } from '../report.ts'
-import { cpuOfProcessTree } from './cpu.ts'
+import { cpuOfProcessTree } from '../../packages/server/test/fixtures/processes/cpu.ts'
 import { buy, makeBareTransfer, startRpcCounter, startOfficialFacilitator } from './purchase-fixture.ts'
 
 const median = (values: readonly number[]): number =>

@@ -12,7 +12,7 @@ import {
   waitUntilReady,
 } from '../../packages/server/test/fixtures/processes/restarts.ts'
 import { fillBackground } from '../../packages/server/test/fixtures/plans/background.ts'
-import { cpuOfProcessTree, cpuOfProcess } from './cpu.ts'
+import { cpuOfProcessTree, cpuOfProcess } from '../../packages/server/test/fixtures/processes/cpu.ts'
 import { runHttpLoad } from './http-load.ts'
 
 const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))

@@ -1,5 +1,6 @@
 // Plays the arena against a server of its own, from nothing, or against the one that --base-url names.
 // npm run arena [-- --sessions 20 --family protocol_bot --library FILE --write]
+// With --measure or --day it measures what forgeries cost: families.ts.
 // With --price it plays nothing: it prices the measured families and writes the price table and docs/evidence/price.md.
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -38,7 +39,7 @@ const playAtHome = async () => {
   }
 }
 
-const playArena = async (): Promise<void> => {
+const playAndWrite = async (): Promise<void> => {
   const needsNoServer = given.some((argument) => argument.startsWith('--base-url') || argument === '--help')
   const { table, code } = needsNoServer ? await play(given) : await playAtHome()
   process.exitCode = code
@@ -51,5 +52,6 @@ const playArena = async (): Promise<void> => {
   }
 }
 
-if (process.argv.includes('--price')) writePrices()
-else await playArena()
+if (given.includes('--price')) writePrices()
+else if (given.includes('--measure') || given.includes('--day')) await import('./families.ts')
+else await playAndWrite()

@@ -1,0 +1,71 @@
+import type { Assurance, CredentialKind } from '@pohf/protocol'
+import type { AttackedServer } from '../../../server/test/fixtures/processes/attacked-server.ts'
+import type { Random } from '../random.ts'
+
+/** Every known way to get credentials without the human whom they are about. */
+export const familyNames = [
+  'lean_script',
+  'protocol_bot',
+  'os_input',
+  'stealth_browser',
+  'enrol_loop',
+  'proxy_pool',
+  'key_farm',
+  'agent_app',
+  'solver',
+] as const
+export type FamilyName = (typeof familyNames)[number]
+
+/** What a credential rests on, as its claim `root` says. Every one rests at least on a network. */
+export const rootKinds = ['network', 'authenticator', 'app', 'payout_account', 'external'] as const
+export type RootKind = (typeof rootKinds)[number]
+
+/** Something bought once: so many of it, for so many credentials. */
+export type FixedItem = { readonly item: string; readonly quantity: number; readonly lifeActs: number }
+
+/** What a family gets and needs. Seconds and bytes are for one attempt, whatever became of it. */
+export type MeasuredFamily = {
+  readonly name: FamilyName
+  readonly kind: CredentialKind
+  readonly root: RootKind
+  readonly assurance: Assurance
+  /** Credentials of this root and assurance for one attempt. 0: the family got none, and has no price. */
+  readonly successRate: number
+  readonly wallSeconds: number
+  readonly cpuSeconds: number
+  readonly bytes: number
+  /** 0 for programs. */
+  readonly humanSeconds: number
+  readonly rootsSpent: readonly { readonly kind: RootKind; readonly acts: number }[]
+  readonly fixed: readonly FixedItem[]
+}
+
+/** A credential that was minted, or the code of the refusal. */
+export type Outcome =
+  | { readonly assurance: Assurance; readonly root: RootKind; readonly onchain: boolean }
+  | { readonly refused: string }
+
+export type Site = { readonly agentId: `agt_${string}`; readonly apiKey: string }
+
+/** The inputs of one attempt. */
+export type Attempt = {
+  readonly server: AttackedServer
+  readonly site: Site
+  /** Where the attacker's scripts come from. Browsers come from this machine's own address. */
+  readonly address: string
+  readonly random: Random
+  readonly signal: AbortSignal
+}
+
+/** A family that is played for one kind of credential. */
+export type PlayedFamily = {
+  readonly name: Exclude<FamilyName, 'solver'>
+  readonly kind: CredentialKind
+  /** Whether each attempt comes from a network of its own. */
+  readonly manyNetworks: boolean
+  /** Whether it drives a browser: a few of those fill a machine. */
+  readonly hasBrowser: boolean
+  readonly fixed: readonly FixedItem[]
+  /** Gives one outcome for each credential that it asked for. */
+  readonly play: (attempt: Attempt) => Promise<readonly Outcome[]>
+}
