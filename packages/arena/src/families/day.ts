@@ -71,17 +71,28 @@ const attestSession = async (
   })
 }
 
-/** One view credential for a session that a page at this address opened and that counts as passed. */
-export const forge = async (harness: Harness, forgery: Forgery): Promise<Outcome> => {
-  const { site, address, key } = forgery
+/** A session that a page at this address opened and that counts as passed; or why it was not opened. */
+export const openPassedSession = async (
+  harness: Harness,
+  { site, address }: Forgery,
+): Promise<{ readonly sessionId: string } | { readonly refused: string }> => {
   const { jwk } = await makeSessionKey()
   const opened = await harness.call('POST', '/api/sessions', {
     body: { site: site.agentId, kind: 'view', key: jwk },
     headers: { 'x-forwarded-for': address },
   })
-  if (opened.status !== 200) return outcomeOf(opened)
+  if (opened.status !== 200) return { refused: String((opened.json as { error?: unknown }).error) }
   const { sessionId } = opened.json as { sessionId: string }
   await passOpenedSessions(harness, site.agentId, [sessionId])
+  return { sessionId }
+}
+
+/** One view credential for a session from this address, with the word of an authenticator where there is a key. */
+export const forge = async (harness: Harness, forgery: Forgery): Promise<Outcome> => {
+  const { site, key } = forgery
+  const session = await openPassedSession(harness, forgery)
+  if ('refused' in session) return session
+  const { sessionId } = session
   if (key) await attestSession(harness, { ...forgery, key }, sessionId)
   return outcomeOf(await agentCall(harness, site, 'verify', { sessionId }))
 }

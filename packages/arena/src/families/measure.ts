@@ -29,6 +29,12 @@ const attemptMsMax = 180_000
 
 const played: readonly PlayedFamily[] = [...sessionFamilies, ...enrolmentFamilies, ...deviceFamilies]
 
+/** What families that drive a browser lack: programs of this machine, or the scripts and pages that the build makes. */
+const missingForBrowsers = async ({ call }: AttackedServer): Promise<string[]> => {
+  const isBuilt = (await call('GET', '/check.js')).status === 200
+  return [...missingForPerson(), ...(isBuilt ? [] : ['the output of npm run build'])]
+}
+
 const playOnce = async ({ play }: PlayedFamily, attempt: Attempt): Promise<readonly Outcome[]> => {
   try {
     return await play(attempt)
@@ -138,14 +144,14 @@ export const measureFamilies = async (options: MeasureOptions = {}): Promise<Mea
   if (Math.max(attempts, browserAttempts) > attemptsMax)
     throw new Error(`at most ${attemptsMax} attempts for each family`)
   const isWanted = (name: FamilyName) => families?.includes(name) ?? true
-  const missing = missingForPerson()
   const server = await startAttackedServer()
   try {
+    const missing = await missingForBrowsers(server)
     const rows: MeasuredFamily[] = []
     for (const [number, family] of played.entries()) {
       if (!isWanted(family.name)) continue
       if (family.hasBrowser && missing.length > 0) {
-        log(`${family.name}: not played, not installed: ${missing.join(', ')}`)
+        log(`${family.name}, ${family.kind}: not played, missing: ${missing.join(', ')}`)
         continue
       }
       const network = number * attemptsMax

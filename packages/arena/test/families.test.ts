@@ -1,0 +1,125 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startHarness } from '../../server/test/fixtures/harness.ts'
+import { makeAttestedModel } from '../../server/test/fixtures/people/attested-model.ts'
+import { countUntilRefused, daySettings, ipv4Network, ipv6Network } from '../src/families/day.ts'
+import type { MeasuredFamily, Outcome } from '../src/families/family.ts'
+import { measureFamilies, rowsOf, solverRows } from '../src/families/measure.ts'
+import { needed, simulateDay } from '../src/families/simulate.ts'
+
+const costs = { wallSeconds: 8.0004, cpuSeconds: 0.0219, bytes: 11_600 }
+const low: Outcome = { assurance: 'low', root: 'network', onchain: false }
+const attested: Outcome = { assurance: 'substantial', root: 'authenticator', onchain: false }
+
+test('a family has a row for each root and assurance that it reached, with the roots that this spends', () => {
+  const family = { name: 'key_farm', kind: 'view', fixed: [] } as const
+  const rows = rowsOf(family, [low, attested, attested, { refused: 'network_busy' }], costs)
+  assert.deepEqual(
+    rows.map(({ root, assurance, successRate, rootsSpent }) => ({
+      root,
+      assurance,
+      successRate,
+      rootsSpent,
+    })),
+    [
+      { root: 'network', assurance: 'low', successRate: 0.25, rootsSpent: [{ kind: 'network', acts: 1 }] },
+      {
+        root: 'authenticator',
+        assurance: 'substantial',
+        successRate: 0.5,
+        rootsSpent: [
+          { kind: 'network', acts: 1 },
+          { kind: 'authenticator', acts: 1 },
+        ],
+      },
+    ],
+  )
+  assert.deepEqual([rows[0]?.wallSeconds, rows[0]?.cpuSeconds, rows[0]?.bytes], [8, 0.022, 11_600])
+  const [none, ...more] = rowsOf(family, [{ refused: 'session_rejected' }], costs)
+  assert.deepEqual([none?.successRate, more.length], [0, 0])
+})
+
+test('a person for hire needs the shortest time in which a program did it, and nothing that a program failed at', () => {
+  const row = (changes: Partial<MeasuredFamily>): MeasuredFamily => ({
+    ...(rowsOf({ name: 'lean_script', kind: 'view', fixed: [] }, [low], costs)[0] as MeasuredFamily),
+    ...changes,
+  })
+  const solvers = solverRows([
+    row({ wallSeconds: 20 }),
+    row({ wallSeconds: 8, cpuSeconds: 1 }),
+    row({ kind: 'personhood', successRate: 0 }),
+  ])
+  assert.deepEqual(
+    solvers.map(({ name, kind, humanSeconds, cpuSeconds, successRate }) => [
+      name,
+      kind,
+      humanSeconds,
+      cpuSeconds,
+      successRate,
+    ]),
+    [['solver', 'view', 8, 0, 1]],
+  )
+})
+
+test('asking until refused counts what was given exactly, also several at a time', async () => {
+  for (const [budget, atATime] of [
+    [30, 8],
+    [0, 8],
+    [7, 1],
+  ] as const) {
+    let left: number = budget
+    const ask = async () => left-- > 0
+    assert.equal(await countUntilRefused(ask, 1_000, atATime), budget)
+  }
+  assert.equal(
+    await countUntilRefused(async () => true, 50),
+    50,
+    'stops at its bound where nothing is refused',
+  )
+})
+
+test('what a day needs follows from what one network gives', () => {
+  assert.equal(needed(10_000, { perHour: 300, perDay: 1_000, isLimited: true }), 10)
+  assert.equal(needed(10_000, { perHour: 30, perDay: 60, isLimited: true }), 167)
+  assert.equal(needed(10_000, { perHour: 1_200, perDay: 1_200, isLimited: false }), 1)
+  assert.equal(needed(10_000, { perHour: 0, perDay: 0, isLimited: true }), Infinity)
+})
+
+test('simulated networks do not overlap', () => {
+  const networks = [...Array.from({ length: 500 }, (_, n) => ipv4Network(n)), ipv6Network(0), ipv6Network(1)]
+  const addresses = networks.flatMap(({ addressOf }) => [addressOf(0), addressOf(253)])
+  assert.equal(new Set(addresses).size, addresses.length)
+})
+
+test('where budgets are off, the simulated day is never refused and says so', async () => {
+  const model = await makeAttestedModel()
+  const harness = await startHarness({ ...daySettings, ...model.settings, ROOT_BUDGETS: 'off' })
+  model.close()
+  const { low: atLow } = await simulateDay(harness, model, { forgeries: 20, max: 12 })
+  for (const capacity of [atLow.address, atLow.network24, atLow.network48])
+    assert.deepEqual(capacity, { perHour: 12, perDay: 12, isLimited: false })
+  assert.deepEqual([atLow.addresses, atLow.networks24, atLow.minted], [1, 1, 20])
+})
+
+/** A server process of its own and one session in real time: about fifteen seconds. */
+test('a family is measured against a running server: bytes on the line, CPU of the attacker, the credential', async () => {
+  const lines: string[] = []
+  const rows = await measureFamilies({
+    attempts: 1,
+    families: ['proxy_pool', 'solver'],
+    log: (line) => lines.push(line),
+  })
+  assert.deepEqual(
+    rows.map(({ name, kind, root, assurance, successRate }) => [name, kind, root, assurance, successRate]),
+    [
+      ['proxy_pool', 'view', 'network', 'low', 1],
+      ['solver', 'view', 'network', 'low', 1],
+    ],
+    lines.join('\n'),
+  )
+  const [played] = rows
+  assert.ok(played && played.wallSeconds > 3 && played.wallSeconds < 60, `${played?.wallSeconds} s`)
+  assert.ok(played.cpuSeconds > 0 && played.cpuSeconds < 5, `${played.cpuSeconds} s of CPU`)
+  // Four requests at least, each with its headers, a chunk and a receipt.
+  assert.ok(played.bytes > 4_000 && played.bytes < 100_000, `${played.bytes} bytes`)
+})
