@@ -39,7 +39,7 @@ const playAtHome = async () => {
   }
 }
 
-const playAndWrite = async (): Promise<void> => {
+const playArena = async (): Promise<void> => {
   const needsNoServer = given.some((argument) => argument.startsWith('--base-url') || argument === '--help')
   const { table, code } = needsNoServer ? await play(given) : await playAtHome()
   process.exitCode = code
@@ -54,4 +54,4 @@ const playAndWrite = async (): Promise<void> => {
 
 if (given.includes('--price')) writePrices()
 else if (given.includes('--measure') || given.includes('--day')) await import('./families.ts')
-else await playAndWrite()
+else await playArena()

@@ -1,6 +1,6 @@
 // Measures the attack families of the arena, and what a day of forgeries needs, each against a server of its own.
 // npm run arena -- --measure [--attempts 10 --browser-attempts 3 --family lean_script --write]
-// npm run arena -- --day [--forgeries 10000 --write]
+// npm run arena -- --day [--forgeries 10000 --max 1200 --write]
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -8,6 +8,7 @@ import { familyNames, measureFamilies, type MeasuredFamily } from '../../package
 import { daySettings } from '../../packages/arena/src/families/day.ts'
 import { simulateDay, type DayNeeds } from '../../packages/arena/src/families/simulate.ts'
 import { createDatabase, makeClusterFolder, startCluster } from '../../packages/server/dev/cluster.ts'
+import { today } from '../report.ts'
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
 import { openHarness } from '../../packages/server/test/fixtures/harness.ts'
 import { makeAttestedModel } from '../../packages/server/test/fixtures/people/attested-model.ts'
@@ -22,6 +23,7 @@ const { values } = parseArgs({
     'browser-attempts': { type: 'string', default: '2' },
     family: { type: 'string', multiple: true },
     forgeries: { type: 'string', default: '10000' },
+    max: { type: 'string', default: '1200' },
     write: { type: 'boolean', default: false },
   },
 })
@@ -40,17 +42,15 @@ const save = (file: string, data: object, table: string): void => {
   writeFileSync(page, `${before}<!-- ${file}:begin -->\n\n${table}\n\n<!-- ${file}:end -->${after}`)
 }
 
-const today = () => new Date().toISOString().slice(0, 10)
-
 const familyTable = (measuredAt: string, rows: readonly MeasuredFamily[]): string =>
   [
     `Measured on ${measuredAt}.`,
     '',
-    '| Family | Credential | Root | Assurance | Success | Wall | CPU | Bytes | Human | Bought once |',
-    '| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |',
+    '| Family | Credential | Root | Assurance | Success | Wall | CPU | Bytes | Bought once |',
+    '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
     ...rows.map((row) => {
       const fixed = row.fixed.map(({ item, quantity }) => `${quantity} ${item}`).join(', ')
-      return `| ${row.name} | ${row.kind} | ${row.root} | ${row.successRate === 0 ? 'none' : row.assurance} | ${Math.round(row.successRate * 100)} % | ${row.wallSeconds.toFixed(1)} s | ${Math.round(row.cpuSeconds * 1_000)} ms | ${row.bytes} | ${row.humanSeconds.toFixed(1)} s | ${fixed} |`
+      return `| ${row.name} | ${row.kind} | ${row.root} | ${row.successRate === 0 ? 'none' : row.assurance} | ${Math.round(row.successRate * 100)} % | ${row.wallSeconds.toFixed(1)} s | ${Math.round(row.cpuSeconds * 1_000)} ms | ${row.bytes} | ${fixed} |`
     }),
   ].join('\n')
 
@@ -101,8 +101,8 @@ const simulate = async (): Promise<void> => {
     process.env['POHF_TEST_CLUSTER'] = cluster.url('')
     const harness = await openHarness({ ...daySettings, ...model.settings })
     try {
-      const forgeries = Number(values.forgeries)
-      const needs = await simulateDay(harness, model, { forgeries, max: 1_200 })
+      const options = { forgeries: Number(values.forgeries), max: Number(values.max) }
+      const needs = await simulateDay(harness, model, options)
       save('day', { measuredAt: today(), ...needs }, dayTable(today(), needs))
     } finally {
       await harness.close()

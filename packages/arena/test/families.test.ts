@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
 import { makeAttestedModel } from '../../server/test/fixtures/people/attested-model.ts'
 import { countUntilRefused, daySettings, ipv4Network, ipv6Network } from '../src/families/day.ts'
-import type { MeasuredFamily, Outcome } from '../src/families/family.ts'
-import { measureFamilies, rowsOf, solverRows } from '../src/families/measure.ts'
+import type { Outcome } from '../src/families/family.ts'
+import { measureFamilies, rowsOf } from '../src/families/measure.ts'
 import { needed, simulateDay } from '../src/families/simulate.ts'
 
 const costs = { wallSeconds: 8.0004, cpuSeconds: 0.0219, bytes: 11_600 }
@@ -37,28 +37,6 @@ test('a family has a row for each root and assurance that it reached, with the r
   assert.deepEqual([rows[0]?.wallSeconds, rows[0]?.cpuSeconds, rows[0]?.bytes], [8, 0.022, 11_600])
   const [none, ...more] = rowsOf(family, [{ refused: 'session_rejected' }], costs)
   assert.deepEqual([none?.successRate, more.length], [0, 0])
-})
-
-test('a person for hire needs the shortest time in which a program did it, and nothing that a program failed at', () => {
-  const row = (changes: Partial<MeasuredFamily>): MeasuredFamily => ({
-    ...(rowsOf({ name: 'lean_script', kind: 'view', fixed: [] }, [low], costs)[0] as MeasuredFamily),
-    ...changes,
-  })
-  const solvers = solverRows([
-    row({ wallSeconds: 20 }),
-    row({ wallSeconds: 8, cpuSeconds: 1 }),
-    row({ kind: 'personhood', successRate: 0 }),
-  ])
-  assert.deepEqual(
-    solvers.map(({ name, kind, humanSeconds, cpuSeconds, successRate }) => [
-      name,
-      kind,
-      humanSeconds,
-      cpuSeconds,
-      successRate,
-    ]),
-    [['solver', 'view', 8, 0, 1]],
-  )
 })
 
 test('asking until refused counts what was given exactly, also several at a time', async () => {
@@ -106,15 +84,12 @@ test('a family is measured against a running server: bytes on the line, CPU of t
   const lines: string[] = []
   const rows = await measureFamilies({
     attempts: 1,
-    families: ['proxy_pool', 'solver'],
+    families: ['proxy_pool'],
     log: (line) => lines.push(line),
   })
   assert.deepEqual(
     rows.map(({ name, kind, root, assurance, successRate }) => [name, kind, root, assurance, successRate]),
-    [
-      ['proxy_pool', 'view', 'network', 'low', 1],
-      ['solver', 'view', 'network', 'low', 1],
-    ],
+    [['proxy_pool', 'view', 'network', 'low', 1]],
     lines.join('\n'),
   )
   const [played] = rows

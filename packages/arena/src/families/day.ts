@@ -182,12 +182,12 @@ export const forgeInOneDay = async (
   networks: readonly Network[],
   ask: (address: string) => Promise<boolean>,
   count: number,
-): Promise<{ minted: number; hours: number }> => {
+): Promise<number> => {
   await advanceTo(harness, dayMs)
   const nextOf = new Map<Network, number>()
-  let [minted, hours] = [0, 0]
-  for (; hours < 24 && minted < count; hours += 1) {
-    if (hours > 0) await advanceTo(harness, hourMs)
+  let minted = 0
+  for (let hour = 0; hour < 24 && minted < count; hour += 1) {
+    if (hour > 0) await advanceTo(harness, hourMs)
     const before = minted
     for (const network of networks) {
       const found = await exhaustHour(ask, network, nextOf.get(network) ?? 0, count - minted)
@@ -196,5 +196,5 @@ export const forgeInOneDay = async (
     }
     if (minted === before) break
   }
-  return { minted, hours }
+  return minted
 }

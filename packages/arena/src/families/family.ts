@@ -2,7 +2,7 @@ import type { Assurance, CredentialKind } from '@pohf/protocol'
 import type { AttackedServer } from '../../../server/test/fixtures/processes/attacked-server.ts'
 import type { Random } from '../random.ts'
 
-/** Every known way to get credentials without the human whom they are about. */
+/** Every known way to get credentials without the human whom they are about, except hiring one, which is only priced. */
 export const familyNames = [
   'lean_script',
   'protocol_bot',
@@ -12,7 +12,6 @@ export const familyNames = [
   'proxy_pool',
   'key_farm',
   'agent_app',
-  'solver',
 ] as const
 export type FamilyName = (typeof familyNames)[number]
 
@@ -34,7 +33,7 @@ export type MeasuredFamily = {
   readonly wallSeconds: number
   readonly cpuSeconds: number
   readonly bytes: number
-  /** 0 for programs. */
+  /** 0: no family that is played needs a person. */
   readonly humanSeconds: number
   readonly rootsSpent: readonly { readonly kind: RootKind; readonly acts: number }[]
   readonly fixed: readonly FixedItem[]
@@ -59,7 +58,7 @@ export type Attempt = {
 
 /** A family that is played for one kind of credential. */
 export type PlayedFamily = {
-  readonly name: Exclude<FamilyName, 'solver'>
+  readonly name: FamilyName
   readonly kind: CredentialKind
   /** Whether each attempt comes from a network of its own. */
   readonly manyNetworks: boolean

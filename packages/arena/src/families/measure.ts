@@ -110,23 +110,6 @@ export const rowsOf = (
   return rows.length > 0 ? rows : [row({ root: 'network', assurance: 'low' }, 0)]
 }
 
-/**
- * A person for hire does what the programs do, in the shortest time in which one of them did it, and is always taken for
- * a person. Nobody was hired: these rows are stated, not played.
- */
-export const solverRows = (rows: readonly MeasuredFamily[]): MeasuredFamily[] => {
-  const reached = rows.filter(({ successRate }) => successRate > 0)
-  const groups = Map.groupBy(reached, ({ kind, root, assurance }) => `${kind} ${root} ${assurance}`)
-  return [...groups.values()].flatMap((group) => {
-    const [fastest] = group.toSorted((a, b) => a.wallSeconds - b.wallSeconds)
-    if (!fastest) return []
-    const { wallSeconds } = fastest
-    return [
-      { ...fastest, name: 'solver', successRate: 1, cpuSeconds: 0, humanSeconds: wallSeconds, fixed: [] },
-    ]
-  })
-}
-
 const told = (outcomes: readonly Outcome[]): string =>
   [
     ...Map.groupBy(outcomes, (outcome) =>
@@ -143,13 +126,12 @@ export const measureFamilies = async (options: MeasureOptions = {}): Promise<Mea
   const { attempts = 5, browserAttempts = 2, families, log = () => undefined } = options
   if (Math.max(attempts, browserAttempts) > attemptsMax)
     throw new Error(`at most ${attemptsMax} attempts for each family`)
-  const isWanted = (name: FamilyName) => families?.includes(name) ?? true
   const server = await startAttackedServer()
   try {
     const missing = await missingForBrowsers(server)
     const rows: MeasuredFamily[] = []
     for (const [number, family] of played.entries()) {
-      if (!isWanted(family.name)) continue
+      if (families && !families.includes(family.name)) continue
       if (family.hasBrowser && missing.length > 0) {
         log(`${family.name}, ${family.kind}: not played, missing: ${missing.join(', ')}`)
         continue
@@ -164,7 +146,7 @@ export const measureFamilies = async (options: MeasureOptions = {}): Promise<Mea
       rows.push(...rowsOf(family, outcomes, costs))
       log(`${family.name}, ${family.kind}: ${told(outcomes)}`)
     }
-    return isWanted('solver') ? [...rows, ...solverRows(rows)] : rows
+    return rows
   } finally {
     await closeBrowser()
     await server.stop()

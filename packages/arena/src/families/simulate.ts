@@ -20,14 +20,14 @@ import {
 } from './day.ts'
 import type { Site } from './family.ts'
 
-export type DayOptions = {
+type DayOptions = {
   /** How many are to be forged in a UTC day. */
   readonly forgeries: number
   /** Where a measurement of one network stops that is never refused. */
   readonly max: number
 }
 
-export type LowNeeds = {
+type LowNeeds = {
   readonly address: Capacity
   readonly network24: Capacity
   readonly network48: Capacity
@@ -40,7 +40,7 @@ export type LowNeeds = {
   readonly mintedWithOneLess: number
 }
 
-export type SubstantialNeeds = {
+type SubstantialNeeds = {
   /** Acts of one key in a day; `isLimited` false where the bound of the measurement came first. */
   readonly key: Capacity
   readonly keys: number
@@ -118,9 +118,9 @@ const measureLow = async (
   )
   const network48 = await measureNetwork(harness, networkSupply(ipv6Network)(), ask, max)
   const networks24 = needed(forgeries, network24)
-  const day = async (count: number) => {
+  const day = (count: number): Promise<number> => {
     const networks = Array.from({ length: Math.min(count, 500) }, newNetwork)
-    return (await forgeInOneDay(harness, networks, ask, forgeries)).minted
+    return forgeInOneDay(harness, networks, ask, forgeries)
   }
   return {
     address,
@@ -170,7 +170,7 @@ const measureSubstantial = async (
 export const simulateDay = async (
   harness: Harness,
   model: AttestedModel,
-  options: DayOptions = { forgeries: 10_000, max: 1_200 },
+  options: DayOptions,
 ): Promise<DayNeeds> => {
   const sites = await registerSites(harness)
   const newNetwork = networkSupply(ipv4Network)
