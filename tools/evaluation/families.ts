@@ -42,9 +42,9 @@ const save = (file: string, data: object, table: string): void => {
   writeFileSync(page, `${before}<!-- ${file}:begin -->\n\n${table}\n\n<!-- ${file}:end -->${after}`)
 }
 
-const familyTable = (measuredAt: string, rows: readonly MeasuredFamily[]): string =>
+const familyTable = (rows: readonly MeasuredFamily[]): string =>
   [
-    `Measured on ${measuredAt}.`,
+    `Measured on ${today()}: ${values.attempts} attempts of each, ${values['browser-attempts']} of those with a browser.`,
     '',
     '| Family | Credential | Root | Assurance | Success | Wall | CPU | Bytes | Bought once |',
     '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
@@ -66,15 +66,15 @@ const measure = async (): Promise<void> => {
     families,
     log: (line) => console.error(line),
   })
-  save('families', { measuredAt: today(), families: rows }, familyTable(today(), rows))
+  save('families', { measuredAt: today(), families: rows }, familyTable(rows))
 }
 
 const capacity = ({ perHour, perDay, isLimited }: DayNeeds['low']['address']): string =>
   isLimited ? `${perHour} an hour, ${perDay} a day` : `no limit within ${perDay}`
 
-const dayTable = (measuredAt: string, { forgeries, low, substantial }: DayNeeds): string =>
+const dayTable = ({ forgeries, low, substantial }: DayNeeds): string =>
   [
-    `Measured on ${measuredAt}, for ${forgeries} forged views in one UTC day.`,
+    `Measured on ${today()}, for ${forgeries} forged views in one UTC day.`,
     '',
     '| What is asked | What the server gives |',
     '| --- | --- |',
@@ -103,7 +103,7 @@ const simulate = async (): Promise<void> => {
     try {
       const options = { forgeries: Number(values.forgeries), max: Number(values.max) }
       const needs = await simulateDay(harness, model, options)
-      save('day', { measuredAt: today(), ...needs }, dayTable(today(), needs))
+      save('day', { measuredAt: today(), ...needs }, dayTable(needs))
     } finally {
       await harness.close()
     }
