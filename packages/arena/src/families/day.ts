@@ -22,15 +22,15 @@ export const daySettings = {
 } as const
 
 /** A network that a forger rents: a /24, or a /48 of IPv6. */
-export type Network = { readonly addressOf: (n: number) => string; readonly addresses: number }
+export type Network = { readonly addressAt: (n: number) => string; readonly addresses: number }
 /** In 198.18.0.0/15, which is reserved for measurements (RFC 2544). */
 export const ipv4Network = (n: number): Network => ({
-  addressOf: (host) => `198.${18 + ((n >> 8) & 1)}.${n & 255}.${1 + host}`,
+  addressAt: (host) => `198.${18 + ((n >> 8) & 1)}.${n & 255}.${1 + host}`,
   addresses: 254,
 })
 /** In 2001:db8::/32, which is reserved for documentation; an address stands for its /64. */
 export const ipv6Network = (n: number): Network => ({
-  addressOf: (host) => `2001:db8:${n.toString(16)}:${host.toString(16)}::1`,
+  addressAt: (host) => `2001:db8:${n.toString(16)}:${host.toString(16)}::1`,
   addresses: 65_536,
 })
 
@@ -117,13 +117,13 @@ export const countUntilRefused = async (
 /** How many credentials an hour gives to whoever asks at these addresses, one after the other, and where asking stopped. */
 const exhaustHour = async (
   ask: (address: string) => Promise<boolean>,
-  { addressOf, addresses }: Network,
+  { addressAt, addresses }: Network,
   from: number,
   max: number,
 ): Promise<{ minted: number; next: number }> => {
   let [minted, next] = [0, from]
   while (next < addresses && minted < max) {
-    const count = await countUntilRefused(() => ask(addressOf(next)), max - minted)
+    const count = await countUntilRefused(() => ask(addressAt(next)), max - minted)
     minted += count
     next += 1
     if (count === 0) break
@@ -171,8 +171,8 @@ export const measureNetwork = async (
 }
 
 /** One address of a network. */
-export const singleAddress = ({ addressOf }: Network): Network => ({
-  addressOf: () => addressOf(0),
+export const singleAddress = ({ addressAt }: Network): Network => ({
+  addressAt: () => addressAt(0),
   addresses: 1,
 })
 

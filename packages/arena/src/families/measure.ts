@@ -58,7 +58,7 @@ const playAll = async (
     const outcomes = await playOnce(family, {
       server,
       site,
-      address: ipv4Network(network + (family.manyNetworks ? index : 0)).addressOf(0),
+      address: ipv4Network(network + (family.manyNetworks ? index : 0)).addressAt(0),
       random: createRandom(index + 1),
       signal: AbortSignal.timeout(attemptMsMax),
     })
@@ -137,7 +137,7 @@ export const measureFamilies = async (options: MeasureOptions = {}): Promise<Mea
         continue
       }
       const network = number * attemptsMax
-      const address = ipv4Network(network).addressOf(1)
+      const address = ipv4Network(network).addressAt(1)
       const { outcomes, costs } = await playAll(server, family, {
         site: await server.registerAgent({ name: `arena-${number}`, address }),
         network,

@@ -144,7 +144,7 @@ const measureSubstantial = async (
   /** From a new network each time, so that only the key can run out. One at a time: a key counts its signatures. */
   const keyActs = async (keyOf: () => AuthenticatorKey): Promise<Capacity> => {
     const ask = askSubstantial(harness, sites.slice(0, 1), keyOf)
-    const perDay = await countUntilRefused(() => ask(newNetwork().addressOf(0)), Math.min(max, 200), 1)
+    const perDay = await countUntilRefused(() => ask(newNetwork().addressAt(0)), Math.min(max, 200), 1)
     return { perHour: perDay, perDay, isLimited: perDay < Math.min(max, 200) }
   }
   const oneKey = newKey()
