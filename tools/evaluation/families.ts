@@ -72,6 +72,9 @@ const measure = async (): Promise<void> => {
 const capacity = ({ perHour, perDay, isLimited }: DayNeeds['low']['address']): string =>
   isLimited ? `${perHour} an hour, ${perDay} a day` : `no limit within ${perDay}`
 
+const counted = (count: number, word: string): string =>
+  `${count} ${word}${count === 1 ? '' : word.endsWith('s') ? 'es' : 's'}`
+
 const dayTable = ({ forgeries, low, substantial }: DayNeeds): string =>
   [
     `Measured on ${today()}, for ${forgeries} forged views in one UTC day.`,
@@ -82,13 +85,15 @@ const dayTable = ({ forgeries, low, substantial }: DayNeeds): string =>
     `| \`low\`, one /24 | ${capacity(low.network24)} |`,
     `| \`low\`, one /24, all for one site | ${capacity(low.network24ForOneSite)} |`,
     `| \`low\`, one /48 of IPv6 | ${capacity(low.network48)} |`,
-    `| \`low\`, ${low.networks24} /24 networks | ${low.minted} in the day |`,
-    `| \`low\`, ${low.networks24 - 1} /24 networks | ${low.mintedWithOneLess} in the day |`,
+    `| \`low\`, ${counted(low.networks24, '/24 network')} | ${low.minted} in the day |`,
+    ...(low.networks24 > 1
+      ? [`| \`low\`, ${low.networks24 - 1} /24 networks | ${low.mintedWithOneLess} in the day |`]
+      : []),
     `| \`substantial\`, one key of an authenticator | ${capacity(substantial.key)} |`,
     `| \`substantial\`, new keys of one authenticator | ${capacity(substantial.newKeys)} |`,
     `| \`substantial\`, one /24 | ${capacity(substantial.network24)} |`,
     '',
-    `So ${forgeries} in a day need, at \`low\`, ${low.addresses} addresses or ${low.networks24} /24 networks; at \`substantial\`, ${substantial.keys} keys, ${substantial.authenticators} authenticators and ${substantial.networks24} /24 networks.`,
+    `So ${forgeries} in a day need, at \`low\`, ${counted(low.addresses, 'address')} or ${counted(low.networks24, '/24 network')}; at \`substantial\`, ${counted(substantial.keys, 'key')}, ${counted(substantial.authenticators, 'authenticator')} and ${counted(substantial.networks24, '/24 network')}.`,
   ].join('\n')
 
 /** The harness takes its databases from a cluster that the environment names, as in tests. */
