@@ -8,6 +8,7 @@ import { readNetworks, type FindFactor } from './networks.ts'
 import {
   budgetsOf,
   dayOf,
+  modelCounters,
   networkCounters,
   networkTagsOf,
   reservationMs,
@@ -67,11 +68,11 @@ const findTags = async (
   return { tags: addresses.map((one) => networkTagsOf(key.tagKey, one, findFactor(one))), old: false }
 }
 
-/** The counter of the key of a stronger root; none where it names no key. */
+/** The counter of the key of a stronger root; none where it names no key. An authenticator also has those of its model. */
 const strongCounters = async (
   tx: Tx,
   { ctx, findDayKey }: RootsDeps,
-  strong: StrongRoot,
+  { strong, tags }: { readonly strong: StrongRoot; readonly tags: readonly NetworkTags[] },
   today: string,
 ): Promise<Counter[]> => {
   if (strong.key === undefined) return []
@@ -79,7 +80,10 @@ const strongCounters = async (
   if (!key) throw new Refusal('overloaded', { headers: { 'retry-after': '3600' } })
   const tag = strongTagOf(key.tagKey, strong, strong.key)
   const day = strongBudgetOf(ctx.config, strong.kind)
-  return [{ tag, hour: null, day, agentHour: null, agentDay: null, strong: true }]
+  return [
+    { tag, hour: null, day, agentHour: null, agentDay: null, strong: true },
+    ...(strong.kind === 'authenticator' ? modelCounters(tags, strong, day) : []),
+  ]
 }
 
 const makeListCharges =
@@ -108,7 +112,7 @@ const makeListCharges =
         session: session?.sessionId ?? null,
         counters: [
           ...(seen ? networkCounters(seen.tags, budgets, scale) : [unknownCounter(agentId, budgets)]),
-          ...(strong ? await strongCounters(tx, deps, strong, today) : []),
+          ...(strong ? await strongCounters(tx, deps, { strong, tags: seen?.tags ?? [] }, today) : []),
         ],
         networks: seen && !seen.old ? seen.tags.map(({ wide, narrow }) => [wide, narrow] as const) : [],
         ...(strong ? { root: { kind: strong.kind, name: strong.name } } : {}),

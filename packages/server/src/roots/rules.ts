@@ -113,6 +113,12 @@ const counterOf = (
   }
 }
 
+/** Each counter once. Where parts of one /24 are listed with different kinds, the lower budget counts. */
+const lowestByTag = (counters: readonly Counter[]): Counter[] =>
+  [...Map.groupBy(counters, ({ tag }) => tag).values()].flatMap(
+    (same) => same.toSorted((a, b) => a.day - b.day)[0] ?? [],
+  )
+
 /** The counters of every network that a session was seen from, each once. */
 export const networkCounters = (
   networks: readonly NetworkTags[],
@@ -123,9 +129,31 @@ export const networkCounters = (
     counterOf(narrow, budgets.narrow, factor, scale),
     counterOf(wide, budgets.wide, factor, scale),
   ])
-  // Where parts of one /24 are listed with different kinds, the lower budget counts.
-  const byTag = Map.groupBy(counters, ({ tag }) => tag)
-  return [...byTag.values()].flatMap((same) => same.toSorted((a, b) => a.day - b.day)[0] ?? [])
+  return lowestByTag(counters)
+}
+
+/** The keys of one model count together: for a wide network so many times what they have on one address. */
+const wideFactor = 10
+
+/**
+ * Counters of a model of authenticators on every network of a session. One authenticator makes any number of keys, and batch
+ * attestation names no unit, so the keys of a model on one address have the budget of one key together.
+ */
+export const modelCounters = (
+  networks: readonly NetworkTags[],
+  { name }: StrongRoot,
+  perDay: number,
+): Counter[] => {
+  const counters = networks.flatMap(({ narrow, wide, factor }): Counter[] => {
+    const [day, wideDay] = [perDay * factor, perDay * factor * wideFactor]
+    const common = { hour: null, agentHour: null, strong: true } as const
+    return [
+      { ...common, tag: `${narrow}.${name}`, day, agentDay: null },
+      // Neighbours in a wide network are strangers: no agent takes more than half of what they share.
+      { ...common, tag: `${wide}.${name}`, day: wideDay, agentDay: part(wideDay, 2) },
+    ]
+  })
+  return lowestByTag(counters)
 }
 
 /** For an act of an agent without a known network: one counter for the agent, with a tenth of the budget of a wide network. */

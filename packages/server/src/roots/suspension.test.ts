@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import {
   budgetSettings,
+  findCounterFaults,
   makeSeenSessions,
   moveClockTo,
   registerPayingAgent,
@@ -93,21 +94,41 @@ const spend = async (strong: StrongRoot, address: string, count: number): Promis
   return rows[0]?.results ?? []
 }
 
-const keyOf = (key: string): StrongRoot => ({ kind: 'authenticator', key, name: 'aaguid-1' })
+const appKeyOf = (key: string): StrongRoot => ({ kind: 'app', key, name: 'app-1' })
 
 test('a stronger root has a budget of its own in a day, and multiplies that of the network by ten', async () => {
   await moveClockTo(harness, 9, 5)
   const address = '203.0.113.90'
-  assert.deepEqual(await spend(keyOf('first'), address, 4), ['spent', 'spent', 'spent', 'day'])
+  assert.deepEqual(await spend(appKeyOf('first'), address, 4), ['spent', 'spent', 'spent', 'day'])
   // Half of 10 x 4 for one agent: 20, of which 3 are spent.
   const others: string[] = []
-  for (let n = 0; n < 6; n++) others.push(...(await spend(keyOf(`key ${n}`), address, 3)))
+  for (let n = 0; n < 6; n++) others.push(...(await spend(appKeyOf(`key ${n}`), address, 3)))
   assert.equal(others.filter((result) => result === 'spent').length, 17)
   assert.equal(others.at(-1), 'hour')
   const [low] = await seen(1, one, address)
   const body = { sessionId: low }
   const { status } = await harness.call('POST', '/api/agents/verify', { key: one.apiKey, body })
   assert.equal(status, 200, 'they take nothing of the budget of others')
+})
+
+test('the keys of one model of authenticators share the budget of a key on each address, and ten times that on a /24', async () => {
+  await moveClockTo(harness, 9, 5)
+  const keyOf = (key: string, name = 'aaguid-1'): StrongRoot => ({ kind: 'authenticator', key, name })
+  const countSpent = async (strong: StrongRoot, address: string, count: number): Promise<number> =>
+    (await spend(strong, address, count)).filter((result) => result === 'spent').length
+  const address = '198.51.101.90'
+  assert.equal(await countSpent(keyOf('first'), address, 2), 2)
+  assert.deepEqual(
+    await spend(keyOf('second'), address, 2),
+    ['spent', 'day'],
+    'a new key brings no new budget',
+  )
+  assert.equal(await countSpent(keyOf('third', 'aaguid-2'), address, 3), 3, 'another model does')
+  // Half of 30 for one agent: 15, of which 3 are spent.
+  let spent = 0
+  for (let n = 1; n <= 6; n++) spent += await countSpent(keyOf(`key ${n}`), `198.51.101.${n}`, 3)
+  assert.equal(spent, 12)
+  assert.deepEqual(await findCounterFaults(harness), [])
 })
 
 const countPlaces = async (): Promise<number | undefined> =>
