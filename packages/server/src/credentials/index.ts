@@ -10,6 +10,7 @@ export { makeChangeCredentialState, type ChangeCredentialState } from './status/
 export { makeWorkMint, type SignedWorkCredential, type WorkMint, type WorkMintResult } from './mint/work.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { readForgingFile } from './forging/prices.ts'
+export { forgingPriceUsd } from './forging/rules.ts'
 export { statusListJob } from './status/build.ts'
 export { makeStatusIndexes } from './status/indexes.ts'
 export { listSigned } from './onchain/token.ts'

@@ -2,7 +2,7 @@ import { confirmationStep, freePlanCondition, type CredentialFloor, type Forging
 import { reasonText } from '@pohf/protocol/reasons'
 import type { Member } from '../members/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { Refusal } from '../platform/http/errors.ts'
+import { Refusal, type StepUpWay } from '../platform/http/errors.ts'
 import { checkAndNarrow, type Refusals } from '../platform/http/refusals.ts'
 import type { Session } from '../sessions/index.ts'
 import { floorFault, type CredentialStrength } from './forging/rules.ts'
@@ -28,17 +28,18 @@ export type FloorCheck = {
   readonly strength: CredentialStrength
   readonly forging: ForgingFile
   readonly at: Date
+  /** The ways to a stronger root for this act; none where it has its credential. */
+  readonly stepUp: () => readonly StepUpWay[]
 }
 /** Refuses a credential below the floor: `verify` answers session_rejected, `verify-personhood` below_policy. */
 export const refuseBelowFloor = (
   code: 'session_rejected' | 'below_policy',
-  { floor, strength, forging, at }: FloorCheck,
+  { floor, strength, forging, at, stepUp }: FloorCheck,
 ): Refusal | undefined => {
   const fault = floorFault(floor, strength, { file: forging, at })
   if (fault === undefined) return undefined
   return new Refusal(code, {
-    // There is no page yet on which a person can show a stronger root.
-    details: [{ path: 'policy', code: 'below_policy', message: fault, stepUp: [] }],
+    details: [{ path: 'policy', code: 'below_policy', message: fault, stepUp: stepUp() }],
   })
 }
 

@@ -1,5 +1,5 @@
 import type { CredentialFloor } from '@pohf/protocol'
-import { consumeWalletNonce, type ProvenWallet, type WalletProof } from '../evidence/index.ts'
+import { consumeWalletNonce, stepUpWays, type ProvenWallet, type WalletProof } from '../evidence/index.ts'
 import { humanCode, resolveLockedMember, resolveMember, type Member } from '../members/index.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import type { Agent, ApiResponse } from '../platform/http/call.ts'
@@ -137,7 +137,7 @@ const floorCheckOf = (
   { forging }: CredentialsDeps,
   { floor }: PersonhoodCall,
   { jwt, now }: MintedCredential,
-): FloorCheck => ({ floor, strength: strengthOf(jwt), forging, at: now })
+): FloorCheck => ({ floor, strength: strengthOf(jwt), forging, at: now, stepUp: () => [] })
 
 /**
  * A repeat gets the stored credential until two thirds of its life have passed. With a wallet it is a new act. One below
@@ -216,8 +216,9 @@ const draft = async (
   const credential = await draftPersonhood(tx, deps, { agent, memberId, member, wallet: bound?.wallet })
   const { claims } = credential
   const at = new Date(claims.iat * 1_000)
-  checkRefusals(floorRefusals, { floor, strength: claims, forging: deps.forging, at })
   const memberKey = { agentId: agent.agentId, mode: agent.mode, memberId }
+  const stepUp = () => stepUpWays(deps.ctx, { ...memberKey, subjectRef: memberId }, at)
+  checkRefusals(floorRefusals, { floor, strength: claims, forging: deps.forging, at, stepUp })
   const codes = bound && {
     human: await humanCode(tx, deps.ctx.secrets, 'registry', memberKey),
     nul: await humanCode(tx, deps.ctx.secrets, `registry ${agent.agentId}`, memberKey),

@@ -1,5 +1,5 @@
 import type { CredentialFloor } from '@pohf/protocol'
-import { claimRecordings } from '../evidence/index.ts'
+import { claimRecordings, stepUpWays } from '../evidence/index.ts'
 import { inSingleStatement, inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import type { Agent, ApiResponse } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
@@ -212,9 +212,9 @@ const refuseSpentRecording = ({ isSpent }: Pick<LoadedCall, 'isSpent'>) =>
       })
     : undefined
 
-/** What decisions need besides the call. The configuration has the address where credits are sold. */
+/** What decisions need besides the call. The configuration has the addresses where credits are sold and people step up. */
 type DecisionContext = Pick<CredentialsDeps, 'forging'> & {
-  readonly ctx: Pick<Ctx, 'config'>
+  readonly ctx: Pick<Ctx, 'config' | 'secrets'>
   readonly at: Date
 }
 /** A call that needs credits. */
@@ -225,19 +225,23 @@ const refuseAllowance = ({ spendable }: LoadedCall) => (spendable instanceof Ref
 const refuseWithoutCredits = ({ spendable, ctx }: PayingCall) =>
   spendable === 0n ? insufficientCredits(ctx) : undefined
 
-const refuseWeakSession = ({ request, session, assuranceInputs, forging, at }: PayingCall) => {
+const refuseWeakSession = ({ request, session, assuranceInputs, ctx, forging, at }: PayingCall) => {
   if (!session || !assuranceInputs) return undefined
   const kind = credentialKindOf[session.kind]
   const strength = { kind, assurance: assuranceInputs.assurance, root: assuranceInputs.claim.root }
   const floor = floorOf(request.agent.policy, kind, request.input)
-  return refuseBelowFloor('session_rejected', { floor, strength, forging, at })
+  const { agentId, mode } = request.agent
+  // A device signs for the key of the session, so without a key there is nothing to sign for.
+  const stepUp = () =>
+    session.jkt === null ? [] : stepUpWays(ctx, { agentId, mode, subjectRef: session.sessionId }, at)
+  return refuseBelowFloor('session_rejected', { floor, strength, forging, at, stepUp })
 }
 
 /** A stored credential below the floor is refused too: the answer never holds less than the caller asked for. */
 const refuseWeakCredential = ({ request, stored, forging, at }: RepeatedCall & DecisionContext) => {
   const strength = strengthOf(stored.jwt)
   const floor = floorOf(request.agent.policy, strength.kind, request.input)
-  return refuseBelowFloor('session_rejected', { floor, strength, forging, at })
+  return refuseBelowFloor('session_rejected', { floor, strength, forging, at, stepUp: () => [] })
 }
 
 /** The refusals of a repeat, in order. If none applies, it gets the stored bytes, whatever the balance. */

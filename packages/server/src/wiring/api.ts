@@ -1,4 +1,4 @@
-import { endpoints } from '@pohf/protocol'
+import { endpoints, type Assurance, type RootClaim } from '@pohf/protocol'
 import type { FastifyInstance } from 'fastify'
 import * as agents from '../agents/index.ts'
 import * as credentials from '../credentials/index.ts'
@@ -90,8 +90,12 @@ const workDepsOf = (services: Services) => {
     listPayoutAccounts: partners.listAccounts,
     payments: services.payments,
     findTokens,
-    // The price table is not part of this version: no price is known, so nothing is flagged.
-    forgingPriceUsd: () => undefined,
+    forgingPriceUsd: (kind: RootClaim['kind'], assurance: Assurance) =>
+      credentials.forgingPriceUsd(
+        services.forging,
+        { kind: 'work', assurance, root: { kind } },
+        ctx.clock.now(),
+      ),
   }
 }
 

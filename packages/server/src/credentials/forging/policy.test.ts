@@ -6,7 +6,11 @@ import { after, test } from 'node:test'
 import type { ForgingFile } from '@pohf/protocol'
 import { startHarness, type TestResponse } from '../../../test/fixtures/harness.ts'
 import { grantCredits } from '../../../test/fixtures/payments/ledger.ts'
+import { makeAttestedModel } from '../../../test/fixtures/people/attested-model.ts'
 import { enrolMember } from '../../../test/fixtures/people/member.ts'
+import { addOutsideProof, officeIssuer } from '../../../test/fixtures/people/outside-proof.ts'
+import { playSession } from '../../../test/fixtures/people/play-session.ts'
+import { openSecurityKey } from '../../../test/fixtures/people/security-key.ts'
 import { makeScoredSession } from '../../../test/fixtures/scored-session.ts'
 import { readForgingFile } from './prices.ts'
 
@@ -30,7 +34,9 @@ const table: ForgingFile = {
 }
 writeFileSync(file, JSON.stringify(table))
 
-const harness = await startHarness({ FORGING_FILE: file })
+const model = await makeAttestedModel()
+after(() => model.close())
+const harness = await startHarness({ ...model.settings, FORGING_FILE: file }, [officeIssuer])
 type Agent = Awaited<ReturnType<typeof harness.register>>
 const makeAgent = async (): Promise<Agent> => {
   const agent = await harness.register('live')
@@ -43,21 +49,21 @@ const creditsOf = async (agent: Agent) =>
   (await harness.call('GET', '/api/agents/credits/balance', { key: agent.apiKey })).json.balance as number
 const verify = (agent: Agent, body: object) =>
   harness.call('POST', '/api/agents/verify', { key: agent.apiKey, body })
-const attestHardware = (agent: Agent, subjectRef: string) =>
-  harness.owner.query(
-    "insert into device_attestations values ($1, 'live', $2, 'webauthn', 'hardware', pohf_now(), pohf_now() + interval '1 day')",
-    [agent.agentId, subjectRef],
-  )
-
 const assertBelow = (
   answer: TestResponse,
   code: 'session_rejected' | 'below_policy',
   message: RegExp,
-): void => {
+): readonly { readonly kind: string; readonly url: string }[] => {
   assert.deepEqual([answer.status, answer.json.error], [409, code], answer.text)
   const [detail, ...more] = answer.json.details
-  assert.deepEqual([detail.code, detail.stepUp, more], ['below_policy', [], []])
+  assert.deepEqual([detail.code, more], ['below_policy', []])
   assert.match(detail.message, message)
+  return detail.stepUp
+}
+const assertStepUpPage = async ([way, ...more]: ReturnType<typeof assertBelow>): Promise<void> => {
+  assert.deepEqual([way?.kind, more], ['authenticator', []])
+  const page = await harness.call('GET', new URL(way?.url ?? '').pathname)
+  assert.equal(page.status, 200, page.text)
 }
 
 test('the policy of a profile is stored, shown and replaced; unknown kinds and levels are refused', async () => {
@@ -80,20 +86,17 @@ test('the policy of a profile is stored, shown and replaced; unknown kinds and l
 
 test('a view below the floor of the profile is refused and not charged, and minted once it reaches it', async () => {
   const agent = await makeAgent()
-  const { sessionId } = await makeScoredSession(harness, agent)
+  const { sessionId } = await playSession(harness, { site: agent.agentId })
   await setPolicy(agent, { view: { minAssurance: 'substantial' } })
-  assertBelow(
-    await verify(agent, { sessionId }),
-    'session_rejected',
-    /assurance is low.*asks for substantial/,
-  )
+  const refused = await verify(agent, { sessionId })
+  await assertStepUpPage(assertBelow(refused, 'session_rejected', /assurance is low.*asks for substantial/))
   assertBelow(
     await verify(agent, { sessionId, minAssurance: 'low', minForging: 'F0' }),
     'session_rejected',
     /asks for substantial/,
   )
   assert.equal(await creditsOf(agent), 20)
-  await attestHardware(agent, sessionId)
+  await openSecurityKey(harness, model).attest(agent.apiKey, sessionId)
   const minted = await verify(agent, { sessionId })
   assert.deepEqual([minted.status, minted.json.assurance], [200, 'substantial'], minted.text)
   assert.equal(await creditsOf(agent), 19)
@@ -111,7 +114,8 @@ test('a call raises the floor: by assurance, by class, and for a credential that
   assert.equal(await creditsOf(agent), 20)
   const minted = await verify(agent, { sessionId, minForging: 'F1' })
   assert.equal(minted.status, 200, minted.text)
-  assertBelow(await verify(agent, { sessionId, minForging: 'F2' }), 'session_rejected', /costs F1/)
+  const repeated = await verify(agent, { sessionId, minForging: 'F2' })
+  assert.deepEqual(assertBelow(repeated, 'session_rejected', /costs F1/), [], 'the act has its credential')
   assert.equal((await verify(agent, { sessionId })).json.pohf_jwt, minted.json.pohf_jwt)
   await setPolicy(agent, { view: { minForging: 'F2' } })
   assertBelow(await verify(agent, { sessionId }), 'session_rejected', /costs F1/)
@@ -144,7 +148,7 @@ test('personhood below the floor is refused with below_policy and not charged', 
       body: { memberId, ...body },
     })
   await setPolicy(agent, { personhood: { minAssurance: 'high' } })
-  assertBelow(await personhood(), 'below_policy', /asks for high/)
+  await assertStepUpPage(assertBelow(await personhood(), 'below_policy', /asks for high/))
   assertBelow(await personhood({ minAssurance: 'low' }), 'below_policy', /asks for high/)
   assert.equal(await creditsOf(agent), 20)
   await setPolicy(agent, {})
@@ -158,7 +162,7 @@ test('personhood below the floor is refused with below_policy and not charged', 
 
 test('a member who stepped up gets a stronger credential in place of the stored one', async () => {
   const agent = await makeAgent()
-  const { memberId } = await enrolMember(harness, agent)
+  const { memberId, browser } = await enrolMember(harness, agent)
   const personhood = (body: object = {}) =>
     harness.call('POST', '/api/agents/verify-personhood', {
       key: agent.apiKey,
@@ -166,8 +170,7 @@ test('a member who stepped up gets a stronger credential in place of the stored 
     })
   const weak = await personhood()
   assertBelow(await personhood({ minAssurance: 'high' }), 'below_policy', /asks for high/)
-  await attestHardware(agent, memberId)
-  await harness.owner.query('update members set good_checks = 3 where member_id = $1', [memberId])
+  await addOutsideProof(browser)
   assert.equal((await personhood()).json.pohf_jwt, weak.json.pohf_jwt, 'without a floor it is a repeat')
   const strong = await personhood({ minAssurance: 'high' })
   assert.deepEqual([strong.status, strong.json.assurance], [200, 'high'], strong.text)

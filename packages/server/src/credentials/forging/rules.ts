@@ -19,6 +19,22 @@ export const forgingPayload = ({ date, ...content }: ForgingFile, issuer: string
   return { iss: issuer, iat, exp: iat + forgingDays * daySeconds, ...content }
 }
 
+/** The entry that prices such a credential at this time; undefined where the table is expired or has none. */
+const entryAt = (file: ForgingFile, strength: CredentialStrength, at: Date) =>
+  at.getTime() >= Date.parse(file.date) + forgingDays * daySeconds * 1_000
+    ? undefined
+    : findForgingEntry(file, strength)
+
+/** What one forged credential costs in USD, by the price of 1,000; undefined where no price is known. */
+export const forgingPriceUsd = (
+  file: ForgingFile,
+  strength: CredentialStrength,
+  at: Date,
+): number | undefined => {
+  const entry = entryAt(file, strength, at)
+  return entry && entry.costPer1000 / 1_000
+}
+
 const higher = <T extends string>(order: readonly T[], a: T | undefined, b: T | undefined): T | undefined =>
   a === undefined || (b !== undefined && order.indexOf(b) > order.indexOf(a)) ? b : a
 
@@ -52,8 +68,7 @@ export const floorFault = (
   if (minAssurance !== undefined && assurances.indexOf(strength.assurance) < assurances.indexOf(minAssurance))
     return `the assurance is ${strength.assurance}, and the policy asks for ${minAssurance}`
   if (minForging === undefined) return undefined
-  const expired = table.at.getTime() >= Date.parse(table.file.date) + forgingDays * daySeconds * 1_000
-  const entry = expired ? undefined : findForgingEntry(table.file, strength)
+  const entry = entryAt(table.file, strength, table.at)
   if (reachesForging(entry, minForging)) return undefined
   return `forging it costs ${entry?.class ?? 'an unknown price'}, and the policy asks for ${minForging}`
 }

@@ -5,8 +5,8 @@ import { startHarness } from '../../../test/fixtures/harness.ts'
 import { makeAttestedModel } from '../../../test/fixtures/people/attested-model.ts'
 import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
 import { addOutsideProof, officeIssuer } from '../../../test/fixtures/people/outside-proof.ts'
+import { playSession } from '../../../test/fixtures/people/play-session.ts'
 import { openSecurityKey } from '../../../test/fixtures/people/security-key.ts'
-import { makeScoredSession } from '../../../test/fixtures/scored-session.ts'
 import { rootClaim } from './root-claim.ts'
 
 const model = await makeAttestedModel()
@@ -41,10 +41,10 @@ test('the claim names the model of a device and the issuer of a proof, and no ke
 })
 
 test('every live credential names its root', async () => {
-  const views = await Promise.all([1, 2, 3].map(() => makeScoredSession(harness, live)))
+  const views = await Promise.all([1, 2, 3].map(() => playSession(harness, { site: live.agentId })))
   const [plain = '', key = '', app = ''] = views.map(({ sessionId }) => sessionId)
   const attested = await openSecurityKey(harness, model).attest(live.apiKey, key)
-  assert.deepEqual(attested.json, { attested: true, assurance: 'hardware' })
+  assert.deepEqual(attested.json, { attested: true, assurance: 'hardware_strong' })
   await attestApp(app)
   const verify = (sessionId: string) => post('/api/agents/verify', { sessionId })
   assert.deepEqual(rootOf(await verify(plain)), { kind: 'network' })

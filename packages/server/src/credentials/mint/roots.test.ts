@@ -18,6 +18,7 @@ import { inTransaction } from '../../platform/db/db.ts'
 import { makeRoots } from '../../roots/index.ts'
 import { findSession } from '../../sessions/index.ts'
 import { connectSigner } from '../../signing/index.ts'
+import { readForgingFile } from '../forging/prices.ts'
 import { makeStatusIndexes } from '../status/indexes.ts'
 import { makePurchaseMint } from './purchase.ts'
 import { makeWorkMint } from './work.ts'
@@ -103,6 +104,7 @@ test('work spends on the session of the worker, and a purchase on that of the wo
   const mintWork = makeWorkMint({
     ...deps,
     credits: makeCredits(ctx, agents),
+    forging: readForgingFile(''),
     findPayoutRoot: async () => undefined,
     findWorkRef: async () => undefined,
   })

@@ -31,11 +31,6 @@ import { dropOldSketches } from './store.ts'
 type Unscorable = { readonly unscorable: 'records_gone' | 'scoring_failed' }
 /** Where a session that passes holds its places. */
 type ScoringRoots = Pick<Roots, 'reserve'>
-type ScoringDeps = {
-  readonly ctx: Ctx
-  readonly roots: ScoringRoots
-  readonly findCalibration: FindCalibration
-}
 type LoadedRecording = { readonly opened: DecryptedSession; readonly sketches: readonly ReplayDescriptor[] }
 
 const unscorableScore = {
@@ -60,6 +55,7 @@ const noHistory: History = { good: 0, bad: 0 }
 
 type ScoringDeps = {
   readonly ctx: Ctx
+  readonly roots: ScoringRoots
   readonly findCalibration: FindCalibration
   readonly findHistory: FindHistory
 }

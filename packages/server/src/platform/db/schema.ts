@@ -4,7 +4,15 @@
  */
 
 import type { ColumnType } from "kysely";
-import type { AnswerForm, EvidenceItem, FrozenAnswer, Hex, InputForm, JsonColumn, JsonRecord, KnownAnswer, NullableJsonColumn, OrderTerms, Scope, SessionComponents, SessionCounts, TelemetrySeal } from "./columns.ts";
+import type { AnswerForm, CredentialPolicy, EvidenceItem, FrozenAnswer, Hex, InputForm, JsonColumn, JsonRecord, KnownAnswer, NullableJsonColumn, OrderTerms, Scope, SessionComponents, SessionCounts, TelemetrySeal } from "./columns.ts";
+
+export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
+  ? U[]
+  : ArrayTypeImpl<T>;
+
+export type ArrayTypeImpl<T> = T extends ColumnType<infer S, infer I, infer U>
+  ? ColumnType<S[], I[], U[]>
+  : T[];
 
 export type Generated<T> = T extends ColumnType<infer S, infer I, infer U>
   ? ColumnType<S, I | undefined, U>
@@ -26,6 +34,13 @@ export type Numeric = ColumnType<string, number | string, number | string>;
 
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
+export interface AdmittedApps {
+  admitted_at: Generated<Timestamp>;
+  agent_id: string;
+  kind: 'app' | 'rp_id';
+  name: string;
+}
+
 export interface Agents {
   agent_id: string;
   allowed_origins: Generated<string[]>;
@@ -37,6 +52,7 @@ export interface Agents {
   mode: 'live' | 'test';
   name: string;
   network_tag: string;
+  policy: Generated<JsonColumn<CredentialPolicy>>;
   rate_per_minute: number | null;
   suspended_at: Timestamp | null;
   wide_network_tag: string | null;
@@ -240,6 +256,9 @@ export interface DeviceAttestations {
   expires_at: Timestamp;
   method: 'webauthn' | 'play_integrity' | 'app_attest';
   mode: 'live' | 'test';
+  root_key: string | null;
+  root_name: string | null;
+  session_id: string | null;
   subject_ref: string;
 }
 
@@ -251,8 +270,10 @@ export interface DeviceKeys {
   key_id: string;
   method: 'webauthn' | 'play_integrity' | 'app_attest';
   mode: 'live' | 'test';
+  model: string | null;
   public_key: Buffer;
   subject_ref: string;
+  used_at: Generated<Timestamp>;
 }
 
 export interface EnrolmentLinks {
@@ -461,6 +482,7 @@ export interface Nonces {
   message: string | null;
   nonce: string;
   purpose: 'wallet' | 'attest';
+  session_id: string | null;
   used_at: Timestamp | null;
   wallet: string | null;
 }
@@ -592,7 +614,27 @@ export interface PaymentBindings {
   payment_ref: string;
 }
 
+export interface PayoutAccountRefusals {
+  account_no: bigint;
+  at: Generated<Timestamp>;
+  mode: 'live' | 'test';
+  worker: string;
+}
+
+export interface PayoutAccounts {
+  account_end: string | null;
+  account_hash: Buffer;
+  account_no: Generated<bigint>;
+  erased_at: Timestamp | null;
+  mode: 'live' | 'test';
+  named_at: Generated<Timestamp>;
+  paid_at: Timestamp | null;
+  used_at: Generated<Timestamp>;
+  worker: string | null;
+}
+
 export interface PayoutRequests {
+  account_no: bigint | null;
   agent_id: string;
   approved_by: string | null;
   changed_at: Generated<Timestamp>;
@@ -708,6 +750,70 @@ export interface Purchases {
   transaction_hash: string | null;
   unit_ref: string | null;
   workflow_id: string;
+}
+
+export interface RootCounters {
+  day: Timestamp;
+  day_limit: number;
+  hour_limit: number | null;
+  hours: number[];
+  spender: string;
+  tag: string;
+  used: number;
+}
+
+export interface RootCredentials {
+  at: Timestamp;
+  credential_id: string;
+  kind: string;
+  name: string;
+}
+
+export interface RootKeys {
+  day: Timestamp;
+  destroyed_at: Timestamp | null;
+  sealed: string | null;
+}
+
+export interface RootNetworkCredentials {
+  credential_id: string;
+  day: Timestamp;
+  narrow_tag: string;
+  wide_tag: string;
+}
+
+export interface RootReservations {
+  day_amounts: number[];
+  days: ArrayType<Timestamp>;
+  expires_at: Timestamp;
+  hours: number[];
+  session_id: string;
+  spender: string;
+  spenders: string[];
+  tags: string[];
+}
+
+export interface RootSessions {
+  day: Timestamp;
+  factors: number[];
+  key_day: Timestamp;
+  narrow_tags: string[];
+  sealed: string;
+  session_id: string;
+  wide_tags: string[];
+}
+
+export interface RootSites {
+  agent_id: string;
+  changed_at: Generated<Timestamp>;
+  factor: number;
+}
+
+export interface RootSuspensions {
+  kind: string;
+  name: string;
+  reason: string;
+  suspended_at: Generated<Timestamp>;
 }
 
 export interface SessionChunks {
@@ -1018,6 +1124,7 @@ export interface X402Payments {
 }
 
 export interface DB {
+  admitted_apps: AdmittedApps;
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
@@ -1069,6 +1176,8 @@ export interface DB {
   partner_conversions: PartnerConversions;
   passkey_challenges: PasskeyChallenges;
   payment_bindings: PaymentBindings;
+  payout_account_refusals: PayoutAccountRefusals;
+  payout_accounts: PayoutAccounts;
   payout_requests: PayoutRequests;
   people: People;
   person_logins: PersonLogins;
@@ -1082,6 +1191,14 @@ export interface DB {
   platform_partitioned: PlatformPartitioned;
   presences: Presences;
   purchases: Purchases;
+  root_counters: RootCounters;
+  root_credentials: RootCredentials;
+  root_keys: RootKeys;
+  root_network_credentials: RootNetworkCredentials;
+  root_reservations: RootReservations;
+  root_sessions: RootSessions;
+  root_sites: RootSites;
+  root_suspensions: RootSuspensions;
   session_chunks: SessionChunks;
   session_claims: SessionClaims;
   session_keys: SessionKeys;

@@ -1,7 +1,7 @@
 import { errorCatalogue, type ErrorCode } from '@pohf/protocol'
 
 /** A way for the person to reach the floor of a policy. */
-type StepUpWay = { readonly kind: string; readonly url?: string }
+export type StepUpWay = { readonly kind: string; readonly url?: string }
 export type Detail = {
   readonly path: string
   readonly code: string

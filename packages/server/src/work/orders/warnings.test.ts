@@ -10,7 +10,7 @@ import { orderRead } from './read.ts'
 
 const harness = await startHarness()
 const buyer = await harness.register('test')
-const agent: Agent = { ...buyer, keyId: 'key_x', scopes: [], ratePerMinute: null }
+const agent: Agent = { ...buyer, keyId: 'key_x', scopes: [], ratePerMinute: null, policy: {} }
 /** wf_judge pays 50 Stars, which are 0.5 USD. */
 const body = { taskType: 'wf_judge', quantity: 1, items: ['Is it?'] }
 const priceOf =
