@@ -19,7 +19,7 @@ const rootOf = ({ json, text }: Awaited<ReturnType<typeof post>>) => {
   return decodeJwt(json.pohf_jwt)['root']
 }
 /** Inserts the verdict about an app that is bound to the session. */
-const attestApp = (sessionId: string) =>
+const insertAppVerdict = (sessionId: string) =>
   harness.owner.query(
     `insert into device_attestations (agent_id, mode, subject_ref, method, assurance, attested_at, expires_at, session_id, root_name)
      values ($1, 'live', $2, 'app_attest', 'hardware', pohf_now(), pohf_now() + interval '1 day', $2, 'TEAM012345.com.example.app')`,
@@ -45,7 +45,7 @@ test('every live credential names its root', async () => {
   const [plain = '', key = '', app = ''] = views.map(({ sessionId }) => sessionId)
   const attested = await openSecurityKey(harness, model).attest(live.apiKey, key)
   assert.deepEqual(attested.json, { attested: true, assurance: 'hardware_strong' })
-  await attestApp(app)
+  await insertAppVerdict(app)
   const verify = (sessionId: string) => post('/api/agents/verify', { sessionId })
   assert.deepEqual(rootOf(await verify(plain)), { kind: 'network' })
   assert.deepEqual(rootOf(await verify(key)), { kind: 'authenticator', model: model.aaguid })
@@ -59,9 +59,9 @@ test('a personhood credential names the network, and the issuer once the member 
     rootOf(await post('/api/agents/verify-personhood', { memberId }))
   const plain = await enrolMember(harness, live)
   assert.deepEqual(await personhood(plain.memberId), { kind: 'network' })
-  const proven = await enrolMember(harness, live)
-  await addOutsideProof(proven.browser)
-  assert.deepEqual(await personhood(proven.memberId), { kind: 'external', issuer: officeIssuer.name })
+  const withProof = await enrolMember(harness, live)
+  await addOutsideProof(withProof.browser)
+  assert.deepEqual(await personhood(withProof.memberId), { kind: 'external', issuer: officeIssuer.name })
 })
 
 test('a test credential names none, whatever the device', async () => {
