@@ -325,6 +325,8 @@ test('an Idempotency-Key never stores the key that register_agent shows', async 
   assert.equal(json.result.isError, false)
   await harness.call('POST', '/mcp/identity', request)
   assert.equal(await countAgents(), before + 2)
-  const { rows } = await harness.owner.query('select body from idempotency_keys')
+  const { rows } = await harness.owner.query('select body from idempotency_keys where agent_id = $1', [
+    agent.agentId,
+  ])
   assert.deepEqual(rows, [])
 })

@@ -66,7 +66,9 @@ test('a public operation does not learn who calls, and stores no replay', async 
   const first = (await dispatch('agents.register', call)).body as { agentId: string }
   const second = (await dispatch('agents.register', call)).body as { agentId: string }
   assert.notEqual(first.agentId, second.agentId)
-  const { rows } = await harness.owner.query('select 1 from idempotency_keys')
+  const { rows } = await harness.owner.query('select 1 from idempotency_keys where agent_id = $1', [
+    agent.agentId,
+  ])
   assert.equal(rows.length, 0)
 })
 
