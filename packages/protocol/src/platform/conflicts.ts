@@ -36,7 +36,7 @@ export const conflicts = {
       409,
       'The network of this person has no credentials left for now.',
       'Every network, and every agent within it, gets a limited number of live credentials in a clock hour and a UTC day. Nothing was charged.',
-      'Call again after Retry-After. The session stays valid: the person need not repeat anything.',
+      'Call again after Retry-After. The session stays valid: the person need not repeat anything. Or let the person step up by one of the ways in details[].stepUp.',
     ),
   ),
   root_suspended: entry(

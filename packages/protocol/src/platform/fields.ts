@@ -105,7 +105,7 @@ export const errorBody = z.object({
           .array(z.object({ kind: z.string(), url: z.url().optional() }))
           .max(10)
           .optional()
-          .meta({ description: 'With below_policy: the ways to reach the floor.' }),
+          .meta({ description: 'With below_policy and network_busy: the ways to a stronger root.' }),
       }),
     )
     .max(50)

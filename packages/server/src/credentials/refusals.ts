@@ -1,6 +1,8 @@
 import { confirmationStep, freePlanCondition, type CredentialFloor, type ForgingFile } from '@pohf/protocol'
 import { reasonText } from '@pohf/protocol/reasons'
+import { stepUpWays } from '../evidence/index.ts'
 import type { Member } from '../members/index.ts'
+import type { Agent } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { Refusal, type StepUpWay } from '../platform/http/errors.ts'
 import { checkAndNarrow, type Refusals } from '../platform/http/refusals.ts'
@@ -42,6 +44,14 @@ export const refuseBelowFloor = (
     details: [{ path: 'policy', code: 'below_policy', message: fault, stepUp: stepUp() }],
   })
 }
+
+/** A device signs for the key of the session, so without a key there is nothing to sign for. */
+export const stepUpWaysOf = (
+  ctx: Pick<Ctx, 'config' | 'secrets'>,
+  { agentId, mode }: Agent,
+  { sessionId, jkt }: Session,
+  at: Date,
+): readonly StepUpWay[] => (jkt === null ? [] : stepUpWays(ctx, { agentId, mode, subjectRef: sessionId }, at))
 
 type SessionLookup = { readonly session: Session | undefined }
 

@@ -1,12 +1,12 @@
 import type { CredentialFloor } from '@pohf/protocol'
-import { claimRecordings, stepUpWays } from '../evidence/index.ts'
-import { inSingleStatement, inTransaction, readNow, type Tx } from '../platform/db/db.ts'
+import { claimRecordings } from '../evidence/index.ts'
+import { inSingleStatement, inTransaction, readNow } from '../platform/db/db.ts'
 import type { Agent, ApiResponse } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { firstRefusal, keepRefusal, type Refusals } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Outcome } from '../platform/queue/coalesce.ts'
-import type { RootCharge, StrongRoot } from '../roots/index.ts'
+import type { RootCharge } from '../roots/index.ts'
 import { findSessions, type Session } from '../sessions/index.ts'
 import { floorOf } from './forging/rules.ts'
 import { sessionAssuranceInputs, type SessionAssuranceInputs } from './mint/assurance-inputs.ts'
@@ -20,7 +20,14 @@ import {
   type SignedCredential,
   type WithToken,
 } from './mint/mint.ts'
-import { busy, insufficientCredits, refuseBelowFloor, refuseRevoked, sessionRefusals } from './refusals.ts'
+import {
+  busy,
+  insufficientCredits,
+  refuseBelowFloor,
+  refuseRevoked,
+  sessionRefusals,
+  stepUpWaysOf,
+} from './refusals.ts'
 import { credentialKindOf, strengthOf } from './rules.ts'
 import {
   actName,
@@ -87,6 +94,11 @@ const isRepeated = <Call extends Pick<LoadedCall, 'stored'>>(
 ): call is Call & Pick<RepeatedCall, 'stored'> =>
   call.stored !== undefined && (!call.stored.expired || call.stored.state !== 'issued')
 
+const rootRequestOf = (
+  { agent: { agentId, mode }, session }: { readonly agent: Agent; readonly session: Session },
+  inputs: SessionAssuranceInputs | undefined,
+) => ({ agentId, mode, session, strong: inputs?.strong })
+
 /** Credentials, sessions with their assurance inputs, and balances, whatever the size of the batch. */
 const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): Promise<LoadedBatch> => {
   const keys = requests.map(keyOf)
@@ -117,12 +129,9 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
     )
     const inputsBySession = new Map(agentSessions.map(({ session }, index) => [session, inputs[index]]))
     const at = await readNow(tx)
-    const charges = await loadCharges(
-      tx,
-      deps,
-      agentSessions.map((one, index) => ({ ...one, strong: inputs[index]?.strong })),
-      at,
-    )
+    const requested = agentSessions.map((one, index) => rootRequestOf(one, inputs[index]))
+    const charges = await deps.roots.listCharges(tx, requested, at)
+    const chargeBySession = new Map(requested.map(({ session }, index) => [session, charges[index]]))
     return {
       at,
       lookups: requests.map((request, index) => {
@@ -134,7 +143,7 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
           session,
           isSpent: spent.has(request.input.sessionId),
           assuranceInputs: session && inputsBySession.get(session),
-          root: (session && charges.get(session)) ?? null,
+          root: (session && chargeBySession.get(session)) ?? null,
         }
       }),
       allowances:
@@ -147,27 +156,6 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
     at,
     calls: lookups.map((lookup) => ({ ...lookup, spendable: spendable.get(lookup.key.agentId) })),
   }
-}
-
-/** What the credential of each session would spend besides a credit. */
-const loadCharges = async (
-  tx: Tx,
-  { roots }: CredentialsDeps,
-  actSessions: readonly {
-    readonly agent: Agent
-    readonly session: Session
-    readonly strong: StrongRoot | undefined
-  }[],
-  at: Date,
-): Promise<ReadonlyMap<Session, RootCharge | null>> => {
-  const requests = actSessions.map(({ agent: { agentId, mode }, session, strong }) => ({
-    agentId,
-    mode,
-    session,
-    strong,
-  }))
-  const charges = await roots.listCharges(tx, requests, at)
-  return new Map(actSessions.map(({ session }, index) => [session, charges[index] ?? null]))
 }
 
 type Allowances = Awaited<ReturnType<CredentialsDeps['credits']['readAllowanceSnapshots']>>
@@ -230,10 +218,7 @@ const refuseWeakSession = ({ request, session, assuranceInputs, ctx, forging, at
   const kind = credentialKindOf[session.kind]
   const strength = { kind, assurance: assuranceInputs.assurance, root: assuranceInputs.claim.root }
   const floor = floorOf(request.agent.policy, kind, request.input)
-  const { agentId, mode } = request.agent
-  // A device signs for the key of the session, so without a key there is nothing to sign for.
-  const stepUp = () =>
-    session.jkt === null ? [] : stepUpWays(ctx, { agentId, mode, subjectRef: session.sessionId }, at)
+  const stepUp = () => stepUpWaysOf(ctx, request.agent, session, at)
   return refuseBelowFloor('session_rejected', { floor, strength, forging, at, stepUp })
 }
 
@@ -392,6 +377,10 @@ const answer = (
   if (outcome === 'lost' || (outcome === 'granted' && mint.call !== call)) return { retry: busy() }
   // A new month or a purchase may have come in between.
   if (outcome === 'short') return { retry: refusalOf(deps.ctx, { outcome, at: signed.row.at }) }
-  if (outcome !== 'granted') return { error: refusalOf(deps.ctx, { outcome, at: signed.row.at }) }
+  if (outcome !== 'granted') {
+    const { at, root } = signed.row
+    const stepUp = root?.root ? [] : stepUpWaysOf(deps.ctx, call.request.agent, mint.session, at)
+    return { error: refusalOf(deps.ctx, { outcome, at, stepUp }) }
+  }
   return { value: withViewToken(deps.ctx, call.request.agent, mint.session, signed.answer) }
 }

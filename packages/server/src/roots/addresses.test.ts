@@ -41,6 +41,21 @@ const countMinted = async (agent: Agent, sessionIds: readonly string[]): Promise
   return answers.filter(({ status }) => status === 200).length
 }
 
+test('a session whose network is busy can step up, and one without a key cannot', async () => {
+  await moveClockTo(harness, 9, 5)
+  const agent = await registerPayingAgent(harness)
+  const address = '203.0.113.77'
+  // Half of two for one agent.
+  const [first = '', second = ''] = await seen(2, agent, address)
+  assert.equal((await verify(agent, first)).status, 200)
+  const keyless = await verify(agent, second)
+  assert.deepEqual([keyless.json.error, keyless.json.details], ['network_busy', undefined])
+  const { sessionId } = await playSession(browseFrom(harness, address), { site: agent.agentId })
+  const { json, text } = await verify(agent, sessionId)
+  assert.equal(json.error, 'network_busy', text)
+  assert.match(json.details[0].stepUp[0].url, /\/step-up\//)
+})
+
 test('every network that a page of a session called from is charged', async () => {
   await moveClockTo(harness, 9, 5)
   const agent = await registerPayingAgent(harness)

@@ -111,11 +111,12 @@ test('a stronger root has a budget of its own in a day, and multiplies that of t
   assert.equal(status, 200, 'they take nothing of the budget of others')
 })
 
+const keyOf = (key: string, name = 'aaguid-1'): StrongRoot => ({ kind: 'authenticator', key, name })
+const countSpent = async (strong: StrongRoot, address: string, count: number): Promise<number> =>
+  (await spend(strong, address, count)).filter((result) => result === 'spent').length
+
 test('the keys of one model of authenticators share the budget of a key on each address, and ten times that on a /24', async () => {
   await moveClockTo(harness, 9, 5)
-  const keyOf = (key: string, name = 'aaguid-1'): StrongRoot => ({ kind: 'authenticator', key, name })
-  const countSpent = async (strong: StrongRoot, address: string, count: number): Promise<number> =>
-    (await spend(strong, address, count)).filter((result) => result === 'spent').length
   const address = '198.51.101.90'
   assert.equal(await countSpent(keyOf('first'), address, 2), 2)
   assert.deepEqual(

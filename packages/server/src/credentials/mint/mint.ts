@@ -3,7 +3,7 @@ import type { Credits } from '../../credits/index.ts'
 import { ApiResponse } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
-import { Refusal } from '../../platform/http/errors.ts'
+import { Refusal, type StepUpWay } from '../../platform/http/errors.ts'
 import { secondsUntilOpen, type RootCharge, type Roots, type SessionRef } from '../../roots/index.ts'
 import { validateClaims, type Signer } from '../../signing/index.ts'
 import { insufficientCredits, refuseRevoked } from '../refusals.ts'
@@ -154,18 +154,28 @@ export const signDraft = async <T extends object>(
   return signed
 }
 
-type RefusedMint = { readonly outcome: Exclude<MintOutcome, 'granted' | 'lost'>; readonly at: Date }
+type RefusedMint = {
+  readonly outcome: Exclude<MintOutcome, 'granted' | 'lost'>
+  /** The time of the credential that was not minted. */
+  readonly at: Date
+  /** The ways to a stronger root, whose budget may be open. */
+  readonly stepUp?: readonly StepUpWay[]
+}
 
-/**
- * Maps a refused mint to its error; `lost` is not an error, because the act has its credential. `at` is the time of the
- * credential that was not minted.
- */
-export const refusalOf = (ctx: Ctx, { outcome, at }: RefusedMint): Refusal => {
+const networkBusy = (at: Date, period: 'hour' | 'day', stepUp: readonly StepUpWay[]): Refusal => {
+  const message = `the budget of this ${period} is used up; a stronger root has a budget of its own`
+  return new Refusal('network_busy', {
+    headers: { 'retry-after': String(secondsUntilOpen(at, period)) },
+    ...(stepUp.length === 0 ? {} : { details: [{ path: 'session', code: 'network_busy', message, stepUp }] }),
+  })
+}
+
+/** Maps a refused mint to its error; `lost` is not an error, because the act has its credential. */
+export const refusalOf = (ctx: Ctx, { outcome, at, stepUp = [] }: RefusedMint): Refusal => {
   if (outcome === 'short') return insufficientCredits(ctx)
   if (outcome === 'owes') return new Refusal('account_in_debt')
   if (outcome === 'suspended') return new Refusal('root_suspended')
-  if (outcome === 'hour' || outcome === 'day')
-    return new Refusal('network_busy', { headers: { 'retry-after': String(secondsUntilOpen(at, outcome)) } })
+  if (outcome === 'hour' || outcome === 'day') return networkBusy(at, outcome, stepUp)
   return new Refusal('overloaded', {
     message: 'Minting is paused for this agent until an operator has checked its ledger. Nothing was spent.',
     headers: { 'retry-after': '60' },

@@ -54,9 +54,10 @@ test('every live credential names its root', async () => {
   assert.deepEqual(rootOf(bound), { kind: 'network' })
 })
 
+const personhood = async (memberId: string) =>
+  rootOf(await post('/api/agents/verify-personhood', { memberId }))
+
 test('a personhood credential names the network, and the issuer once the member has an outside proof', async () => {
-  const personhood = async (memberId: string) =>
-    rootOf(await post('/api/agents/verify-personhood', { memberId }))
   const plain = await enrolMember(harness, live)
   assert.deepEqual(await personhood(plain.memberId), { kind: 'network' })
   const withProof = await enrolMember(harness, live)

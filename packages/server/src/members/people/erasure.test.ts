@@ -319,7 +319,7 @@ const valuesOf = (value: unknown): string[] => {
 }
 // Values shared by thousands: vocabulary, the issuer and its status list, short numbers.
 const common =
-  /^(personhood|low|high|external(?::[a-z]+)?|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|eoa|eip155:1|[a-z]+\.[a-z_.]+|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
+  /^(personhood|low|high|network|office|external(?::[a-z]+)?|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|eoa|eip155:1|[a-z]+\.[a-z_.]+|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
 const sharedValues = (a: readonly string[], b: readonly string[]) => [
   ...new Set(a.filter((value) => b.includes(value) && !common.test(value))),
 ]
