@@ -91,14 +91,16 @@ const fetchToken = async (fetchFile: Fetch, issuer: string): Promise<unknown> =>
 }
 
 type KeptTable = { readonly table: ForgingTable; readonly until: number }
-const kept = new WeakMap<Fetch, Map<string, KeptTable>>()
+/** By the keys of the caller, or else by how it fetches: a kept table was checked under these keys. */
+const kept = new WeakMap<object, Map<string, KeptTable>>()
 
 const findTable = async (context: TableContext): Promise<ForgingTable> => {
   const { options, nowSeconds } = context
   if (options.forging !== undefined) return openTable(options.forging, context)
   const fetchFile = options.fetch ?? globalThis.fetch
-  const tables = kept.get(fetchFile) ?? new Map<string, KeptTable>()
-  kept.set(fetchFile, tables)
+  const holder = options.jwks ?? fetchFile
+  const tables = kept.get(holder) ?? new Map<string, KeptTable>()
+  kept.set(holder, tables)
   const known = tables.get(options.issuer)
   if (known && nowSeconds < known.until) return known.table
   const table = await openTable(await fetchToken(fetchFile, options.issuer), context)

@@ -24,7 +24,8 @@ export const normalizePayoutAccount = (text: string): string | undefined => {
     .replaceAll(/[\s.-]/gu, '')
   const iban = compact.replace(/^IBAN:?(?=[A-Z]{2}\d{2})/, '')
   if (ibanForm.test(iban)) return isIban(iban) ? iban : undefined
-  const other = compact.replaceAll(/[_:/]/g, '')
+  // A provider that knows people by a mail address delivers every +tag of it to the same person.
+  const other = compact.replaceAll(/[_:/]/g, '').replace(/\+[^@]*(?=@)/, '')
   return otherForm.test(other) ? other : undefined
 }
 
@@ -36,7 +37,7 @@ export const payoutAccount = () =>
     .max(100)
     .refine(
       (text) => normalizePayoutAccount(text) !== undefined,
-      'must be an IBAN with valid check digits, or the id of an account at a payment provider: 8 to 64 letters and digits',
+      'must be an IBAN with valid check digits, or the id of an account at a payment provider: 8 to 64 letters, digits and @',
     )
     .meta({
       description:

@@ -76,6 +76,21 @@ const refuseRejectedSession = ({ session }: SessionLookup) => {
   return new Refusal('session_rejected', { details })
 }
 
+/** How long after its end a session can get its first credential: sessions that are kept for later must not add up. */
+const firstMintMs = 24 * 3_600_000
+/** Refuses the first credential of a live session that ended more than a day ago. */
+export const refuseLateMint = (call: FirstMint): Refusal | undefined => {
+  const { request, session, stored, at } = call
+  if (!session || stored || request.agent.mode === 'test') return undefined
+  const endedAt = session.endedAt ?? session.at
+  return at.getTime() - endedAt.getTime() > firstMintMs ? new Refusal('session_expired') : undefined
+}
+type FirstMint = SessionLookup & {
+  readonly request: { readonly agent: Pick<Agent, 'mode'> }
+  readonly stored: MintedCredential | undefined
+  readonly at: Date
+}
+
 /** The refusals of a session that is to be verified, in order. */
 export const sessionRefusals: Refusals<SessionLookup> = [
   ['session_not_found', refuseMissingSession],

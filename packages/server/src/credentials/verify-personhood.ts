@@ -270,7 +270,9 @@ const commit = (
   signed: SignedCredential<PersonhoodAnswer>,
 ): Promise<PersonhoodResponse> =>
   inTransaction(deps.ctx, agent.agentId, async (tx) => {
-    const replayed = await writeSigned(tx, deps.ctx, signed)
+    const subject = { agentId: agent.agentId, mode: agent.mode, subjectRef: memberId }
+    const stepUp = () => stepUpWays(deps.ctx, subject, signed.row.at)
+    const replayed = await writeSigned(tx, deps.ctx, signed, stepUp)
     if (replayed) return replayed
     // The member may have withdrawn or been erased since the load: the refusal undoes the mint and its charge.
     checkRefusals(memberRefusals, { member: await resolveLockedMember(tx, agent, memberId) })

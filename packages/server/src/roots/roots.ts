@@ -20,7 +20,13 @@ import {
   type RootCharge,
   type StrongRoot,
 } from './rules.ts'
-import { copySessionNetworks, insertReservation, listSessionNetworks, type SessionNetworks } from './store.ts'
+import {
+  copySessionNetworks,
+  insertReservation,
+  listSessionNetworks,
+  moveReservation,
+  type SessionNetworks,
+} from './store.ts'
 
 /** The session that an act rests on: when it began, or a time up to a day later. */
 export type SessionRef = { readonly sessionId: string; readonly at: Date }
@@ -35,7 +41,7 @@ type RootRequest = {
   readonly strong: StrongRoot | undefined
 }
 
-/** Counts what credentials spend. Where ROOT_BUDGETS is off, nothing is noted and nothing is charged. */
+/** Counts what credentials spend. Where ROOT_BUDGETS is off, nothing is noted and nothing is counted. */
 export type Roots = {
   /** Notes the address from which a page of a session calls. Refuses a session that comes from too many. */
   readonly noteAddress: NoteAddress
@@ -46,8 +52,10 @@ export type Roots = {
   readonly listCharges: (tx: Tx, requests: readonly RootRequest[], at: Date) => Promise<(RootCharge | null)[]>
   /** Holds the places of a session that passed, for 15 minutes. Without a place, the mint tries again. */
   readonly reserve: (tx: Tx, request: Omit<RootRequest, 'strong'>, at: Date) => Promise<void>
-  /** Gives a session the networks and the reservation of the one that it rests on. */
+  /** Gives a session the networks of the one that it rests on. */
   readonly inherit: (tx: Tx, from: SessionRef, to: SessionRef) => Promise<void>
+  /** The same for a session that takes the place of the other, which is not minted any more: with its reservation. */
+  readonly replace: (tx: Tx, from: SessionRef, to: SessionRef) => Promise<void>
 }
 
 type RootsDeps = { readonly ctx: Ctx; readonly findDayKey: FindDayKey; readonly findFactor: FindFactor }
@@ -142,11 +150,18 @@ const makeReserve =
     await insertReservation(tx, { sessionId: session.sessionId, agentId, from: at, until, days })
   }
 
+/** Nothing is counted. The stronger root stays: credentials are found by it, and none rests on a suspended one. */
 const off: Roots = {
   noteAddress: async () => undefined,
-  listCharges: async (_tx, requests) => requests.map(() => null),
+  listCharges: async (_tx, requests) =>
+    requests.map(({ mode, strong }) =>
+      mode === 'live' && strong
+        ? { session: null, counters: [], networks: [], root: { kind: strong.kind, name: strong.name } }
+        : null,
+    ),
   reserve: async () => undefined,
   inherit: async () => undefined,
+  replace: async () => undefined,
 }
 
 /** Builds the counting of a process. Reads NETWORKS_FILE. */
@@ -155,15 +170,20 @@ export const makeRoots = (ctx: Ctx): Roots => {
   if (!ctx.config.rootBudgets) return off
   const findDayKey = makeFindDayKey(ctx.secrets)
   const deps = { ctx, findDayKey, findFactor }
+  const inherit: Roots['inherit'] = (tx, from, to) =>
+    copySessionNetworks(
+      tx,
+      { sessionId: from.sessionId, day: dayOf(from.at) },
+      { sessionId: to.sessionId, day: dayOf(to.at) },
+    )
   return {
     noteAddress: makeNoteAddress(findDayKey, findFactor),
     listCharges: makeListCharges(deps),
     reserve: makeReserve(deps),
-    inherit: (tx, from, to) =>
-      copySessionNetworks(
-        tx,
-        { sessionId: from.sessionId, day: dayOf(from.at) },
-        { sessionId: to.sessionId, day: dayOf(to.at) },
-      ),
+    inherit,
+    replace: async (tx, from, to) => {
+      await inherit(tx, from, to)
+      await moveReservation(tx, from.sessionId, to.sessionId)
+    },
   }
 }

@@ -110,17 +110,17 @@ export const updateSessionNetworks = async (
     where session_id = ${sessionId} and day = ${day}::date`.execute(tx)
 }
 
-/** Copies the networks of a session that began on `from.day` or the day before, and hands its reservation over. */
+/** Copies the networks of a session that began on `from.day` or the day before. */
 export const copySessionNetworks = async (tx: Tx, from: SessionDay, to: SessionDay): Promise<void> => {
   await sql`
     insert into root_sessions (session_id, day, key_day, narrow_tags, wide_tags, factors, sealed)
     select ${to.sessionId}, ${to.day}::date, key_day, narrow_tags, wide_tags, factors, sealed from root_sessions
     where session_id = ${from.sessionId} and day between ${from.day}::date - 1 and ${from.day}::date limit 1
     on conflict (session_id, day) do nothing`.execute(tx)
-  await sql`
-    update root_reservations set session_id = ${to.sessionId} where session_id = ${from.sessionId}`.execute(
-    tx,
-  )
+}
+
+export const moveReservation = async (tx: Tx, from: string, to: string): Promise<void> => {
+  await sql`update root_reservations set session_id = ${to} where session_id = ${from}`.execute(tx)
 }
 
 type Lookup = { readonly agentId: string; readonly sessionId: string | null; readonly day: string }

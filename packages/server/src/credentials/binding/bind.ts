@@ -223,7 +223,8 @@ const loadCharge = ({ ctx, roots }: BindDeps, { agentId, mode }: Agent, { sessio
   inTransaction(ctx, agentId, async (tx) => {
     const at = await readNow(tx)
     const [root] = await roots.listCharges(tx, [{ agentId, mode, session, strong: undefined }], at)
-    return { at, root: root ?? null }
+    // The reservation of the session is for its own credential.
+    return { at, root: root ? { ...root, session: null } : null }
   })
 
 /** Binds a verified human to a payment reference. Spends no credit, and one of the month's bindings. */

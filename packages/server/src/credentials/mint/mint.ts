@@ -190,10 +190,12 @@ export const writeSigned = async <T extends object>(
   tx: Tx,
   ctx: Ctx,
   { row }: SignedCredential<T>,
+  stepUp: () => readonly StepUpWay[] = () => [],
 ): Promise<ApiResponse<WithToken<T>> | undefined> => {
   const outcome = await insertMintedCredential(tx, row)
   if (outcome === 'granted') return undefined
-  if (outcome !== 'lost') throw refusalOf(ctx, { outcome, at: row.at })
+  if (outcome !== 'lost')
+    throw refusalOf(ctx, { outcome, at: row.at, stepUp: row.root?.root ? [] : stepUp() })
   const first = await findMintedCredential(tx, row.key)
   if (!first)
     throw new Error(

@@ -28,7 +28,10 @@ export const makePasskeyVerifier = (trust: Promise<DeviceTrust>): PasskeyVerifie
   verifyKnown: async (credential, known, expected) => {
     const used = { credential: credential as AuthenticationResponseJSON, challenge: expected.challenge }
     const key = { ...known, keyId: known.credentialId }
-    const result = await verifyEvidence(() => verifyKnownPasskey(used, key, relyingPartyOf(expected)))
+    const { findModel } = await trust
+    const result = await verifyEvidence(() =>
+      verifyKnownPasskey(used, key, { relying: relyingPartyOf(expected), findModel }),
+    )
     return result.attested ? result.key?.counter : undefined
   },
 })

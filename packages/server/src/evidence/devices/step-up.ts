@@ -29,6 +29,7 @@ export const stepUp = async (deps: StepUpDeps, origin: string | undefined, input
     settings,
     relying: { origins: [own.origin], rpIds: [own.rpId], requiresUserVerification: true },
     at,
+    keepsAnyKey: false,
   })
   const { reason } = { reason: undefined, ...verdict }
   return reason === undefined ? { attested } : { attested: false, reason }

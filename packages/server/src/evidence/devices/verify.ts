@@ -84,7 +84,8 @@ const verifyPasskeyEvidence = async (
       context.trust.findModel,
     )
   const used = { credential: credential as unknown as AuthenticationResponseJSON, challenge }
-  return verifyKnownPasskey(used, await context.findKey(credential.id), relying)
+  const { findModel } = context.trust
+  return verifyKnownPasskey(used, await context.findKey(credential.id), { relying, findModel })
 }
 
 const verifyAppEvidence = async (
@@ -162,6 +163,8 @@ type VerdictRequest = {
   readonly settings: AttestationSettings
   readonly relying: RelyingParty
   readonly at: Date
+  /** Whether a key that cannot be a root is stored too. */
+  readonly keepsAnyKey: boolean
 }
 
 /**
@@ -183,7 +186,8 @@ export const saveVerdict = async (deps: Pick<AttestDeps, 'ctx' | 'trust'>, reque
   const capped = trust.capped ? { assurance: 'software' as const, model: undefined } : {}
   const assurance = capped.assurance ?? result.assurance
   return inTransaction(ctx, 'system', async (tx) => {
-    if (result.key && !(await saveDeviceKey(tx, keyOwner, { ...result.key, ...capped })))
+    const isKept = request.keepsAnyKey || result.root !== undefined
+    if (isKept && result.key && !(await saveDeviceKey(tx, keyOwner, { ...result.key, ...capped })))
       return notAttested('key_taken')
     const { agentId, mode, method, subjectRef } = owner
     const app = trust.capped ? undefined : result.root?.app
@@ -237,5 +241,6 @@ export const attestVerify = async (deps: AttestDeps, agent: Agent, input: Attest
       requiresUserVerification: false,
     },
     at,
+    keepsAnyKey: true,
   })
 }

@@ -84,6 +84,12 @@ export const verifyNewPasskey = async (
 
 type PasskeyAssertion = { readonly credential: AuthenticationResponseJSON; readonly challenge: string }
 
+/** The model of a known key, while the metadata still says that it keeps its keys in hardware. */
+const trustedModel = ({ model }: DeviceKey, findModel: FindModel): string | undefined => {
+  const found = model === undefined ? undefined : findModel(model)
+  return found && keepsKeysInHardware(found) ? model : undefined
+}
+
 /**
  * Verifies a signature by a known passkey. A counter that does not increase means a cloned key, unless the
  * authenticator never counts.
@@ -91,7 +97,7 @@ type PasskeyAssertion = { readonly credential: AuthenticationResponseJSON; reado
 export const verifyKnownPasskey = async (
   { credential, challenge }: PasskeyAssertion,
   known: DeviceKey,
-  relying: RelyingParty,
+  { relying, findModel }: { readonly relying: RelyingParty; readonly findModel: FindModel },
 ): Promise<AttestationResult> => {
   const result = await verifyAuthenticationResponse({
     response: credential,
@@ -104,5 +110,10 @@ export const verifyKnownPasskey = async (
   if (!result?.verified) return { attested: false, reason: 'passkey_refused' }
   const info = result.authenticationInfo
   const key = { ...known, counter: info.newCounter }
-  return { attested: true, assurance: known.assurance, key, root: rootOf(known.model, info) }
+  return {
+    attested: true,
+    assurance: known.assurance,
+    key,
+    root: rootOf(trustedModel(known, findModel), info),
+  }
 }

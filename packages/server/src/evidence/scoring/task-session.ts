@@ -10,6 +10,7 @@ import {
 import { readNow, type Tx } from '../../platform/db/db.ts'
 import type { Roots } from '../../roots/index.ts'
 import { findSession, insertScoredSession, type Session, type Telemetry } from '../../sessions/index.ts'
+import { copyVerdicts } from '../devices/store.ts'
 import { evidenceItem } from '../proof.ts'
 import { publishSessionScore } from './publish-scored.ts'
 import { insertAttentionClaim } from './store.ts'
@@ -109,7 +110,7 @@ type RecordedTask = { sessionId: string; verified: boolean; attended: boolean; r
 /** Scores a micro-task into a session of kind task, from the recorded attention and the answer. */
 export const recordTaskSession = async (
   tx: Tx,
-  roots: Pick<Roots, 'inherit'>,
+  roots: Pick<Roots, 'replace'>,
   completion: TaskCompletion,
 ): Promise<RecordedTask> => {
   const sessionId = tx.ids.make('ses_')
@@ -146,8 +147,10 @@ export const recordTaskSession = async (
     salt,
   })
   await publishSessionScore(tx, key, verdict)
-  if (recordedAt !== undefined && recordedId !== undefined && completion.mode === 'live')
-    await roots.inherit(tx, { sessionId: recordedId, at: recordedAt }, { sessionId, at: await readNow(tx) })
+  if (recordedAt !== undefined && recordedId !== undefined && completion.mode === 'live') {
+    await roots.replace(tx, { sessionId: recordedId, at: recordedAt }, { sessionId, at: await readNow(tx) })
+    await copyVerdicts(tx, completion, { subjectRef: recordedId, sessionId: recordedId }, sessionId)
+  }
   return {
     sessionId,
     verified: verdict.verified,

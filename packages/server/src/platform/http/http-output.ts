@@ -80,7 +80,15 @@ const unstoredCodes: ReadonlySet<Refusal['code']> = new Set([
   // What an operator or a mailed link changes: the same call succeeds afterwards.
   'email_not_confirmed',
   'conversion_limit_reached',
+  'root_suspended',
+  // What time or the person changes: scoring ends, a budget opens, the person steps up.
+  'session_not_ready',
+  'network_busy',
+  'below_policy',
 ])
+/** A session below the floor of a policy is rejected until the person steps up; any other rejection is final. */
+const isUnstored = ({ code, options }: Refusal): boolean =>
+  unstoredCodes.has(code) || (options.details ?? []).some((detail) => detail.code === 'below_policy')
 
 /** Fields by which a request names a person, in the order in which they are looked for. */
 const subjectFields = ['memberId', 'subjectRef', 'sessionId', 'externalRef'] as const
@@ -159,7 +167,7 @@ export const runIdempotent = async (
   const { claim } = begun
   const { storeResult, isStored } = makeStore(endpoint, claim)
   const refused = async (error: unknown) => {
-    if (error instanceof Refusal && !unstoredCodes.has(error.code))
+    if (error instanceof Refusal && !isUnstored(error))
       return { isRefusal: true, answer: serializeRefusal(ctx, request.id, error) }
     // Where the key cannot be released, its lease runs out.
     await unlessUnavailable(releaseIdempotent(ctx, claim))

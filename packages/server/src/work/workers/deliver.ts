@@ -16,7 +16,7 @@ import { omitEmptyFields, validateAnswer } from '../workflows/forms.ts'
 import { findOwnAssignment, noSuchAssignment, type OwnAssignment } from './assignment.ts'
 import { presentAssignment } from './present.ts'
 import { recordingOwnerOf } from './recording-owner.ts'
-import { findAssignment, updateAssignment, type Assignment } from './store.ts'
+import { findAssignment, updateAssignment, updateClaimDue, type Assignment } from './store.ts'
 
 // The delivery of a unit, from top to bottom: load, refuse, sign the credential, commit. `workerDeliver` connects the
 // steps, which follow in their order. Money moves when the unit is accepted (`acceptUnit`): when the buyer accepts it or
@@ -38,7 +38,8 @@ export const workerDeliver = async (deps: WorkerDeps, person: Person, input: Inp
     return inTransaction(ctx, 'system', (tx) => commitUnverified(tx, deps, delivery, workerRef))
   const workerSession = { ...session, memberRef: workerRef }
   const signed = await deps.mintWork.sign({ agentId, mode, session: workerSession, member, personId })
-  return inTransaction(ctx, 'system', (tx) => commitDelivery(tx, deps, delivery, { signed, workerRef }))
+  const commit = (tx: Tx) => commitDelivery(tx, deps, delivery, { signed, workerRef })
+  return inTransaction(ctx, 'system', commit).catch((error: unknown) => extendClaim(deps, delivery, error))
 }
 
 // 1. Load: everything that the refusals look at, in one transaction.
@@ -187,6 +188,22 @@ const commitUnverified = async (
   await updateSessionMember(tx, { agentId, mode, sessionId, at }, workerRef)
   await releaseUnit(tx, locked, { status: 'not_verified', sessionId, quality, reasons })
   return presentCurrentAssignment(tx, assignmentId)
+}
+
+/** Where the network of the worker is busy, the claim lasts until there is a place again, so that no work is lost. */
+const extendClaim = async (
+  { ctx }: WorkerDeps,
+  { assignment, session }: CheckedDelivery,
+  error: unknown,
+): Promise<never> => {
+  if (error instanceof Refusal && error.code === 'network_busy') {
+    const openInSeconds = Number(error.options.headers?.['retry-after'] ?? 0)
+    const sessionEnd = session.endedAt ?? session.at
+    await inTransaction(ctx, 'system', (tx) =>
+      updateClaimDue(tx, assignment.assignmentId, { openInSeconds, sessionEnd }),
+    )
+  }
+  throw error
 }
 
 /** Credential, answer, states and event commit together. */

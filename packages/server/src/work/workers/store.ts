@@ -168,6 +168,18 @@ export const updateAssignment = async (
     .execute()
 }
 
+/** Extends a claim to half an hour after that time, and not beyond the day in which its session can be minted. */
+export const updateClaimDue = async (
+  tx: Tx,
+  assignmentId: string,
+  { openInSeconds, sessionEnd }: { readonly openInSeconds: number; readonly sessionEnd: Date },
+): Promise<void> => {
+  await sql`
+    update assignments set due_at = greatest(due_at,
+      least(pohf_now() + make_interval(secs => ${openInSeconds + 1_800}), ${sessionEnd}::timestamptz + interval '1 day'))
+    where assignment_id = ${assignmentId} and status = 'claimed' and due_at > pohf_now()`.execute(tx)
+}
+
 /** Expired claims, oldest first. */
 export const listExpiredClaims = async (tx: Tx, limit: number): Promise<Assignment[]> => {
   const rows = await selectAssignments(tx)
