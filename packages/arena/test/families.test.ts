@@ -22,7 +22,7 @@ const low: Outcome = { assurance: 'low', root: 'network', onchain: false }
 const attested: Outcome = { assurance: 'substantial', root: 'authenticator', onchain: false }
 
 test('a family has a row for each root and assurance that it reached, with the roots that this spends', () => {
-  const family = { name: 'key_farm', kind: 'view', fixed: [] } as const
+  const family = { name: 'key_farm', kind: 'view', fixed: [], aim: 'authenticator' } as const
   const rows = rowsOf(family, [low, attested, attested, { refused: 'network_busy' }], costs)
   assert.deepEqual(
     rows.map(({ root, assurance, successRate, rootsSpent }) => ({
@@ -45,8 +45,19 @@ test('a family has a row for each root and assurance that it reached, with the r
     ],
   )
   assert.deepEqual([rows[0]?.wallSeconds, rows[0]?.cpuSeconds, rows[0]?.bytes], [8, 0.022, 11_600])
-  const [none, ...more] = rowsOf(family, [{ refused: 'session_rejected' }], costs)
-  assert.deepEqual([none?.successRate, more.length], [0, 0])
+  const levelsOf = (outcomes: readonly Outcome[], aim?: 'authenticator') =>
+    rowsOf({ ...family, aim }, outcomes, costs).map(({ root, assurance, successRate }) => [
+      root,
+      assurance,
+      successRate,
+    ])
+  const refused = { refused: 'session_rejected' }
+  assert.deepEqual(levelsOf([refused]), [['network', 'low', 0]])
+  // The level that it was made for and does not get stays listed.
+  assert.deepEqual(levelsOf([low, refused], 'authenticator'), [
+    ['network', 'low', 0.5],
+    ['authenticator', 'substantial', 0],
+  ])
 })
 
 test('asking until refused counts what was given exactly, also several at a time', async () => {
@@ -90,7 +101,8 @@ test('where budgets are off, a simulated day is never refused and says so', asyn
   assert.deepEqual(capacity, { perHour: 34, perDay: 34, isLimited: false })
   const { low: atLow, substantial } = await simulateDay(harness, model, { forgeries: 5, max: 2 })
   assert.deepEqual([atLow.addresses, atLow.networks24, atLow.minted], [1, 1, 5])
-  assert.deepEqual(substantial.newKeys, { perHour: 2, perDay: 2, isLimited: false })
+  assert.deepEqual(substantial.authenticator, { perHour: 2, perDay: 2, isLimited: false })
+  assert.deepEqual([substantial.addresses, substantial.networks24, substantial.minted], [1, 1, 5])
 })
 
 /** A server process of its own and one session in real time: about fifteen seconds. */

@@ -1,14 +1,8 @@
 // What many forged credentials in one day need, found by behaviour: ask from a network until the server refuses, and go on in
 // the next clock hour. The server runs in this process, on a real database, with a clock that is moved.
 import type { Harness, TestResponse } from '../../../server/test/fixtures/harness.ts'
-import type { AttestedModel } from '../../../server/test/fixtures/people/attested-model.ts'
-import {
-  createPasskey,
-  makePasskey,
-  usePasskey,
-  type Passkey,
-} from '../../../server/test/fixtures/people/authenticator.ts'
 import { makeSessionKey } from '../../../server/test/fixtures/people/recorder.ts'
+import type { openSecurityKey } from '../../../server/test/fixtures/people/security-key.ts'
 import { passOpenedSessions } from '../../../server/test/fixtures/scored-session.ts'
 import type { Outcome, Site } from './family.ts'
 import { outcomeOf } from './mint.ts'
@@ -34,42 +28,13 @@ export const ipv6Network = (n: number): Network => ({
   addresses: 65_536,
 })
 
-/** A key of an authenticator, with the counter of its signatures. */
-export type AuthenticatorKey = { readonly passkey: Passkey; readonly model: AttestedModel; uses: number }
-export const makeAuthenticatorKey = (model: AttestedModel): AuthenticatorKey => ({
-  passkey: makePasskey(),
-  model,
-  uses: 0,
-})
+/** A key of an authenticator, which answers for sessions. */
+export type AuthenticatorKey = Pick<ReturnType<typeof openSecurityKey>, 'attest'>
 
 type Forgery = { readonly site: Site; readonly address: string; readonly key?: AuthenticatorKey | undefined }
 
 const agentCall = (harness: Harness, site: Site, path: string, body: unknown): Promise<TestResponse> =>
   harness.call('POST', `/api/agents/${path}`, { key: site.apiKey, body })
-
-/** Registers the key with its first session, and signs with it for every later one. */
-const attestSession = async (
-  harness: Harness,
-  { site, key }: Forgery & { readonly key: AuthenticatorKey },
-  sessionId: string,
-): Promise<void> => {
-  const { json } = await agentCall(harness, site, 'attest/challenge', {})
-  const { nonce } = json as { nonce: string }
-  const { aaguid, batch } = key.model
-  const origin = new URL(harness.ctx.config.BASE_URL).origin
-  const options = { challenge: nonce, origin, aaguid, counter: key.uses + 1 }
-  const credential =
-    key.uses === 0
-      ? createPasskey(key.passkey, options, { fmt: 'packed', batch })
-      : usePasskey(key.passkey, options)
-  key.uses += 1
-  await agentCall(harness, site, 'attest/verify', {
-    method: 'webauthn',
-    nonce,
-    subjectRef: sessionId,
-    evidence: { credential },
-  })
-}
 
 /** A session that a page at this address opened and that counts as passed; or why it was not opened. */
 export const openPassedSession = async (
@@ -93,11 +58,13 @@ export const forge = async (harness: Harness, forgery: Forgery): Promise<Outcome
   const session = await openPassedSession(harness, forgery)
   if ('refused' in session) return session
   const { sessionId } = session
-  if (key) await attestSession(harness, { ...forgery, key }, sessionId)
+  await key?.attest(site.apiKey, sessionId)
   return outcomeOf(await agentCall(harness, site, 'verify', { sessionId }))
 }
 
-export const isMinted = (outcome: Outcome): boolean => !('refused' in outcome)
+/** Whether there is a credential; with `substantial`, one of that level. */
+export const isMinted = (outcome: Outcome, level: 'low' | 'substantial' = 'low'): boolean =>
+  'assurance' in outcome && (level === 'low' || outcome.assurance === level)
 
 /** Asks, a few at a time, until the first refusal or until there are `max`; gives how many were minted. */
 export const countUntilRefused = async (

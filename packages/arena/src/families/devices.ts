@@ -16,18 +16,19 @@ const actsPerDay = 10_000
 const deviceDays = 365
 const oneDevice = (item: string): FixedItem => ({ item, quantity: 1, lifeActs: actsPerDay * deviceDays })
 
-type Evidence = (nonce: string) => Promise<{ readonly method: string; readonly evidence: unknown }>
+type Evidence = (challenge: string) => Promise<{ readonly method: string; readonly evidence: unknown }>
 
-/** Brings a device's evidence for this session to the service, through the site. */
+/** Brings a device's evidence for this session to the service, through the site. The device signs for this session alone. */
 const attestSession = async (attempt: Attempt, sessionId: string, make: Evidence): Promise<void> => {
-  const { json } = await askSite(attempt, 'attest/challenge', {})
-  const { nonce } = json as { nonce: string }
+  const { json } = await askSite(attempt, 'attest/challenge', { subjectRef: sessionId })
+  const { nonce, challengeB64url } = json as { nonce: string; challengeB64url: string }
   const answer = await askSite(attempt, 'attest/verify', {
     nonce,
     subjectRef: sessionId,
-    ...(await make(nonce)),
+    ...(await make(challengeB64url)),
   })
-  if (answer.status !== 200) throw new Error(`attestation refused: ${answer.text}`)
+  const { attested } = (answer.json ?? {}) as { attested?: boolean }
+  if (attested !== true) throw new Error(`attestation refused: ${answer.text}`)
 }
 
 /** A new key of one attested authenticator: its batch certificate says the model, and no certificate says which unit. */
@@ -46,13 +47,13 @@ const authenticatorEvidence =
 
 const appEvidence =
   ({ server: { model } }: Attempt, appId: string): Evidence =>
-  async (nonce) => {
+  async (challenge) => {
     const device = await makeAppDevice()
     const attestationObject = await makeAppAttestation(device, {
       root: model.root,
       intermediate: model.intermediate,
       appId,
-      clientDataHash: sha256(nonce),
+      clientDataHash: sha256(challenge),
     })
     return {
       method: 'app_attest',
@@ -84,6 +85,7 @@ const keyFarm: PlayedFamily = {
   manyNetworks: false,
   hasBrowser: false,
   fixed: [oneDevice('authenticator')],
+  aim: 'authenticator',
   play: async (attempt) => {
     const sessionId = await playBot('lean_script', attempt)
     await attestSession(attempt, sessionId, authenticatorEvidence(attempt, attempt.server.url))
@@ -91,12 +93,17 @@ const keyFarm: PlayedFamily = {
   },
 }
 
-const agentApp = (item: string, evidenceOf: (attempt: Attempt) => Evidence): PlayedFamily => ({
+const agentApp = (
+  item: string,
+  aim: 'app' | 'authenticator',
+  evidenceOf: (attempt: Attempt) => Evidence,
+): PlayedFamily => ({
   name: 'agent_app',
   kind: 'view',
   manyNetworks: false,
   hasBrowser: false,
   fixed: [oneDevice(item)],
+  aim,
   play: async (attempt) => {
     await nameOwnApps(attempt)
     const sessionId = await playBot('lean_script', attempt)
@@ -107,6 +114,6 @@ const agentApp = (item: string, evidenceOf: (attempt: Attempt) => Evidence): Pla
 
 export const deviceFamilies: readonly PlayedFamily[] = [
   keyFarm,
-  agentApp('phone', (attempt) => appEvidence(attempt, own.appId)),
-  agentApp('authenticator', (attempt) => authenticatorEvidence(attempt, own.origin)),
+  agentApp('phone', 'app', (attempt) => appEvidence(attempt, own.appId)),
+  agentApp('authenticator', 'authenticator', (attempt) => authenticatorEvidence(attempt, own.origin)),
 ]

@@ -38,6 +38,7 @@ const enrolLoop: PlayedFamily = {
   manyNetworks: false,
   hasBrowser: false,
   fixed: [],
+  aim: 'authenticator',
   play: async (attempt) => [await personhoodWithWallet(attempt, await enrolByScript(attempt))],
 }
 
@@ -49,6 +50,7 @@ const enrolLoopPresence: PlayedFamily = {
   manyNetworks: true,
   hasBrowser: false,
   fixed: [],
+  aim: 'authenticator',
   play: async (attempt) => {
     const memberId = await enrolByScript(attempt)
     const outcomes: Outcome[] = []
@@ -76,6 +78,7 @@ const stealthPersonhood: PlayedFamily = {
   manyNetworks: false,
   hasBrowser: true,
   fixed: [],
+  aim: 'authenticator',
   play: async (attempt) => {
     const { memberId, enrolUrl } = await invite(attempt.server, attempt.site.apiKey)
     const { context, page } = await openStealthPage(await launchBrowser())

@@ -65,6 +65,8 @@ export type PlayedFamily = {
   /** Whether it drives a browser: a few of those fill a machine. */
   readonly hasBrowser: boolean
   readonly fixed: readonly FixedItem[]
+  /** The root by which it tries to reach `substantial`. Where it does not, a row with a rate of 0 says so. */
+  readonly aim: RootKind | undefined
   /** Gives one outcome for each credential that it asked for. */
   readonly play: (attempt: Attempt) => Promise<readonly Outcome[]>
 }

@@ -85,9 +85,9 @@ const rounded = (value: number): number => Math.round(value * 1_000) / 1_000
 
 type Reached = Pick<MeasuredFamily, 'root' | 'assurance'>
 
-/** One row for each root and assurance that was reached; one with a rate of 0 where nothing was. */
+/** One row for each root and assurance that was reached; one with a rate of 0 for the aim that was not, or where nothing was. */
 export const rowsOf = (
-  { name, kind, fixed }: Pick<PlayedFamily, 'name' | 'kind' | 'fixed'>,
+  { name, kind, fixed, aim }: Pick<PlayedFamily, 'name' | 'kind' | 'fixed' | 'aim'>,
   outcomes: readonly Outcome[],
   costs: Costs,
 ): MeasuredFamily[] => {
@@ -107,6 +107,8 @@ export const rowsOf = (
   })
   const groups = [...Map.groupBy(minted, ({ root, assurance }) => `${root} ${assurance}`).values()]
   const rows = groups.flatMap((group) => (group[0] ? [row(group[0], group.length)] : []))
+  if (aim && !rows.some(({ root }) => root === aim))
+    rows.push(row({ root: aim, assurance: 'substantial' }, 0))
   return rows.length > 0 ? rows : [row({ root: 'network', assurance: 'low' }, 0)]
 }
 

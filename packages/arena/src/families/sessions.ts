@@ -33,6 +33,7 @@ const viewFamily = (name: PlayedFamily['name'], hasBrowser: boolean): PlayedFami
   manyNetworks: false,
   hasBrowser,
   fixed: [],
+  aim: undefined,
   play: async (attempt) => [await verifySession(attempt, await playBot(name, attempt))],
 })
 
@@ -43,6 +44,7 @@ const leanBinding: PlayedFamily = {
   manyNetworks: false,
   hasBrowser: false,
   fixed: [],
+  aim: undefined,
   play: async (attempt) => {
     const sessionId = await playBot('lean_script', attempt)
     const paymentRef = `invoice ${sessionId}`

@@ -4,6 +4,7 @@ import type { Harness } from '../../../server/test/fixtures/harness.ts'
 import { grantCredits } from '../../../server/test/fixtures/payments/ledger.ts'
 import type { AttestedModel } from '../../../server/test/fixtures/people/attested-model.ts'
 import { registerConfirmedAgent } from '../../../server/test/fixtures/people/member.ts'
+import { openSecurityKey } from '../../../server/test/fixtures/people/security-key.ts'
 import {
   countUntilRefused,
   forge,
@@ -11,7 +12,6 @@ import {
   ipv4Network,
   ipv6Network,
   isMinted,
-  makeAuthenticatorKey,
   measureNetwork,
   singleAddress,
   type AuthenticatorKey,
@@ -41,14 +41,21 @@ type LowNeeds = {
 }
 
 type SubstantialNeeds = {
-  /** Acts of one key in a day; `isLimited` false where the bound of the measurement came first. */
+  /** One key, from another network each time. */
   readonly key: Capacity
-  readonly keys: number
-  /** Acts in a day of keys that are all new and come from one authenticator. */
-  readonly newKeys: Capacity
-  readonly authenticators: number
+  /** One authenticator that makes a new key for each act, from another network each time: nothing but the device could run out. */
+  readonly authenticator: Capacity
+  /** The same authenticator at one address, in one /24, and in one /24 for one site. */
+  readonly address: Capacity
   readonly network24: Capacity
+  readonly network24ForOneSite: Capacity
+  readonly keys: number
+  readonly authenticators: number
+  readonly addresses: number
   readonly networks24: number
+  /** What came out of a day with one authenticator and exactly so many /24 networks, and with one less. */
+  readonly minted: number
+  readonly mintedWithOneLess: number
 }
 
 export type DayNeeds = {
@@ -76,29 +83,46 @@ const registerSites = async (harness: Harness): Promise<Site[]> => {
   return sites
 }
 
-/** Asks at one site after the other until one mints. */
-const askAt =
-  (harness: Harness, sites: readonly Site[]) =>
-  async (address: string): Promise<boolean> => {
-    for (const site of sites) if (isMinted(await forge(harness, { site, address }))) return true
-    return false
-  }
+type Ask = (address: string) => Promise<boolean>
 
-/** The same, with an assertion by a key; only what reaches `substantial` counts. */
-const askSubstantial =
-  (harness: Harness, sites: readonly Site[], keyOf: () => AuthenticatorKey) =>
-  async (address: string): Promise<boolean> => {
-    for (const site of sites) {
-      const outcome = await forge(harness, { site, address, key: keyOf() })
-      if ('assurance' in outcome && outcome.assurance === 'substantial') return true
+/**
+ * Asks at one site after the other until one mints, each time from the next site on. With `keyOf` a key answers for the
+ * session, and only what reaches `substantial` counts.
+ */
+const askAt = (harness: Harness, sites: readonly Site[], keyOf?: () => AuthenticatorKey): Ask => {
+  let asked = 0
+  return async (address) => {
+    const first = asked++ % sites.length
+    for (const site of [...sites.slice(first), ...sites.slice(0, first)]) {
+      const outcome = await forge(harness, { site, address, key: keyOf?.() })
+      if (isMinted(outcome, keyOf ? 'substantial' : 'low')) return true
     }
     return false
   }
+}
 
 /** Networks that no measurement has asked from yet. */
 const networkSupply = (make: (n: number) => Network) => {
   let used = 0
   return () => make(used++)
+}
+
+/** Mints the forgeries of a day from as many /24 networks as one of them says are needed, and from one less. */
+const mintDays = async (
+  harness: Harness,
+  ask: Ask,
+  {
+    forgeries,
+    network24,
+    newNetwork,
+  }: { readonly forgeries: number; readonly network24: Capacity; readonly newNetwork: () => Network },
+) => {
+  const networks24 = needed(forgeries, network24)
+  const day = (count: number): Promise<number> => {
+    const networks = Array.from({ length: Math.min(count, 100) }, newNetwork)
+    return forgeInOneDay(harness, networks, ask, forgeries)
+  }
+  return { networks24, minted: await day(networks24), mintedWithOneLess: await day(networks24 - 1) }
 }
 
 const measureLow = async (
@@ -117,20 +141,13 @@ const measureLow = async (
     max,
   )
   const network48 = await measureNetwork(harness, networkSupply(ipv6Network)(), ask, max)
-  const networks24 = needed(forgeries, network24)
-  const day = (count: number): Promise<number> => {
-    const networks = Array.from({ length: Math.min(count, 500) }, newNetwork)
-    return forgeInOneDay(harness, networks, ask, forgeries)
-  }
   return {
     address,
     network24,
     network48,
     network24ForOneSite,
     addresses: needed(forgeries, address),
-    networks24,
-    minted: await day(networks24),
-    mintedWithOneLess: await day(networks24 - 1),
+    ...(await mintDays(harness, ask, { forgeries, network24, newNetwork })),
   }
 }
 
@@ -140,29 +157,36 @@ const measureSubstantial = async (
   { forgeries, max }: DayOptions,
   { model, newNetwork }: { readonly model: AttestedModel; readonly newNetwork: () => Network },
 ): Promise<SubstantialNeeds> => {
-  const newKey = () => makeAuthenticatorKey(model)
-  /** From a new network each time, so that only the key can run out. One at a time: a key counts its signatures. */
-  const keyActs = async (keyOf: () => AuthenticatorKey): Promise<Capacity> => {
-    const ask = askSubstantial(harness, sites.slice(0, 1), keyOf)
-    const perDay = await countUntilRefused(() => ask(newNetwork().addressAt(0)), Math.min(max, 200), 1)
-    return { perHour: perDay, perDay, isLimited: perDay < Math.min(max, 200) }
+  const newKey = () => openSecurityKey(harness, model)
+  const bound = Math.min(max, 200)
+  /** From another network each time, at the one site that knows the key, and one at a time: a key counts its signatures. */
+  const actsOf = async (keyOf: () => AuthenticatorKey): Promise<Capacity> => {
+    const ask = askAt(harness, sites.slice(0, 1), keyOf)
+    const perDay = await countUntilRefused(() => ask(newNetwork().addressAt(0)), bound, 1)
+    return { perHour: perDay, perDay, isLimited: perDay < bound }
   }
   const oneKey = newKey()
-  const key = await keyActs(() => oneKey)
-  const newKeys = await keyActs(newKey)
-  const network24 = await measureNetwork(
+  const key = await actsOf(() => oneKey)
+  const authenticator = await actsOf(newKey)
+  const ask = askAt(harness, sites, newKey)
+  const address = await measureNetwork(harness, singleAddress(newNetwork()), ask, max)
+  const network24 = await measureNetwork(harness, newNetwork(), ask, max)
+  const network24ForOneSite = await measureNetwork(
     harness,
     newNetwork(),
-    askSubstantial(harness, sites, newKey),
-    max * 10,
+    askAt(harness, sites.slice(0, 1), newKey),
+    max,
   )
   return {
     key,
-    keys: needed(forgeries, key),
-    newKeys,
-    authenticators: newKeys.isLimited ? needed(forgeries, key) : 1,
+    authenticator,
+    address,
     network24,
-    networks24: needed(forgeries, network24),
+    network24ForOneSite,
+    keys: needed(forgeries, key),
+    authenticators: needed(forgeries, authenticator),
+    addresses: needed(forgeries, address),
+    ...(await mintDays(harness, ask, { forgeries, network24, newNetwork })),
   }
 }
 
