@@ -1,7 +1,7 @@
-import { costPer1000, hirePerson, rootKinds, type ForgingFamily } from '../../packages/verify/src/index.ts'
+import { costPer1000, solverFamily, rootKinds, type ForgingFamily } from '../../packages/verify/src/index.ts'
 import type { ForgingFile } from '../../packages/protocol/src/index.ts'
 import { paddedTableOf } from '../ci/pages/markdown.ts'
-import { budgets, type MarketPrices } from './price.ts'
+import { budgets, fastestOf, type MarketPrices } from './price.ts'
 
 const usd = (value: number): string => `$${value.toLocaleString('en', { maximumSignificantDigits: 2 })}`
 const whole = (value: number): string => value.toLocaleString('en')
@@ -37,7 +37,7 @@ const familyRow = (table: ForgingFile, family: ForgingFamily): string[] => [
 const familyTable = (table: ForgingFile): string =>
   paddedTableOf(
     ['Family', 'Gets', 'Success', 'Time', 'CPU', 'Bytes', 'Human', 'Roots', 'Fixed, over acts', '1,000 cost'],
-    [...table.inputs.families, ...rootKinds.map((kind) => hirePerson(table.inputs, kind))].map((family) =>
+    [...table.inputs.families, ...rootKinds.map((kind) => solverFamily(table.inputs, kind))].map((family) =>
       familyRow(table, family),
     ),
   )
@@ -51,8 +51,9 @@ export const needsOf = (perDay: number) => {
     wideNetworks: needed(budgets.wideNetworkActsPerDay),
     addressesBehindStrongRoot: needed(budgets.addressActsPerDay * factor),
     wideNetworksBehindStrongRoot: needed(budgets.wideNetworkActsPerDay * factor),
-    authenticators: needed(budgets.authenticatorActsPerDay),
-    apps: needed(budgets.appActsPerDay),
+    keys: needed(budgets.keyActsPerDay),
+    addressesForModel: needed(budgets.modelActsPerAddressDay),
+    wideNetworksForModel: needed(budgets.modelActsPerWideNetworkDay),
     accounts: needed(budgets.accountActsPerDay),
     people: needed(budgets.proofActsPerDay),
   }
@@ -69,12 +70,36 @@ const needsTable = (perDay: number): string => {
         code('network'),
         `${whole(needs.addresses)} addresses, or ${needs.wideNetworks} networks of size /24`,
       ],
-      [code('substantial'), code('authenticator'), `${needs.authenticators} authenticators, and ${networks}`],
-      [code('substantial'), code('app'), `${needs.apps} App Attest keys, and ${networks}`],
+      [
+        code('substantial'),
+        code('authenticator'),
+        `1 authenticator with ${needs.keys} keys, and ${needs.addressesForModel} pairs of model and address, or ${needs.wideNetworksForModel} networks of size /24`,
+      ],
+      [code('substantial'), code('app'), `1 phone with ${needs.keys} App Attest keys, and ${networks}`],
       [code('substantial'), code('payout_account'), `${needs.accounts} accounts, and ${networks}`],
       [code('high'), code('external'), `${needs.people} people with an outside proof, and ${networks}`],
     ],
   )
+}
+
+/** The least cost of 1,000 by a played family at this level, before rounding. */
+const leastOf = ({ inputs }: ForgingFile, root: ForgingFamily['root'], assurance: string): number =>
+  Math.min(
+    ...inputs.families
+      .filter((family) => family.root === root && family.assurance === assurance && family.successRate > 0)
+      .map((family) => costPer1000(inputs, family)),
+  )
+
+/** Compares scripts without a device and with an authenticator, where both get credentials. */
+const comparisonText = (table: ForgingFile): string => {
+  const [low, strong] = [leastOf(table, 'network', 'low'), leastOf(table, 'authenticator', 'substantial')]
+  if (!Number.isFinite(low) || !Number.isFinite(strong)) return ''
+  const factor = strong / low
+  return `
+A script pays ${usd(low)} for 1,000 at \`low\`, and ${usd(strong)} for 1,000 at \`substantial\` with an authenticator: ${factor.toFixed(1)} times as
+much. Addresses of households are sold by traffic, so another address costs almost nothing: the budgets decide how many a forger uses,
+not what they cost.${factor < 10 ? ' `substantial` by an authenticator is therefore hardly dearer than `low`.' : ''}
+`
 }
 
 const marketTable = ({ figures }: MarketPrices): string =>
@@ -95,6 +120,7 @@ export const pricePage = (prices: MarketPrices, table: ForgingFile): string => {
   const cheapest = Math.min(
     ...table.entries.filter(({ assurance }) => assurance === 'low').map((entry) => entry.costPer1000),
   )
+  const fastest = fastestOf(table.inputs.families)
   return `<!-- Written by npm run arena -- --price. Do not edit. -->
 
 # What forged credentials cost
@@ -119,15 +145,17 @@ A kind without a row of its own has the price of "any", the least over all kinds
 
 ## Families
 
-Measured on ${table.inputs.measuredAt}, for one attempt. \`hire_a_person\` is priced and was not played.
+Measured on ${table.inputs.measuredAt}, for one attempt. \`solver\` is priced and was not played.
 
 ${familyTable(table)}
-
+${comparisonText(table)}
 ## What ${whole(table.perDay)} forgeries in a day need
 
-Computed from the default budgets: ${budgets.addressActsPerDay} acts a day for an address, ${whole(budgets.wideNetworkActsPerDay)} for a /24, ${budgets.authenticatorActsPerDay} for an authenticator or an App
-Attest key, ${budgets.accountActsPerDay} for an account or an outside proof. A stronger root multiplies the budget of the network by ${budgets.strongRootFactor}. No agent takes
-more than half of a network's budget, so the forgeries are spread over at least two agents.
+Computed from the default budgets: ${budgets.addressActsPerDay} acts a day for an address, ${whole(budgets.wideNetworkActsPerDay)} for a /24, ${budgets.keyActsPerDay} for a key of an authenticator or of
+App Attest, ${budgets.accountActsPerDay} for an account or an outside proof. A stronger root multiplies the budget of the network by ${budgets.strongRootFactor}. The keys of one
+model of authenticators have ${budgets.modelActsPerAddressDay} acts a day together on an address and ${budgets.modelActsPerWideNetworkDay} in a /24. No agent takes more than half of a network's
+budget, so the forgeries are spread over at least two agents. What the server gave in a simulated day is in
+[the arena](arena.md#what-a-day-of-forgeries-needs).
 
 ${needsTable(table.perDay)}
 
@@ -142,7 +170,13 @@ ${marketTable(prices)}
 - The wage of a hired person is what the cheapest solving service pays for its time: \`solver_per_1000\` / 1,000 / \`solver_seconds\`, which is
   ${usd(table.inputs.wagePerHour)} an hour. A hired person brings a network, a phone, an account and a proof of their own, and no security
   key of level 2.
-- Things that are bought once are used to the limit of their budget on every day of their life.
+- A hired person needs at least as long as the fastest family: ${table.inputs.hiredSeconds} s, measured for \`${fastest.name}\` and \`${fastest.kind}\`. No hired person was
+  timed.
+- One authenticator makes any number of keys and serves every address, so its price is spread over ${whole(table.perDay)} acts on each day of its life.
+  What is scarce are pairs of model and address, ${budgets.modelActsPerAddressDay} acts a day each. With several models fewer addresses do.
+- One phone makes several App Attest keys: Apple's documentation states no number for a device. Its price is spread in the same way. A
+  model of phones has no budget of its own.
+- Accounts and outside proofs are used to the limit of their budget on every day of their life.
 - The attacker's programs exist and cost nothing to write.
 - Addresses of households cost their traffic alone: a pool has more addresses than ${whole(table.perDay)} forgeries need.
 - Prices in EUR count as the same amount in USD.

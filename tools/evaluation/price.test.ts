@@ -3,9 +3,11 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { forgingFamilies, forgingFile } from '../../packages/protocol/src/index.ts'
-import { forgingEntries } from '../../packages/verify/src/index.ts'
+import { readConfig } from '../../packages/server/src/platform/ops/config.ts'
+import { budgetsOf, modelCounters, strongBudgetOf } from '../../packages/server/src/roots/rules.ts'
+import { costPer1000, forgingEntries } from '../../packages/verify/src/index.ts'
 import { needsOf, pricePage } from './price-page.ts'
-import { marketPrices, priceTable } from './price.ts'
+import { budgets, marketPrices, priceTable } from './price.ts'
 
 const root = join(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(join(root, path), 'utf8')
@@ -42,14 +44,7 @@ test('a table is computed from measured families and market prices, and its page
     family: 'small_script',
   })
   const page = pricePage(prices, table)
-  for (const text of [
-    '2026-11-02',
-    'small_script',
-    'hire_a_person',
-    'estimate, not a warranty',
-    '50 %',
-    '100,000',
-  ])
+  for (const text of ['2026-11-02', 'small_script', 'solver', 'estimate, not a warranty', '50 %', '100,000'])
     assert.ok(page.includes(text), text)
   for (const { name, source, assumption } of prices.figures) {
     assert.ok(page.includes(name), name)
@@ -58,16 +53,66 @@ test('a table is computed from measured families and market prices, and its page
 })
 
 test('10,000 forgeries in a day need what the budgets say', () => {
-  const { addresses, wideNetworks, authenticators, people } = needsOf(10_000)
+  const { addresses, wideNetworks, addressesForModel, wideNetworksForModel, keys, people } = needsOf(10_000)
+  assert.deepEqual([addresses, wideNetworks], [100, 10])
+  assert.deepEqual([keys, addressesForModel, wideNetworksForModel], [167, 167, 17])
+  assert.equal(people, 50)
+})
+
+test('the budgets that are priced are those of the server', () => {
+  const config = readConfig({ BASE_URL: 'http://127.0.0.1:3000', DATABASE_URL: 'postgres://x' })
+  const { narrow, wide } = budgetsOf(config)
   assert.deepEqual(
-    { addresses, wideNetworks, authenticators, people },
-    {
-      addresses: 100,
-      wideNetworks: 10,
-      authenticators: 167,
-      people: 50,
-    },
+    [
+      budgets.addressActsPerDay,
+      budgets.wideNetworkActsPerDay,
+      budgets.keyActsPerDay,
+      budgets.accountActsPerDay,
+    ],
+    [narrow.day, wide.day, strongBudgetOf(config, 'authenticator'), strongBudgetOf(config, 'external')],
   )
+  const tags = { narrow: 'n', wide: 'w', factor: 1 }
+  const model = { kind: 'authenticator', key: 'k', name: 'm' } as const
+  assert.deepEqual(
+    modelCounters([tags], model, budgets.keyActsPerDay).map(({ day }) => day),
+    [budgets.modelActsPerAddressDay, budgets.modelActsPerWideNetworkDay],
+  )
+})
+
+const farm = {
+  ...measured.families[0],
+  name: 'farm',
+  root: 'authenticator',
+  assurance: 'substantial',
+  successRate: 1,
+  wallSeconds: 7,
+  bytes: 10_000,
+  rootsSpent: [
+    { kind: 'network', acts: 1 },
+    { kind: 'authenticator', acts: 1 },
+  ],
+}
+
+test('an authenticator serves every address, and its model has 60 acts a day on each', () => {
+  const families = forgingFamilies.parse({ ...measured, families: [...measured.families, farm] })
+  const { inputs } = priceTable(prices, families, '2026-11-02')
+  const [, priced] = inputs.families
+  assert.ok(priced)
+  // 20 USD over 10,000 acts on 365 days, and 10 kB at 0.89 USD a gigabyte; 0.07 ms of a core-hour do not show.
+  const byTraffic = 20 / 3_650_000 + 0.89e-5
+  assert.ok(Math.abs(costPer1000(inputs, priced) / 1_000 - byTraffic) < 1e-7)
+  // Where only rented addresses are to be had, each serves 60.
+  const rented = { ...inputs, networks: inputs.networks.filter(({ name }) => name === 'hosting') }
+  const byAddress = 20 / 3_650_000 + 0.036 / 60 + 0.001e-5
+  assert.ok(Math.abs(costPer1000(rented, priced) / 1_000 - byAddress) < 1e-7)
+  // A hired person is as fast as the fastest family that succeeds.
+  assert.equal(inputs.hiredSeconds, 7)
+  const failed = { ...farm, name: 'failed', successRate: 0, wallSeconds: 1 }
+  const withFailed = forgingFamilies.parse({ ...families, families: [...families.families, failed] })
+  const again = priceTable(prices, withFailed, '2026-11-02')
+  assert.equal(again.inputs.hiredSeconds, 7)
+  assert.match(pricePage(prices, again), /`failed` .* never/)
+  assert.match(pricePage(prices, again), /hardly dearer than `low`/)
 })
 
 test('a figure has a source or says that it is an assumption, not both and not neither', () => {

@@ -20,16 +20,31 @@ const figure = z
 export const marketPrices = z.strictObject({ pricedAt: z.iso.date(), figures: z.array(figure).max(60) })
 export type MarketPrices = z.infer<typeof marketPrices>
 
+/** The volume at which prices are stated. One authenticator or phone answers for it. */
+const perDay = 10_000
+
 /** The default budgets of the service. */
 export const budgets = {
   addressActsPerDay: 100,
   wideNetworkActsPerDay: 1_000,
   strongRootFactor: 10,
-  authenticatorActsPerDay: 60,
-  appActsPerDay: 60,
+  /** For one key of an authenticator or of App Attest. */
+  keyActsPerDay: 60,
+  /** For all keys of one model of authenticators together, on an address and in a wide network. */
+  modelActsPerAddressDay: 60,
+  modelActsPerWideNetworkDay: 600,
   accountActsPerDay: 200,
   proofActsPerDay: 200,
 } as const
+
+/** The shortest time in which a family got a credential. */
+export const fastestOf = (families: z.infer<typeof forgingFamilies>['families']) => {
+  const [fastest] = families
+    .filter(({ successRate }) => successRate > 0)
+    .toSorted((a, b) => a.wallSeconds - b.wallSeconds)
+  if (!fastest) throw new Error('no family got a credential, so nothing bounds the time of a hired person')
+  return fastest
+}
 
 const forgingInputsOf = (
   { pricedAt, figures }: MarketPrices,
@@ -52,17 +67,18 @@ const forgingInputsOf = (
     addressActsPerDay: budgets.addressActsPerDay,
     strongRootFactor: budgets.strongRootFactor,
     roots: {
-      // Security keys that are certified at level 2 are rare: whoever hires people hands them out.
+      // Security keys that are certified at level 2 are rare: whoever hires people has one answer for all.
       authenticator: {
         item: 'authenticator',
-        actsPerDay: budgets.authenticatorActsPerDay,
+        actsPerDay: perDay,
         lifeDays: low('authenticator_life_days'),
+        actsPerAddressDay: budgets.modelActsPerAddressDay,
         assurance: 'substantial',
         isOwnedByHired: false,
       },
       app: {
         item: 'phone',
-        actsPerDay: budgets.appActsPerDay,
+        actsPerDay: perDay,
         lifeDays: low('phone_life_days'),
         assurance: 'substantial',
         isOwnedByHired: true,
@@ -85,7 +101,7 @@ const forgingInputsOf = (
     items: Object.fromEntries(
       figures.filter(({ unit }) => unit.startsWith('USD for one ')).map(({ name, low: usd }) => [name, usd]),
     ),
-    hiredSeconds: low('hired_seconds'),
+    hiredSeconds: fastestOf(families).wallSeconds,
     families,
   }
 }
@@ -101,7 +117,7 @@ export const priceTable = (
     date,
     version: 1,
     currency: 'USD',
-    perDay: 10_000,
+    perDay,
     roundedDown: true,
     entries: forgingEntries(inputs),
     inputs,

@@ -22,7 +22,7 @@ export {
   forgingClasses,
   forgingClassOf,
   forgingEntries,
-  hirePerson,
+  solverFamily,
   roundDownToPowerOfTen,
   type ForgingClass,
   type ForgingEntry,

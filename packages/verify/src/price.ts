@@ -29,11 +29,13 @@ type NetworkPrice = {
   readonly usdPerGigabyte: number
 }
 
-/** A root that is bought once. `item` names its price. */
+/** A root that is bought once. `item` names its price, and `actsPerDay` are the acts of one such item. */
 type BoughtRoot = {
   readonly item: string
   readonly actsPerDay: number
   readonly lifeDays: number
+  /** What all items of this root together have on one address in a day, where that is less than the network allows. */
+  readonly actsPerAddressDay?: number | undefined
   readonly assurance: Assurance
   /** Whether a person who is hired has one already. */
   readonly isOwnedByHired: boolean
@@ -88,14 +90,22 @@ const boughtRootsCost = (inputs: ForgingInputs, { rootsSpent, fixed }: ForgingFa
     return sum + (priceOfItem(inputs, item) * acts) / (actsPerDay * lifeDays)
   }, 0)
 
+/** What one address gives in a day to whoever spends these roots. */
+const actsPerAddressDay = (inputs: ForgingInputs, { rootsSpent }: ForgingFamily): number => {
+  const strong = rootsSpent.flatMap(({ kind }) => (kind === 'network' ? [] : [inputs.roots[kind]]))
+  const byNetwork = inputs.addressActsPerDay * (strong.length > 0 ? inputs.strongRootFactor : 1)
+  return Math.min(byNetwork, ...strong.map((root) => root.actsPerAddressDay ?? byNetwork))
+}
+
 /** Addresses and traffic, by the cheapest way. */
-const networkCost = (inputs: ForgingInputs, { rootsSpent, bytes }: ForgingFamily): number => {
+const networkCost = (inputs: ForgingInputs, family: ForgingFamily): number => {
+  const { rootsSpent, bytes } = family
   const acts = rootsSpent.reduce((sum, spent) => sum + (spent.kind === 'network' ? spent.acts : 0), 0)
-  const factor = rootsSpent.some(({ kind }) => kind !== 'network') ? inputs.strongRootFactor : 1
+  const perAddress = actsPerAddressDay(inputs, family)
   return Math.min(
     ...inputs.networks.map(
       ({ usdPerAddressDay, usdPerGigabyte }) =>
-        (usdPerAddressDay * acts) / (inputs.addressActsPerDay * factor) + (usdPerGigabyte * bytes) / 1e9,
+        (usdPerAddressDay * acts) / perAddress + (usdPerGigabyte * bytes) / 1e9,
     ),
   )
 }
@@ -116,8 +126,8 @@ export const costPer1000 = (inputs: ForgingInputs, family: ForgingFamily): numbe
 }
 
 /** A person who is paid to do the act, with a network of their own. */
-export const hirePerson = (inputs: ForgingInputs, root: RootKind): ForgingFamily => ({
-  name: 'hire_a_person',
+export const solverFamily = (inputs: ForgingInputs, root: RootKind): ForgingFamily => ({
+  name: 'solver',
   kind: '*',
   root,
   assurance: root === 'network' ? 'low' : inputs.roots[root].assurance,
@@ -146,16 +156,18 @@ const entryOf = (
 
 /**
  * The entries of a price table. For each root and level: one for any kind, the least over all families, and one for each
- * kind with families of its own. A hired person competes everywhere.
+ * kind that a family of its own gets. A hired person competes everywhere.
  */
 export const forgingEntries = (inputs: ForgingInputs): ForgingEntry[] => {
   const roots: RootKind[] = ['network', 'authenticator', 'app', 'payout_account', 'external']
-  const hired = roots.map((root) => hirePerson(inputs, root))
-  const levels = Map.groupBy([...hired, ...inputs.families], ({ root, assurance }) => `${root} ${assurance}`)
+  const hired = roots.map((root) => solverFamily(inputs, root))
+  // A family that never succeeds makes no kind dearer than the others.
+  const successful = inputs.families.filter(({ successRate }) => successRate > 0)
+  const levels = Map.groupBy([...hired, ...successful], ({ root, assurance }) => `${root} ${assurance}`)
   return [...levels.values()].flatMap((families) => {
     const [first] = families
     if (!first) return []
-    const person = { ...hirePerson(inputs, first.root), assurance: first.assurance }
+    const person = { ...solverFamily(inputs, first.root), assurance: first.assurance }
     const kinds = [...new Set(families.map(({ kind }) => kind))].filter((kind) => kind !== '*')
     return [
       entryOf(inputs, '*', [person, ...families]),

@@ -9,7 +9,7 @@ import {
   forgingClasses,
   forgingClassOf,
   forgingEntries,
-  hirePerson,
+  solverFamily,
   rootKinds,
   roundDownToPowerOfTen,
   type ForgingFamily,
@@ -75,8 +75,19 @@ test('the cost of a family is the sum of its parts over its success rate', () =>
   const authenticator = 36 / (60 * 30)
   assert.ok(Math.abs(costPer1000(forgingInputs, farm) - (1_000 * (rented + authenticator)) / 0.5) < 1e-9)
   // 20 s at 3.6 USD an hour are 20 USD for 1,000; the authenticator comes on top, because a hired person has none.
-  assert.ok(Math.abs(costPer1000(forgingInputs, hirePerson(forgingInputs, 'network')) - 20) < 1e-9)
-  assert.ok(Math.abs(costPer1000(forgingInputs, hirePerson(forgingInputs, 'authenticator')) - 40) < 1e-9)
+  assert.ok(Math.abs(costPer1000(forgingInputs, solverFamily(forgingInputs, 'network')) - 20) < 1e-9)
+  assert.ok(Math.abs(costPer1000(forgingInputs, solverFamily(forgingInputs, 'authenticator')) - 40) < 1e-9)
+  // Where all authenticators together have 60 acts on an address, a rented address is dearer than the traffic.
+  const { authenticator: root } = forgingInputs.roots
+  const narrow = { ...forgingInputs.roots, authenticator: { ...root, actsPerAddressDay: 60 } }
+  const onlyRented = { ...forgingInputs, roots: narrow, networks: forgingInputs.networks.slice(1) }
+  const perAct = 0.12 / 60 + 0.0002 * 0.001 + (0.02 * 0.01) / 3_600 + authenticator
+  assert.ok(Math.abs(costPer1000(onlyRented, farm) - (1_000 * perAct) / 0.5) < 1e-9)
+  assert.ok(
+    Math.abs(
+      costPer1000({ ...forgingInputs, roots: narrow }, farm) - (1_000 * (traffic + authenticator)) / 0.5,
+    ) < 1e-9,
+  )
   // A root that is among the fixed items is not paid twice.
   const owned = { ...farm, fixed: [{ item: 'authenticator', quantity: 1, lifeActs: 3_600 }] }
   assert.ok(Math.abs(costPer1000(forgingInputs, owned) - (1_000 * (rented + 0.01)) / 0.5) < 1e-9)
@@ -98,10 +109,18 @@ test('an entry names the cheapest family; kinds without one take the least over 
   const strong = { kind: 'view', assurance: 'substantial', root: { kind: 'authenticator' } }
   assert.deepEqual(
     [findForgingEntry({ entries }, strong)?.costPer1000, findForgingEntry({ entries }, strong)?.family],
-    [10, 'hire_a_person'],
+    [10, 'solver'],
   )
   assert.equal(findForgingEntry({ entries }, { ...low, kind: 'view', assurance: 'high' }), undefined)
   assert.equal(findForgingEntry({ entries }, { kind: 'view', assurance: 'low' }), undefined)
+})
+
+test('a family that never succeeds has no entry of its own, so that its kind keeps the least price', () => {
+  const [, farm] = forgingInputs.families
+  assert.ok(farm)
+  const never: ForgingFamily = { ...farm, name: 'never', kind: 'personhood', successRate: 0 }
+  const given = { ...forgingInputs, families: [...forgingInputs.families, never] }
+  assert.deepEqual(forgingEntries(given), forgingEntries(forgingInputs))
 })
 
 test('rounding goes down to a power of ten, and never changes the class', () => {
@@ -133,7 +152,7 @@ test('no entry is above the price of a hired person', () => {
       const entries = forgingEntries(given)
       assert.ok(entries.length >= rootKinds.length)
       for (const entry of entries)
-        assert.ok(entry.costPer1000 <= costPer1000(given, hirePerson(given, entry.root)))
+        assert.ok(entry.costPer1000 <= costPer1000(given, solverFamily(given, entry.root)))
     }),
   )
 })

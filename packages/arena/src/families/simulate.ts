@@ -35,9 +35,8 @@ type LowNeeds = {
   readonly network24ForOneSite: Capacity
   readonly addresses: number
   readonly networks24: number
-  /** What came out of a day with exactly so many /24 networks, and with one less. */
+  /** What came out of a day with exactly so many /24 networks. */
   readonly minted: number
-  readonly mintedWithOneLess: number
 }
 
 type SubstantialNeeds = {
@@ -53,9 +52,6 @@ type SubstantialNeeds = {
   readonly authenticators: number
   readonly addresses: number
   readonly networks24: number
-  /** What came out of a day with one authenticator and exactly so many /24 networks, and with one less. */
-  readonly minted: number
-  readonly mintedWithOneLess: number
 }
 
 export type DayNeeds = {
@@ -107,24 +103,6 @@ const networkSupply = (make: (n: number) => Network) => {
   return () => make(used++)
 }
 
-/** Mints the forgeries of a day from as many /24 networks as one of them says are needed, and from one less. */
-const mintDays = async (
-  harness: Harness,
-  ask: Ask,
-  {
-    forgeries,
-    network24,
-    newNetwork,
-  }: { readonly forgeries: number; readonly network24: Capacity; readonly newNetwork: () => Network },
-) => {
-  const networks24 = needed(forgeries, network24)
-  const day = (count: number): Promise<number> => {
-    const networks = Array.from({ length: Math.min(count, 100) }, newNetwork)
-    return forgeInOneDay(harness, networks, ask, forgeries)
-  }
-  return { networks24, minted: await day(networks24), mintedWithOneLess: await day(networks24 - 1) }
-}
-
 const measureLow = async (
   harness: Harness,
   sites: readonly Site[],
@@ -141,13 +119,16 @@ const measureLow = async (
     max,
   )
   const network48 = await measureNetwork(harness, networkSupply(ipv6Network)(), ask, max)
+  const networks24 = needed(forgeries, network24)
+  const networks = Array.from({ length: Math.min(networks24, 100) }, newNetwork)
   return {
     address,
     network24,
     network48,
     network24ForOneSite,
     addresses: needed(forgeries, address),
-    ...(await mintDays(harness, ask, { forgeries, network24, newNetwork })),
+    networks24,
+    minted: await forgeInOneDay(harness, networks, ask, forgeries),
   }
 }
 
@@ -186,7 +167,7 @@ const measureSubstantial = async (
     keys: needed(forgeries, key),
     authenticators: needed(forgeries, authenticator),
     addresses: needed(forgeries, address),
-    ...(await mintDays(harness, ask, { forgeries, network24, newNetwork })),
+    networks24: needed(forgeries, network24),
   }
 }
 

@@ -210,6 +210,7 @@ const boughtRoot = z.strictObject({
   item: z.string().min(1).max(64),
   actsPerDay: z.number().positive().max(1e6),
   lifeDays: z.number().positive().max(36_500),
+  actsPerAddressDay: z.number().positive().max(1e6).optional(),
   assurance: z.enum(assurances),
   isOwnedByHired: z.boolean(),
 })
