@@ -50,7 +50,7 @@ const familyTable = (rows: readonly MeasuredFamily[]): string =>
     '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
     ...rows.map((row) => {
       const fixed = row.fixed.map(({ item, quantity }) => `${quantity} ${item}`).join(', ')
-      return `| ${row.name} | ${row.kind} | ${row.root} | ${row.successRate === 0 ? 'none' : row.assurance} | ${Math.round(row.successRate * 100)} % | ${row.wallSeconds.toFixed(1)} s | ${Math.round(row.cpuSeconds * 1_000)} ms | ${row.bytes} | ${fixed} |`
+      return `| ${row.name} | ${row.kind} | ${row.root} | ${row.assurance} | ${row.successRate === 0 ? 'never' : `${Math.round(row.successRate * 100)} %`} | ${row.wallSeconds.toFixed(1)} s | ${Math.round(row.cpuSeconds * 1_000)} ms | ${row.bytes} | ${fixed} |`
     }),
   ].join('\n')
 
@@ -70,7 +70,7 @@ const measure = async (): Promise<void> => {
 }
 
 const capacity = ({ perHour, perDay, isLimited }: DayNeeds['low']['address']): string =>
-  isLimited ? `${perHour} an hour, ${perDay} a day` : `no limit within ${perDay}`
+  isLimited ? `${perHour < perDay ? `${perHour} an hour, ` : ''}${perDay} a day` : `no limit within ${perDay}`
 
 const counted = (count: number, word: string): string =>
   `${count} ${word}${count === 1 ? '' : word.endsWith('s') ? 'es' : 's'}`
