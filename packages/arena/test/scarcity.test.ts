@@ -10,6 +10,7 @@ import {
   sha256,
 } from '../../server/test/fixtures/people/device-attestation.ts'
 import { enrolMember, registerConfirmedAgent } from '../../server/test/fixtures/people/member.ts'
+import { openSecurityKey } from '../../server/test/fixtures/people/security-key.ts'
 import { makeWalletClients, newWallet } from '../../server/test/fixtures/people/wallet-clients.ts'
 import {
   daySettings,
@@ -135,4 +136,18 @@ test('one site takes no more than half of the budget of an address', async () =>
   const capacity = await measureNetwork(harness, address, ask, 150)
   assert.deepEqual(capacity, { perHour: 15, perDay: 50, isLimited: true })
   assert.ok(isMinted(await forge(harness, { site: other, address: address.addressAt(0) })))
+})
+
+test('one authenticator that makes a key for each act gets 60 credentials a day on one address', async () => {
+  const sites = await registerSites()
+  let asked = 0
+  const ask = async (address: string) => {
+    const site = sites[asked++ % 2] ?? sites[0]
+    return isMinted(
+      await forge(harness, { site, address, key: openSecurityKey(harness, model) }),
+      'substantial',
+    )
+  }
+  const capacity = await measureNetwork(harness, singleAddress(ipv4Network(3)), ask, 70)
+  assert.deepEqual(capacity, { perHour: 60, perDay: 60, isLimited: true })
 })
