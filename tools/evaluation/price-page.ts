@@ -82,22 +82,23 @@ const needsTable = (perDay: number): string => {
   )
 }
 
-/** The least cost of 1,000 by a played family at this level, before rounding. */
+/** The least cost of 1,000 views by a played family at this level, before rounding. */
 const leastOf = ({ inputs }: ForgingFile, root: ForgingFamily['root'], assurance: string): number =>
   Math.min(
     ...inputs.families
-      .filter((family) => family.root === root && family.assurance === assurance && family.successRate > 0)
+      .filter((family) => family.root === root && family.assurance === assurance)
+      .filter(({ kind, successRate }) => kind === 'view' && successRate > 0)
       .map((family) => costPer1000(inputs, family)),
   )
 
-/** Compares scripts without a device and with an authenticator, where both get credentials. */
+/** Compares scripts without a device and with an authenticator, where both get views. */
 const comparisonText = (table: ForgingFile): string => {
   const [low, strong] = [leastOf(table, 'network', 'low'), leastOf(table, 'authenticator', 'substantial')]
   if (!Number.isFinite(low) || !Number.isFinite(strong)) return ''
   const factor = strong / low
   return `
-A script pays ${usd(low)} for 1,000 at \`low\`, and ${usd(strong)} for 1,000 at \`substantial\` with an authenticator: ${factor.toFixed(1)} times as
-much. Addresses of households are sold by traffic, so another address costs almost nothing: the budgets decide how many a forger uses,
+A script pays ${usd(low)} for 1,000 views at \`low\`, and ${usd(strong)} for 1,000 at \`substantial\` with an authenticator: ${factor.toFixed(1)} times
+as much. Addresses of households are sold by traffic, so another address costs almost nothing: the budgets decide how many a forger uses,
 not what they cost.${factor < 10 ? ' `substantial` by an authenticator is therefore hardly dearer than `low`.' : ''}
 `
 }
@@ -115,12 +116,29 @@ const marketTable = ({ figures }: MarketPrices): string =>
     ]),
   )
 
+const assumptionsText = (table: ForgingFile): string => {
+  const fastest = fastestOf(table.inputs.families)
+  return `- The wage of a hired person is what the cheapest solving service pays for its time: \`solver_per_1000\` / 1,000 / \`solver_seconds\`, which is
+  ${usd(table.inputs.wagePerHour)} an hour. A hired person brings a network, a phone, an account and a proof of their own, and no security
+  key of level 2.
+- A hired person needs at least as long as the fastest family: ${table.inputs.hiredSeconds} s, measured for \`${fastest.name}\` and \`${fastest.kind}\`. No hired
+  person was timed, and for most kinds nobody can be so fast.
+- One authenticator makes any number of keys and serves every address, so its price is spread over ${whole(table.perDay)} acts on each day of its life.
+  What is scarce are pairs of model and address, ${budgets.modelActsPerAddressDay} acts a day each. With several models fewer addresses do.
+- One phone makes several App Attest keys: we know of no bound in Apple's documentation. Its price is spread in the same way. A model
+  of phones has no budget of its own.
+- Accounts and outside proofs are used to the limit of their budget on every day of their life.
+- The attacker's programs exist and cost nothing to write.
+- Addresses of households cost their traffic alone: a pool has more addresses than ${whole(table.perDay)} forgeries need.
+- Prices in EUR count as the same amount in USD.
+`
+}
+
 /** docs/evidence/price.md. */
 export const pricePage = (prices: MarketPrices, table: ForgingFile): string => {
   const cheapest = Math.min(
     ...table.entries.filter(({ assurance }) => assurance === 'low').map((entry) => entry.costPer1000),
   )
-  const fastest = fastestOf(table.inputs.families)
   return `<!-- Written by npm run arena -- --price. Do not edit. -->
 
 # What forged credentials cost
@@ -167,18 +185,5 @@ ${marketTable(prices)}
 
 ## Assumptions
 
-- The wage of a hired person is what the cheapest solving service pays for its time: \`solver_per_1000\` / 1,000 / \`solver_seconds\`, which is
-  ${usd(table.inputs.wagePerHour)} an hour. A hired person brings a network, a phone, an account and a proof of their own, and no security
-  key of level 2.
-- A hired person needs at least as long as the fastest family: ${table.inputs.hiredSeconds} s, measured for \`${fastest.name}\` and \`${fastest.kind}\`. No hired person was
-  timed.
-- One authenticator makes any number of keys and serves every address, so its price is spread over ${whole(table.perDay)} acts on each day of its life.
-  What is scarce are pairs of model and address, ${budgets.modelActsPerAddressDay} acts a day each. With several models fewer addresses do.
-- One phone makes several App Attest keys: Apple's documentation states no number for a device. Its price is spread in the same way. A
-  model of phones has no budget of its own.
-- Accounts and outside proofs are used to the limit of their budget on every day of their life.
-- The attacker's programs exist and cost nothing to write.
-- Addresses of households cost their traffic alone: a pool has more addresses than ${whole(table.perDay)} forgeries need.
-- Prices in EUR count as the same amount in USD.
-`
+${assumptionsText(table)}`
 }

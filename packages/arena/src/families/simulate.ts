@@ -141,14 +141,14 @@ const measureSubstantial = async (
   const newKey = () => openSecurityKey(harness, model)
   const bound = Math.min(max, 200)
   /** From another network each time, at the one site that knows the key, and one at a time: a key counts its signatures. */
-  const actsOf = async (keyOf: () => AuthenticatorKey): Promise<Capacity> => {
+  const countActs = async (keyOf: () => AuthenticatorKey): Promise<Capacity> => {
     const ask = askAt(harness, sites.slice(0, 1), keyOf)
     const perDay = await countUntilRefused(() => ask(newNetwork().addressAt(0)), bound, 1)
     return { perHour: perDay, perDay, isLimited: perDay < bound }
   }
   const oneKey = newKey()
-  const key = await actsOf(() => oneKey)
-  const authenticator = await actsOf(newKey)
+  const key = await countActs(() => oneKey)
+  const authenticator = await countActs(newKey)
   const ask = askAt(harness, sites, newKey)
   const address = await measureNetwork(harness, singleAddress(newNetwork()), ask, max)
   const network24 = await measureNetwork(harness, newNetwork(), ask, max)

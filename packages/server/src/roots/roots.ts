@@ -150,6 +150,13 @@ const makeReserve =
     await insertReservation(tx, { sessionId: session.sessionId, agentId, from: at, until, days })
   }
 
+const inherit: Roots['inherit'] = (tx, from, to) =>
+  copySessionNetworks(
+    tx,
+    { sessionId: from.sessionId, day: dayOf(from.at) },
+    { sessionId: to.sessionId, day: dayOf(to.at) },
+  )
+
 /** Nothing is counted. The stronger root stays: credentials are found by it, and none rests on a suspended one. */
 const off: Roots = {
   noteAddress: async () => undefined,
@@ -170,12 +177,6 @@ export const makeRoots = (ctx: Ctx): Roots => {
   if (!ctx.config.rootBudgets) return off
   const findDayKey = makeFindDayKey(ctx.secrets)
   const deps = { ctx, findDayKey, findFactor }
-  const inherit: Roots['inherit'] = (tx, from, to) =>
-    copySessionNetworks(
-      tx,
-      { sessionId: from.sessionId, day: dayOf(from.at) },
-      { sessionId: to.sessionId, day: dayOf(to.at) },
-    )
   return {
     noteAddress: makeNoteAddress(findDayKey, findFactor),
     listCharges: makeListCharges(deps),
