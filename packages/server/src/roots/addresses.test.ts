@@ -104,6 +104,26 @@ test('a session that comes from more than eight addresses is refused, and nothin
   assert.deepEqual(rows, [{ n: 8 }])
 })
 
+test('the addresses of one IPv6 /64 are one network of a session, and a tunnel gives it no further one', async () => {
+  const agent = await registerPayingAgent(harness)
+  const roots = makeRoots(harness.ctx)
+  const [sessionId = ''] = await seen(1, agent, '2001:db8:9:9::1')
+  const note = (address: string) =>
+    inTransaction(harness.ctx, 'system', async (tx) => {
+      const now = await readNow(tx)
+      await roots.noteAddress(tx, { sessionId, at: now, now }, address)
+    })
+  for (let n = 2; n <= 12; n++) await note(`2001:db8:9:9::${n}`)
+  await note('198.51.100.200')
+  for (const tunnel of ['2002:c633:64c8::1', '2002:c633:64c8:7::1', '64:ff9b::198.51.100.200'])
+    await note(tunnel)
+  const { rows } = await harness.owner.query(
+    'select cardinality(narrow_tags) as n from root_sessions where session_id = $1',
+    [sessionId],
+  )
+  assert.deepEqual(rows, [{ n: 2 }])
+})
+
 test('hosting networks have no budget, carriers and relays twenty times the usual one', async () => {
   await moveClockTo(harness, 9, 5)
   const agent = await registerPayingAgent(harness)

@@ -1,5 +1,6 @@
 import type { Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
+import { networkPrefixOf } from '../platform/http/rate-limiter.ts'
 import type { FindDayKey } from './keys.ts'
 import type { FindFactor } from './networks.ts'
 import { addressesMax, dayOf, networkTagsOf } from './rules.ts'
@@ -9,7 +10,7 @@ import { insertSessionNetworks, lockSessionNetworks, updateSessionNetworks } fro
 type SeenSession = { readonly sessionId: string; readonly at: Date; readonly now: Date }
 export type NoteAddress = (tx: Tx, session: SeenSession, address: string) => Promise<void>
 
-/** Addresses of sessions that this process knows to be stored; the oldest are forgotten and read again. */
+/** Networks of sessions that this process knows to be stored; the oldest are forgotten and read again. */
 const knownMax = 100_000
 
 const tooMany = () =>
@@ -26,7 +27,9 @@ const tooMany = () =>
 export const makeNoteAddress = (findDayKey: FindDayKey, findFactor: FindFactor): NoteAddress => {
   const known = new Set<string>()
   return async (tx, { sessionId, at, now }, address) => {
-    const name = `${sessionId} ${address}`
+    // A phone changes its address within a /64, which is one network and counts once.
+    const prefix = networkPrefixOf(address)
+    const name = `${sessionId} ${prefix}`
     if (known.has(name)) return
     const row = { sessionId, day: dayOf(at) }
     const key = await findDayKey(tx, row.day, dayOf(now))
@@ -37,7 +40,7 @@ export const makeNoteAddress = (findDayKey: FindDayKey, findFactor: FindFactor):
     const networks = await lockSessionNetworks(tx, row)
     if (!networks) throw new Error(`networks of session ${sessionId} not found while noting an address`)
     const addresses = key.openAddresses(networks.sealed)
-    if (addresses.includes(address)) {
+    if (addresses.some((one) => networkPrefixOf(one) === prefix)) {
       // Stored by an earlier transaction, so it stays stored whatever becomes of this one.
       if (known.size >= knownMax) for (const oldest of known) if (known.delete(oldest)) break
       known.add(name)

@@ -27,6 +27,7 @@ test('the longest prefix that holds an address decides its kind, for IPv4 and IP
     ['198.51.100.7', 20],
     ['198.51.100.8', 1],
     ['::ffff:203.0.113.70', 0],
+    ['2002:cb00:7146::1', 0],
     ['2001:db8:2::1', 0],
     ['2001:db8:1:ffff::1', 20],
     ['2001:db9::1', 1],
@@ -48,6 +49,8 @@ test('a file that is not a list of networks is refused, with the line', () => {
   ]
   for (const line of wrong)
     assert.throws(() => parseNetworks(`\n${line}`), /line 2 is not a CIDR range/, line)
+  for (const line of ['2002::/16 hosting', '2001:0::/32 hosting', '::ffff:203.0.113.0/120 carrier'])
+    assert.throws(() => parseNetworks(line), /line 1 names IPv4 addresses as IPv6: list them as IPv4/, line)
   assert.throws(
     () => parseNetworks('203.0.113.0/24 carrier\n203.0.113.0/24 hosting'),
     /line 2 says hosting of a network that an earlier line says carrier of/,

@@ -1,4 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
+import { isIP } from 'node:net'
 import { addressPartsOf } from '../platform/http/rate-limiter.ts'
 
 /** How the budget of a listed network differs from that of any other. */
@@ -9,7 +10,7 @@ const linesMax = 500_000
 const bytesMax = 32 * 1_024 * 1_024
 
 type Prefix = { readonly bits: bigint; readonly width: number }
-/** The bits of an address. An IPv4 address in IPv6 form is an IPv4 address. */
+/** The bits of an address. An IPv4 address in an IPv6 form is an IPv4 address. */
 const bitsOf = (address: string): Prefix => {
   const parts = addressPartsOf(address)
   return parts.length === 8
@@ -19,14 +20,16 @@ const bitsOf = (address: string): Prefix => {
 
 const linePattern = /^(?<address>[0-9A-Fa-f:.]{2,45})\/(?<length>\d{1,3})\s+(?<kind>carrier|relay|hosting)$/
 
-const parseLine = (line: string): (Prefix & { length: number; kind: NetworkKind }) | undefined => {
+const notRange = 'is not a CIDR range and a kind (carrier, relay or hosting)'
+
+/** The range and kind of a line, or what is wrong with it. */
+const parseLine = (line: string): (Prefix & { length: number; kind: NetworkKind }) | string => {
   const { address = '', length = '', kind } = linePattern.exec(line)?.groups ?? {}
-  const isAddress = address.includes(':')
-    ? URL.canParse(`http://[${address}]`)
-    : /^\d{1,3}(\.\d{1,3}){3}$/.test(address) && address.split('.').every((number) => Number(number) < 256)
-  if (!isAddress || kind === undefined) return undefined
+  if (!isIP(address) || kind === undefined) return notRange
   const { bits, width } = bitsOf(address)
-  if (Number(length) > width || Number(length) === 0) return undefined
+  // No session is ever found in such a range, because its address is counted as the IPv4 address that it contains.
+  if (address.includes(':') && width === 32) return 'names IPv4 addresses as IPv6: list them as IPv4'
+  if (Number(length) > width || Number(length) === 0) return notRange
   return { bits, width, length: Number(length), kind: kind as NetworkKind }
 }
 
@@ -44,10 +47,7 @@ export const parseNetworks = (text: string): FindFactor => {
     const line = raw.replace(/#.*$/, '').trim()
     if (line === '') continue
     const entry = parseLine(line)
-    if (!entry)
-      throw new Error(
-        `line ${index + 1} is not a CIDR range and a kind (carrier, relay or hosting): ${line.slice(0, 80)}`,
-      )
+    if (typeof entry === 'string') throw new Error(`line ${index + 1} ${entry}: ${line.slice(0, 80)}`)
     const { bits, width, length, kind } = entry
     const ofWidth = (tables[width] ??= [])
     let table = ofWidth.find((one) => one.length === length)

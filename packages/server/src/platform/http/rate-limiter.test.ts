@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { networkPrefixOf, makeRateLimiter } from './rate-limiter.ts'
+import { networkPrefixOf, makeRateLimiter, wideNetworkPrefixOf } from './rate-limiter.ts'
 
 const minute = { name: 'key', quota: 3, windowSeconds: 60 }
 const start = () => {
@@ -103,4 +103,27 @@ test('an IPv4 client is itself, also where a dual-stack socket writes it as IPv6
   for (const mapped of ['::ffff:192.0.2.7', '::FFFF:192.0.2.7', '0:0:0:0:0:ffff:c000:207', '::ffff:c000:207'])
     assert.equal(networkPrefixOf(mapped), '192.0.2.7', mapped)
   assert.notEqual(networkPrefixOf('::ffff:192.0.2.8'), networkPrefixOf('::ffff:192.0.2.7'))
+})
+
+test('an IPv6 address that contains the IPv4 address of a client counts as that: a tunnel gives no further networks', () => {
+  const same = [
+    '2002:c000:207::1',
+    '2002:c000:0207:ffff:1:2:3:4',
+    '2002:C000:0207:0:a::',
+    '64:ff9b::192.0.2.7',
+    '64:ff9b::c000:207',
+    '2001:0:4136:e378:8000:63bf:3fff:fdf8',
+    '2001::5db8:d822:0:0:3fff:fdf8',
+  ]
+  for (const address of same) {
+    assert.equal(networkPrefixOf(address), '192.0.2.7', address)
+    assert.equal(wideNetworkPrefixOf(address), '192.0.2.0/24', address)
+  }
+  for (const own of [
+    '2003:c000:207::1',
+    '2001:1:4136::3fff:fdf8',
+    '64:ff9b:1::c000:207',
+    '64:ff9b::1:c000:207',
+  ])
+    assert.match(networkPrefixOf(own), /::\/64$/, own)
 })
