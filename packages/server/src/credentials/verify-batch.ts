@@ -52,7 +52,9 @@ const makeBusySessions = ({ clock }: Pick<Ctx, 'clock'>) => {
     } catch (error) {
       if (!(error instanceof Refusal) || error.code !== 'network_busy') throw error
       if (known.size >= busySessionsMax) for (const oldest of known.keys()) if (known.delete(oldest)) break
-      known.set(name, { until: clock.now().getTime() + busyMs, refusal: error })
+      // Not longer than the refusal itself said: the caller comes back when the budget opens.
+      const openMs = 1_000 * Number(error.options.headers?.['retry-after'] ?? Infinity)
+      known.set(name, { until: clock.now().getTime() + Math.min(busyMs, openMs), refusal: error })
       throw error
     }
   }

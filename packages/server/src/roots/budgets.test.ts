@@ -10,6 +10,7 @@ import {
   type LiveAgent,
 } from '../../test/fixtures/networks.ts'
 import { assertRefusal } from '../../test/fixtures/refusal.ts'
+import { inTransaction, readNow } from '../platform/db/db.ts'
 import { buildApp, buildContext } from '../wiring/index.ts'
 
 const harness = await startHarness(budgetSettings)
@@ -148,6 +149,21 @@ test('a session that was refused is not signed for again at once', async () => {
   const before = harness.ctx.db.statements()
   assertRefusal(await verify(harness.app.api, refused.call), 409, 'network_busy')
   assert.ok(harness.ctx.db.statements() - before <= 1, 'at most the key is looked up')
+})
+
+test('a session that was refused shortly before the hour ends is minted when Retry-After has passed', async () => {
+  await moveClockTo(harness, 9, 59)
+  const agent = await registerPayingAgent(harness)
+  const calls = (await seen(16, agent, '198.51.100.78')).map((sessionId) => ({ agent, sessionId }))
+  const now = await inTransaction(harness.ctx, 'system', readNow)
+  // Eight seconds before the hour, on a machine that may take some of them.
+  await harness.advance(52_000 - (now.getTime() % 60_000))
+  const [refused] = (await verifyAll([harness.app.api], calls)).busy
+  assert.ok(refused)
+  const seconds = retryAfterOf(refused)
+  assert.ok(seconds <= 8, `${seconds} s`)
+  await harness.advance(seconds * 1_000)
+  assert.equal((await verify(harness.app.api, refused.call)).status, 200)
 })
 
 test('an agent without credits learns nothing about the network', async () => {
