@@ -26,6 +26,8 @@ const suspendedRoot = { kind: z.string(), name: z.string() }
 export const operatorSuspend = operation({
   summary:
     'Suspend a model, app or issuer, and suspend or revoke the credentials that rest on it or on a network.',
+  // The name of a network is an address, which is never stored in clear.
+  showsSecret: true,
   errors: [],
   body: z.object({
     kind: z.enum([...strongRootKinds, 'network']),

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dumpTables } from '../../test/access/secret-leaks.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import {
   browseFrom,
@@ -18,14 +17,8 @@ import { networkTagsOf } from './rules.ts'
 const harness = await startHarness(budgetSettings)
 const dayMs = 86_400_000
 const address = '198.18.77.33'
-const answers: string[] = []
-const call = async (...request: Parameters<typeof harness.call>) => {
-  const answer = await harness.call(...request)
-  answers.push(answer.text, JSON.stringify(answer.headers))
-  return answer
-}
-const verify = async (agent: { readonly apiKey: string }, sessionId: string) =>
-  call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId } })
+const verify = (agent: { readonly apiKey: string }, sessionId: string) =>
+  harness.call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId } })
 
 /** Every tag that a table holds now. */
 const listTags = async (): Promise<string[]> => {
@@ -74,54 +67,11 @@ const bruteForce = async (addresses: readonly string[]): Promise<string[]> => {
   return found
 }
 
-test('no counter, tag or address is in a claim, an event, an answer, a log line or, in clear, in the database', async () => {
-  await moveClockTo(harness, 9, 5)
-  const [one, two] = [await registerPayingAgent(harness), await registerPayingAgent(harness)]
-  for (const agent of [one, two]) {
-    const page = browseFrom({ ...harness, call }, address)
-    const { sessionId } = await playSession(page, { site: agent.agentId })
-    const minted = await verify(agent, sessionId)
-    assert.equal(minted.status, 200, minted.text)
-    answers.push(Buffer.from(minted.json.pohf_jwt.split('.')[1], 'base64url').toString())
-    await call('GET', `/api/agents/sessions/${sessionId}`, { key: agent.apiKey })
-    await call('GET', '/api/agents/events', { key: agent.apiKey })
-  }
-  const seen = makeSeenSessions(harness)
-  for (const sessionId of await seen(15, one, address)) await verify(one, sessionId)
-  const busy = await verify(one, (await seen(1, one, address))[0] ?? '')
-  assertRefusal(busy, 409, 'network_busy')
-  await harness.runJobs()
-
-  const tags = await listTags()
-  assert.ok(tags.length >= 2)
-  const { text, rows } = await dumpTables(harness.owner)
-  assert.ok(rows > 100)
-  for (const canary of [address, '198.18.77', ...tags]) {
-    assert.ok(!answers.join('\n').includes(canary), `an answer or a claim has ${canary}`)
-    assert.ok(!harness.lines.join('\n').includes(canary), `a log line has ${canary}`)
-  }
-  const events = await harness.owner.query<{ text: string }>(
-    'select e::text as text from events e union all select o::text from outbox o union all select a::text from operator_audit a',
-  )
-  assert.ok(events.rows.length > 3)
-  for (const canary of [address, ...tags])
-    assert.ok(!events.rows.some((row) => row.text.includes(canary)), `an event has ${canary}`)
-  assert.ok(!text.includes(address), 'the database has the address in clear')
-})
-
-const claimsOf = (jwt: string) =>
-  JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString()) as Record<string, unknown>
-
-test('two agents learn nothing from comparing what they hold of one network', async () => {
-  const { rows } = await harness.owner.query<{ jwt: string }>(
-    "select jwt from credentials where kind = 'view'",
-  )
-  const names = new Set(rows.flatMap(({ jwt }) => Object.keys(claimsOf(jwt))))
-  for (const name of ['network', 'tag', 'address', 'ip', 'budget', 'counter'])
-    assert.ok(!names.has(name), name)
-})
-
 test('while its key exists the database and the master key tell an address; once it is destroyed nothing does', async () => {
+  await moveClockTo(harness, 9, 5)
+  const agent = await registerPayingAgent(harness)
+  const { sessionId } = await playSession(browseFrom(harness, address), { site: agent.agentId })
+  assert.equal((await verify(agent, sessionId)).status, 200)
   assert.ok((await bruteForce(network24)).includes(address), 'the search can find it')
   await harness.advance(dayMs)
   await harness.runJobs()

@@ -84,11 +84,18 @@ export const ignoreStreamErrors = (): void => {
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => undefined)
 }
 
+/** An error without the `detail` of PostgreSQL: it quotes the row at fault, with whatever the row says about people. */
+const serializeError = (error: Error): object => {
+  const { detail: _, ...fields } = { detail: undefined, ...pino.stdSerializers.err(error) }
+  return fields
+}
+
 export const makeLogger = (level: string, destination: DestinationStream = makeSafeOutput()): Logger =>
   pino(
     {
       level,
       base: null,
+      serializers: { err: serializeError },
       redact: { paths: redactedPaths, censor: '[secret]' },
       hooks: { streamWrite: (line: string) => line.replace(keyPattern, '$1[secret]') },
     },
