@@ -8,6 +8,7 @@ import {
   moveClockTo,
   registerPayingAgent,
 } from '../../test/fixtures/networks.ts'
+import { pollUntil } from '../../test/fixtures/polling.ts'
 import { assertRefusal } from '../../test/fixtures/refusal.ts'
 
 const harness = await startHarness({
@@ -99,4 +100,39 @@ test('a session that an agent could not pay for keeps its reservation', async ()
   const { status, json } = await verify(poor, held)
   assert.deepEqual([status, json.error], [402, 'insufficient_credits'])
   assert.equal(await countReservations(), 1)
+})
+
+test('reservations that end take the counters in the order of the mint, whichever hours they hold', async () => {
+  await moveClockTo(harness, 10, 20)
+  await harness.owner.query(
+    `insert into root_counters (day, tag, spender, used, hours, day_limit, hour_limit)
+     select roots_day(pohf_now()), tag, '', 1, array_fill(1, array[2], array[roots_hour(pohf_now()) - 1]), 9, 9
+     from unnest('{a-first,z-last}'::text[]) tag`,
+  )
+  await harness.owner.query(
+    `insert into root_reservations (session_id, spender, expires_at, days, tags, spenders, hours, day_amounts)
+     select tag, '', pohf_now(), array[roots_day(pohf_now())], array[tag], '{""}', array[roots_hour(pohf_now()) + hour], '{1}'
+     from unnest('{a-first,z-last}'::text[], '{0,-1}'::int[]) held (tag, hour)`,
+  )
+  const mint = await harness.owner.connect()
+  try {
+    await mint.query('begin')
+    await mint.query("select from root_counters where tag = 'a-first' for update")
+    const released = harness.owner.query<{ n: number }>('select roots_release() as n')
+    await pollUntil('the release waits', async () => {
+      const { rows } = await mint.query(
+        "select from pg_locks where not granted and locktype = 'transactionid'",
+      )
+      return rows.length > 0
+    })
+    await mint.query("select from root_counters where tag = 'z-last' for update")
+    await mint.query('commit')
+    assert.ok(((await released).rows[0]?.n ?? 0) >= 2)
+  } finally {
+    mint.release()
+  }
+  const { rows } = await harness.owner.query(
+    "select used from root_counters where tag in ('a-first', 'z-last')",
+  )
+  assert.deepEqual(rows, [{ used: 0 }, { used: 0 }])
 })
