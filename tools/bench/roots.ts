@@ -15,7 +15,7 @@ const unlimited = {
   ROOT_NETWORK_PER_DAY: '1000000',
 }
 
-const common = { crowd: 'many', connections: 64 } as const
+const common = { crowd: 'many', connections: 64, warmUp: 2 } as const
 const sides = {
   without: (fixture: VerifyFixture, seconds: number) =>
     fixture.measureHttp({ ...common, seconds, api: 0, networks: 'none' }),
@@ -63,7 +63,7 @@ const report = (
 \`POST /api/agents/verify\` over HTTP at 64 connections, 100 agents. \`without\`: \`ROOT_BUDGETS=off\`. \`reserved\`: 10,000 networks,
 each session holds the places that scoring reserved, as in daily use. \`direct\`: 10,000 networks without reservations, so the mint
 counts. \`hot\`: all sessions on one network, so every mint waits for the same rows. One machine: ${cpus().length} cores,
-${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; the load generator runs on it too. ${rounds.length} rounds of ${seconds} s for each run, interleaved.
+${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; the load generator runs on it too. ${rounds.length} rounds of ${seconds} s for each run after 2 s of warm-up, interleaved.
 Goal: \`rate / without\` of at least 0.9 for \`reserved\`. Where \`load\` is above ${cpus().length}, the ratio of CPU is the steadier figure.
 
 ${table(rounds)}

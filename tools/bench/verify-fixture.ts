@@ -45,6 +45,8 @@ type RunOptions = {
   readonly seconds: number
   readonly api?: number
   readonly networks?: NetworkLoad
+  /** Seconds of load before the measurement: connections plan their statements again after each analyze. */
+  readonly warmUp?: number
 }
 
 const quantile = (values: readonly number[], share: number): number =>
@@ -235,13 +237,14 @@ const measureHttp = async (fixture: Fixture, options: RunOptions): Promise<RunFi
     const key = keys[k % owners.length] ?? ''
     return `POST /api/agents/verify HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
   }
+  const { connections, seconds, warmUp = 0 } = options
+  const port = servers.ports[options.api ?? 0] ?? 0
+  const warmed = warmUp === 0 ? 0 : (await runHttpLoad({ port, connections, seconds: warmUp, next })).answered
   const before = cpuOfServers(servers)
   const startedAt = performance.now()
-  const { connections, seconds } = options
-  const port = servers.ports[options.api ?? 0] ?? 0
   const load = await runHttpLoad({ port, connections, seconds, next })
   const figures = figuresOf(servers, before, (performance.now() - startedAt) / 1_000, load.latencies)
-  const added = (await countCredentials(client)) - minted
+  const added = (await countCredentials(client)) - minted - warmed
   if (load.other > 0 || added !== load.answered)
     throw new Error(`${load.other} calls were refused; ${load.answered} answers, ${added} credentials`)
   return figures

@@ -276,15 +276,17 @@ declare
   at_day date := roots_day(minted);
   at_hour int := roots_hour(minted);
 begin
-  perform roots_give_back(at_day, at_hour, array_agg(1), array_agg(counter.tag),
-      array_agg(side.spender))
-    from unnest(charges, agents, results, granted) given (charge, agent_id, result, granted)
-    cross join lateral jsonb_to_recordset(given.charge -> 'counters')
-      counter (tag text, day int, "agentDay" int, strong boolean)
-    cross join lateral (values ('', counter.day), (given.agent_id, counter."agentDay")) side (spender, day_limit)
-    where not given.granted and side.day_limit is not null
-      and (given.result = 'spent' or given.result = 'reserved' and counter.strong is not null)
-    having count(*) > 0;
+  if false = any (granted) then
+    perform roots_give_back(at_day, at_hour, array_agg(1), array_agg(counter.tag),
+        array_agg(side.spender))
+      from unnest(charges, agents, results, granted) given (charge, agent_id, result, granted)
+      cross join lateral jsonb_to_recordset(given.charge -> 'counters')
+        counter (tag text, day int, "agentDay" int, strong boolean)
+      cross join lateral (values ('', counter.day), (given.agent_id, counter."agentDay")) side (spender, day_limit)
+      where not given.granted and side.day_limit is not null
+        and (given.result = 'spent' or given.result = 'reserved' and counter.strong is not null)
+      having count(*) > 0;
+  end if;
 
   -- What a reservation holds in another hour or day is left to roots_release, which takes the counters in their order: here
   -- others are locked already.

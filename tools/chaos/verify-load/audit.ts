@@ -33,6 +33,7 @@ const auditSql = {
   hours: `select coalesce(sum(taken), 0)::int as n from root_counters cross join lateral unnest(hours) taken
     where spender = '' and tag like 'narrow-%'`,
   networked: 'select count(*)::int as n from root_network_credentials',
+  above: 'select count(*)::int as n from root_counters where used > day_limit or hour_limit < any (hours)',
 }
 
 export type Audit = {
@@ -64,6 +65,7 @@ export const audit = async (
   const networked = await numberOf(auditSql.networked)
   if (networked > 0 && (places !== credentials || hours !== credentials || networked !== credentials))
     faults.push(`${credentials} credentials took ${places} places of networks, ${hours} by the hour`)
+  if ((await numberOf(auditSql.above)) > 0) faults.push('a counter of a network is above its limit')
   const unknown = [...stored.keys()].filter((name) => !acknowledged.has(name) && !unresolved.has(name))
   if (stored.size !== credentials || unknown.length > 0)
     faults.push(
