@@ -54,7 +54,7 @@ export const addRoots = (program: Command, operatorCommand: (command: Command) =
       changeAdmission({ agentId, kind, name }, true, options),
     )
   operatorCommand(roots.command('dismiss <agentId> <kind> <name>'))
-    .description('take the admission of an app or relying-party id back')
+    .description('withdraw the admission of an app or relying-party id: later verdicts raise nothing')
     .requiredOption('--reason <text>', 'reason, for the audit log')
     .action((agentId: string, kind: string, name: string, options) =>
       changeAdmission({ agentId, kind, name }, false, options),

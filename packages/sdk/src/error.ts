@@ -2,7 +2,7 @@ type Detail = {
   readonly path: string
   readonly code: string
   readonly message: string
-  /** With below_policy: the ways in which the person can reach the floor of your policy. */
+  /** With below_policy and network_busy: the ways in which the person can show a stronger root. */
   readonly stepUp?: readonly { readonly kind: string; readonly url?: string }[]
 }
 type ErrorBody = {

@@ -8,7 +8,7 @@ alter table nonces add column session_id text;
 alter table device_keys
   add column model text check (length(model) between 1 and 256),
   add column used_at timestamptz not null default pohf_now();
--- Keys of the step-up page belong to nobody; the job deletes those that nobody uses.
+-- Keys of the step-up page belong to no member; the job deletes those that were not used for 90 days.
 create index device_keys_of_step_up on device_keys (used_at) where subject_ref = 'step-up';
 
 -- The session to which the newest good attestation is bound, the model or app that it shows, and its key. Without a

@@ -49,7 +49,7 @@ export const conflicts = {
     409,
     'The session does not show an attentive human.',
     'The score is too low, a fraud flag was raised, or the credential would not reach the floor of your policy (below_policy); details[] lists the reasons. Nothing was charged.',
-    'Let the person try again in a new session.',
+    'Let the person try again in a new session. With below_policy, let the person step up by one of the ways in details[].stepUp and call again, or lower your policy; where the list is empty, only a new session can reach the floor.',
   ),
   below_policy: entry(
     409,
@@ -60,8 +60,8 @@ export const conflicts = {
   telemetry_refused: entry(
     409,
     'This chunk does not continue the session.',
-    'Its signature, sequence number, receipt or clock does not match the chunk before it. details[] names the rule.',
-    'Send chunks in order, each signed by the session key and each with the receipt of the one before it.',
+    'Its signature, sequence number, receipt or clock does not match the chunk before it, or the session comes from more than eight addresses. details[] names the rule.',
+    'Send chunks in order, each signed by the session key and each with the receipt of the one before it. Where the rule is addresses, begin a new session.',
   ),
   session_expired: entry(
     409,

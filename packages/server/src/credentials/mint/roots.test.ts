@@ -72,7 +72,7 @@ test('a view spends what its session reserved when it passed, and a repeat nothi
   await assertSpends(mintBy('/api/agents/verify', { sessionId }), 0)
 })
 
-test('personhood, a binding and presence spend on the attention check of the member', async () => {
+test('personhood, a binding, and presence that names no session spend on the last attention check of the member', async () => {
   await moveClockTo(harness, 9, 5)
   const { memberId } = await enrolMember(harness, agent)
   await assertSpends(mintBy('/api/agents/verify-personhood', { memberId }))

@@ -67,7 +67,7 @@ export const requireSubject = async (
   return subject
 }
 
-/** Keys of this page belong to nobody: the same one serves at every site, and its budget counts them all. */
+/** Keys of this page belong to no member or site: the same key serves at every site, and its budget counts them all. */
 export const keyOwnerOf = ({ platformAgentOf }: StepUpDeps, mode: Mode): KeyOwner => ({
   agentId: platformAgentOf(mode),
   mode,
