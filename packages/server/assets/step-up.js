@@ -18,11 +18,11 @@ const page = {
 }
 
 const [use, other] = buttons
-use.addEventListener('click', () => void act(localStorage.getItem(stored) ?? undefined))
-other.addEventListener('click', () => void act(undefined))
+use.addEventListener('click', () => void act(use, localStorage.getItem(stored) ?? undefined))
+other.addEventListener('click', () => void act(other, undefined))
 other.hidden = localStorage.getItem(stored) === null
 
-async function act(keyId) {
+async function act(pressed, keyId) {
   for (const button of buttons) button.disabled = true
   page.say(words.wait)
   try {
@@ -36,6 +36,8 @@ async function act(keyId) {
   }
   other.hidden = false
   for (const button of buttons) button.disabled = false
+  // A disabled button loses the keyboard focus.
+  pressed.focus()
 }
 
 function finish(keyId) {
@@ -44,5 +46,5 @@ function finish(keyId) {
   page.say('')
   const done = root.querySelector('#step-done')
   done.hidden = false
-  done.querySelector('h2').focus()
+  done.querySelector('h1').focus()
 }

@@ -4,15 +4,15 @@ import { createServer } from 'node:net'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { findChromium, launch, violationsOf } from '../../../web/test/browser.ts'
+import { tabTo } from '../../../web/test/worker-browser.ts'
 import { stepUpMessages } from '../../src/evidence/devices/step-up-page.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { makeAttestedModel } from '../fixtures/people/attested-model.ts'
-import { createPasskey, makePasskey, usePasskey } from '../fixtures/people/authenticator.ts'
+import { addAuthenticator, plugInKey } from '../fixtures/people/browser-key.ts'
 import { registerConfirmedAgent } from '../fixtures/people/member.ts'
 import { playSession } from '../fixtures/people/play-session.ts'
 
-// The step-up page in a real browser. The security key is one of our own, of a model that the service trusts: Chromium's
-// virtual authenticator is of a maker that nobody trusts.
+// The step-up page in a real browser, with a security key of a model that the service trusts.
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false
@@ -34,25 +34,6 @@ after(async () => {
 })
 const live = await registerConfirmedAgent(harness, 'live', 'shop@example.com')
 const origin = `http://localhost:${port}`
-
-/** Lets the page's own calls to WebAuthn reach our security key. */
-const plugInKey = async (page: Page) => {
-  const passkey = makePasskey()
-  await page.exposeFunction('pohfCreate', (challenge: string) =>
-    createPasskey(
-      passkey,
-      { challenge, origin, aaguid: model.aaguid },
-      { fmt: 'packed', batch: model.batch },
-    ),
-  )
-  await page.exposeFunction('pohfUse', (challenge: string) => usePasskey(passkey, { challenge, origin }))
-  await page.addInitScript(`
-    const text = (bytes) => btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
-    const bytes = (text) => Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), (one) => one.charCodeAt(0)).buffer
-    const answer = (json) => ({ ...json, response: Object.fromEntries(Object.entries(json.response).map(([name, value]) => [name, bytes(value)])) })
-    CredentialsContainer.prototype.create = async ({ publicKey }) => answer(await window.pohfCreate(text(publicKey.challenge)))
-    CredentialsContainer.prototype.get = async ({ publicKey }) => answer(await window.pohfUse(text(publicKey.challenge)))`)
-}
 
 const picturesFolder = process.env['POHF_PICTURES']
 const checkPage = async (page: Page, name: string): Promise<void> => {
@@ -84,7 +65,7 @@ for (const [name, width, dark, locale] of [
       const page = await context.newPage()
       const faults: string[] = []
       page.on('pageerror', (error) => faults.push(error.message))
-      await plugInKey(page)
+      await plugInKey(page, origin, model)
       for (const round of ['first', 'second']) {
         const { sessionId } = await playSession(harness, { site: live.agentId })
         const asked = { key: live.apiKey, body: { subjectRef: sessionId } }
@@ -93,9 +74,11 @@ for (const [name, width, dark, locale] of [
         assert.equal(await page.locator('html').getAttribute('lang'), locale.slice(0, 2))
         await checkPage(page, `step-up-${name}-${round}-1-ask`)
         assert.equal(await page.getByRole('button', { name: words.other }).count(), round === 'first' ? 0 : 1)
-        await page.getByRole('button', { name: words.use }).focus()
+        await tabTo(page, 'button')
         await page.keyboard.press('Enter')
-        await page.getByRole('heading', { name: words.doneTitle }).waitFor()
+        await page.getByRole('heading', { level: 1, name: words.doneTitle }).waitFor()
+        assert.equal(await page.evaluate('document.activeElement.textContent'), words.doneTitle)
+        assert.equal(await page.getByRole('heading').count(), 1)
         await checkPage(page, `step-up-${name}-${round}-2-done`)
         const minted = await harness.call('POST', '/api/agents/verify', {
           key: live.apiKey,
@@ -109,3 +92,25 @@ for (const [name, width, dark, locale] of [
       await context.close()
     },
   )
+
+test(
+  'a key of a model that nobody lists is refused with the reason, and the person can try again',
+  { skip },
+  async () => {
+    assert.ok(browser)
+    const context = await browser.newContext({ viewport: { width: 390, height: 800 }, locale: 'en-GB' })
+    const page = await context.newPage()
+    await addAuthenticator(await context.newCDPSession(page))
+    const { sessionId } = await playSession(harness, { site: live.agentId })
+    const asked = { key: live.apiKey, body: { subjectRef: sessionId } }
+    await page.goto((await harness.call('POST', '/api/agents/step-up', asked)).json.url)
+    await tabTo(page, 'button')
+    await page.keyboard.press('Enter')
+    await page.getByRole('status').getByText(stepUpMessages.en.refused.device_unproven).waitFor()
+    assert.equal(await page.evaluate('document.activeElement.textContent'), stepUpMessages.en.use)
+    await checkPage(page, 'step-up-refused')
+    const minted = await harness.call('POST', '/api/agents/verify', { key: live.apiKey, body: { sessionId } })
+    assert.equal(minted.json.assurance, 'low')
+    await context.close()
+  },
+)

@@ -7,7 +7,9 @@ import { readStepUpToken } from './step-up-token.ts'
 
 const en = {
   title: 'Answer with a security key',
-  lead: '{agent} asks for more than this network can show. Answer once with a security key that has a PIN or a fingerprint reader.',
+  lead: '{agent} asks you to answer with a security key: a small device that you plug in or hold to your phone, with a PIN or a fingerprint reader.',
+  why: 'A program can imitate what people do in a browser. A security key is a device of its own, and a program needs one for itself.',
+  none: 'You have no such key? Close this page and go back to {agent}. It may offer you another way.',
   factsTitle: 'What is stored',
   facts: [
     'The model of the key, and a number that the key makes for this service. No name, and nothing about your other accounts.',
@@ -40,7 +42,9 @@ type StepUpMessages = typeof en
 
 const de: StepUpMessages = {
   title: 'Mit einem Sicherheitsschlüssel antworten',
-  lead: '{agent} verlangt mehr, als dieses Netz zeigen kann. Antworten Sie einmal mit einem Sicherheitsschlüssel, der eine PIN oder einen Fingerabdruckleser hat.',
+  lead: '{agent} bittet Sie, mit einem Sicherheitsschlüssel zu antworten: einem kleinen Gerät, das Sie einstecken oder an Ihr Telefon halten, mit einer PIN oder einem Fingerabdruckleser.',
+  why: 'Ein Programm kann nachahmen, was Menschen in einem Browser tun. Ein Sicherheitsschlüssel ist ein eigenes Gerät, und ein Programm braucht selbst eines.',
+  none: 'Sie haben keinen solchen Schlüssel? Schließen Sie diese Seite und kehren Sie zu {agent} zurück. Vielleicht gibt es dort einen anderen Weg.',
   factsTitle: 'Was gespeichert wird',
   facts: [
     'Das Modell des Schlüssels und eine Nummer, die der Schlüssel für diesen Dienst bildet. Kein Name und nichts über Ihre anderen Konten.',
@@ -80,7 +84,6 @@ const askPage = (language: Language, agent: string, token: string): PageResponse
   return renderPage(
     messages.title,
     html`${languageSwitch(language)}
-      <h1>${messages.title}</h1>
       <div
         id="step-up"
         class="flow"
@@ -88,21 +91,24 @@ const askPage = (language: Language, agent: string, token: string): PageResponse
         data-words="${JSON.stringify({ wait, waitDevice, failed, refused })}"
       >
         <section id="step-ask" class="flow">
+          <h1>${messages.title}</h1>
           <p>${fill(messages.lead)}</p>
+          <p>${messages.why}</p>
           <p class="actions">
             <button class="btn main" type="button">${messages.use}</button>
             <button class="btn" type="button" hidden>${messages.other}</button>
           </p>
+          <p class="result" role="status" aria-live="polite"></p>
+          <p class="muted">${fill(messages.none)}</p>
           <h2>${messages.factsTitle}</h2>
           <ul class="plain">
             ${messages.facts.map((text) => html`<li>${fill(text)}</li>`)}
           </ul>
         </section>
         <section id="step-done" class="flow" hidden>
-          <h2 tabindex="-1">${messages.doneTitle}</h2>
+          <h1 tabindex="-1">${messages.doneTitle}</h1>
           <p>${fill(messages.doneLead)}</p>
         </section>
-        <p class="result" role="status" aria-live="polite"></p>
       </div>
       <noscript><p>${messages.needsScript}</p></noscript>
       <script src="/assets/step-up.js" type="module"></script>`,
