@@ -30,6 +30,7 @@ const models = {
   one: '11111111-1111-4111-8111-111111111111',
   two: '22222222-2222-4222-8222-222222222222',
   broken: '33333333-3333-4333-8333-333333333333',
+  rootless: '44444444-4444-4444-8444-444444444444',
   unknown: '99999999-9999-4999-8999-999999999999',
 }
 const folder = mkdtempSync(join(tmpdir(), 'pohf-attest-'))
@@ -55,6 +56,11 @@ const statement = (aaguid: string, ...statuses: string[]) => ({
   },
   statusReports: statuses.map((status) => ({ status })),
 })
+/** A model without certificates of its maker, as one that attests with the new key itself. */
+const rootlessStatement = ({ metadataStatement, ...entry }: ReturnType<typeof statement>) => ({
+  ...entry,
+  metadataStatement: { ...metadataStatement, attestationRootCertificates: [] },
+})
 const blob = await new CompactSign(
   Buffer.from(
     JSON.stringify({
@@ -64,6 +70,7 @@ const blob = await new CompactSign(
         statement(models.one, 'FIDO_CERTIFIED_L1'),
         statement(models.two, 'FIDO_CERTIFIED_L2plus'),
         statement(models.broken, 'FIDO_CERTIFIED_L2', 'ATTESTATION_KEY_COMPROMISE'),
+        rootlessStatement(statement(models.rootless, 'FIDO_CERTIFIED_L2')),
       ],
     }),
   ),
@@ -112,6 +119,7 @@ const batches = {
   two: await makeAttestationCertificate(root, models.two),
   broken: await makeAttestationCertificate(root, models.broken),
   foreign: await makeAttestationCertificate(stranger, models.two),
+  rootless: await makeAttestationCertificate(stranger, models.rootless),
   unknown: await makeAttestationCertificate(stranger, models.unknown),
 }
 const attestPasskey = async (
@@ -135,6 +143,11 @@ test('a passkey’s assurance follows the trusted metadata of its model, and is 
   assert.equal(await attestedAssurance(models.one, packed('one')), 'hardware')
   assert.equal(await attestedAssurance(models.unknown, packed('unknown')), 'software', 'an unknown model')
   assert.equal(await attestedAssurance(models.broken, packed('broken')), 'software', 'a compromised model')
+  assert.equal(
+    await attestedAssurance(models.rootless, packed('rootless')),
+    'software',
+    'no certificate to check a chain against',
+  )
   assert.equal(await attestedAssurance(models.two, { fmt: 'packed' }), 'software', 'speaks for itself')
   assert.equal(await attestedAssurance(models.two, { fmt: 'none' }), 'software')
   assert.equal(

@@ -50,7 +50,10 @@ const metadata = z.object({
       z.object({
         aaguid: z.string().optional(),
         metadataStatement: z
-          .looseObject({ keyProtection: z.array(z.string()).max(16).default([]) })
+          .looseObject({
+            keyProtection: z.array(z.string()).max(16).default([]),
+            attestationRootCertificates: z.array(z.string()).max(1_000).default([]),
+          })
           .optional(),
         statusReports: z.array(z.object({ status: z.string() })).max(1_000),
       }),
@@ -80,7 +83,8 @@ const loadModels = async (file: string | undefined, roots: readonly X509Certific
   const entries = file === undefined ? [] : (await readMetadata(file, roots, at)).entries
   const good = entries.flatMap(({ aaguid, metadataStatement, statusReports }) =>
     aaguid === undefined ||
-    !metadataStatement ||
+    // Without roots the library accepts any certificate for the model, so its keys count as software.
+    !metadataStatement?.attestationRootCertificates.length ||
     statusReports.some(({ status }) => revokedStatuses.has(status))
       ? []
       : [{ aaguid, statement: metadataStatement, level: certificationLevelOf(statusReports) }],
