@@ -181,7 +181,7 @@ const refuseAndOperate = async (): Promise<void> => {
 }
 
 /** The text, and what its parts in base64 say. */
-const decoded = (text: string): string =>
+const readable = (text: string): string =>
   [text, ...(text.match(/[\w-]{16,}/g) ?? []).map((part) => Buffer.from(part, 'base64url').toString())].join(
     '\n',
   )
@@ -216,7 +216,7 @@ test('no counter, tag or address is in a claim, an event, an answer, a delivery,
   }
   assert.ok(receiver.received.length > 5 && harness.lines.length > 5)
   for (const [place, text] of Object.entries(places)) {
-    const everything = decoded(text)
+    const everything = readable(text)
     for (const canary of [address, '198.18.77', ...tags, accountHash.toString('base64url')])
       assert.ok(!everything.includes(canary), `${place}: ${canary}`)
     assert.doesNotMatch(everything, /39876\d/, `${place}: a counter`)
@@ -245,14 +245,16 @@ const holdingsOf = async (agent: LiveAgent, from: string): Promise<Set<string>> 
   return new Set(parts.flatMap((part) => leavesOf(part)))
 }
 
+/** What two new agents both hold, each of one visitor from these addresses. */
+const sharedBy = async (one: string, two: string): Promise<string[]> => {
+  const held = await holdingsOf(await makeSite('left'), one)
+  const other = await holdingsOf(await makeSite('right'), two)
+  assert.ok(held.size > 30)
+  return [...held].filter((leaf) => other.has(leaf)).toSorted()
+}
+
 test('two agents that compare what they hold cannot tell whether their visitors share a network', async () => {
   await moveClockTo(harness, 9, 5)
-  const sharedBy = async (one: string, two: string): Promise<string[]> => {
-    const held = await holdingsOf(await makeSite('left'), one)
-    const other = await holdingsOf(await makeSite('right'), two)
-    assert.ok(held.size > 30)
-    return [...held].filter((leaf) => other.has(leaf)).toSorted()
-  }
   const apart = await sharedBy('198.18.90.1', '198.18.91.1')
   assert.deepEqual(await sharedBy('198.18.92.1', '198.18.92.1'), apart)
 })

@@ -19,7 +19,7 @@ const linkMs = 24 * 3_600_000
 const macOf = (key: Buffer, payload: string): Buffer =>
   createHmac('sha256', key).update(payload).digest().subarray(0, 16)
 
-export const makeStepUpToken = (
+const makeStepUpToken = (
   key: Buffer,
   { agentId, mode, subjectRef }: Subject,
   expiresAt: Date,

@@ -50,7 +50,7 @@ const base64 = z
   .max(65_536)
   .regex(/^[A-Za-z0-9+/_-]+={0,2}$/)
   .transform((value) => Buffer.from(value, 'base64'))
-export const passkeyEvidence = z.object({
+const passkeyEvidence = z.object({
   credential: z.looseObject({ id: z.string().max(1_400), response: z.looseObject({}) }),
 })
 const appAttestationEvidence = z.object({ keyId: base64, attestationObject: base64 })

@@ -317,11 +317,11 @@ const valuesOf = (value: unknown): string[] => {
   if (typeof value === 'object' && value !== null) return Object.values(value).flatMap(valuesOf)
   return typeof value === 'string' || typeof value === 'number' ? [String(value)] : []
 }
-// Values shared by thousands: vocabulary, the issuer and its status list, short numbers.
+// Values shared by thousands: vocabulary, the issuers and the status list, short numbers.
 const common =
-  /^(personhood|low|high|network|office|external(?::[a-z]+)?|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|eoa|eip155:1|[a-z]+\.[a-z_.]+|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
+  /^(personhood|low|high|network|external(?::[a-z]+)?|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|eoa|eip155:1|[a-z]+\.[a-z_.]+|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
 const sharedValues = (a: readonly string[], b: readonly string[]) => [
-  ...new Set(a.filter((value) => b.includes(value) && !common.test(value))),
+  ...new Set(a.filter((value) => b.includes(value) && !common.test(value) && value !== officeIssuer.name)),
 ]
 
 test('two agents cannot tell that they have the same person, until the person shows both the same wallet', async () => {
