@@ -101,12 +101,21 @@ const replaceBySpent = async (agent: Agent) => {
     "update sessions set kind = 'task', jkt = 'a browser' where agent_id = $1 and session_id = $2",
     [agent.agentId, sessionId],
   )
-  await harness.owner.query('insert into attention_claims values ($1, $2, $3, $4)', [
+  await harness.owner.query('insert into attention_claims values ($1, $2, $3, $4) on conflict do nothing', [
     agent.agentId,
     agent.mode,
     sessionId,
     'ses_of_completion',
   ])
+}
+
+/** A spent recording that ended more than a day ago. */
+const replaceByOld = async (agent: Agent) => {
+  await replaceBySpent(agent)
+  await harness.owner.query(
+    "update sessions set ended_at = ended_at - interval '25 hours' where agent_id = $1 and session_id = $2",
+    [agent.agentId, sessionId],
+  )
 }
 
 test('verify answers its refusals in the order of its list: payment, then the session, then the challenge', async () => {
@@ -131,7 +140,8 @@ test('verify answers its refusals in the order of its list: payment, then the se
     },
     step('session_expired', 409, 'session_expired', () => replaceByUnscored(agent, 'open', 'right')),
     step('session_not_ready', 409, 'session_not_ready', () => replaceByScored(agent, false)),
-    step('session_rejected', 409, 'session_rejected', () => replaceBySpent(agent)),
+    step('session_rejected', 409, 'session_rejected', () => replaceByOld(agent)),
+    step('session_too_old', 409, 'session_expired', () => replaceBySpent(agent)),
     step('session_used', 409, 'session_rejected', () => replaceByScored(agent, true)),
     step('challenge_mismatch', 400, 'validation_failed', () => (challenge = 'right')),
     step('below_policy', 409, 'session_rejected', () => (minAssurance = 'low')),

@@ -191,8 +191,8 @@ test('a test credential has no price, so a class refuses it', async () => {
 
 test('90 days after the date of the table every class refuses, and nothing else does', async () => {
   const agent = await makeAgent()
-  const { sessionId } = await makeScoredSession(harness, agent)
   await harness.advance(90 * 86_400_000)
+  const { sessionId } = await makeScoredSession(harness, agent)
   assertBelow(
     await verify(agent, { sessionId, minForging: 'F0' }),
     'session_rejected',
