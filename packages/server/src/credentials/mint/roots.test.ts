@@ -14,6 +14,8 @@ import { playSession } from '../../../test/fixtures/people/play-session.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 import * as agents from '../../agents/index.ts'
 import { makeCredits } from '../../credits/index.ts'
+import { microTasks } from '../../microtasks/items.ts'
+import { makeTaskToken } from '../../microtasks/token.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { makeRoots } from '../../roots/index.ts'
 import { findSession } from '../../sessions/index.ts'
@@ -92,6 +94,47 @@ test('personhood, a binding, and presence that names no session spend on the las
     agent.agentId,
   ])
   assert.deepEqual(rows, [{ used: 2 }], 'a refused binding draws nothing')
+})
+
+/** The sessions that hold places. */
+const listReserved = async (): Promise<string[]> => {
+  const { rows } = await harness.owner.query<{ id: string }>(
+    'select session_id as id from root_reservations where expires_at > pohf_now()',
+  )
+  return rows.map(({ id }) => id)
+}
+
+test('a binding and presence on a session leave its own credential what the session reserved', async () => {
+  await moveClockTo(harness, 9, 5)
+  const { memberId } = await enrolMember(harness, agent)
+  const { sessionId } = await playSession(browseFrom(harness, '203.0.113.12'), { site: agent.agentId })
+  await assertSpends(mintBy('/api/agents/bind-transaction', { sessionId, paymentRef: 'agentpay:visa:9' }))
+  const submission = { memberId, sessionId, source: 'geo_photo', photoHash: 'p-2' }
+  const presence = await post('/api/kinetic/submit', submission)
+  assert.equal(presence.json.verified, true, presence.text)
+  await assertSpends(mintBy('/api/agents/verify', { sessionId: presence.json.sessionId }))
+  assert.deepEqual(await listReserved(), [sessionId])
+  await assertSpends(mintBy('/api/agents/verify', { sessionId }), 0)
+  assert.deepEqual(await listReserved(), [])
+})
+
+test('a micro-task takes over what its recording reserved', async () => {
+  await moveClockTo(harness, 9, 5)
+  const token = makeTaskToken(ctx.secrets.derive('task-token'), {
+    agentId: agent.agentId,
+    mode: 'live',
+    taskId: 'tsk_odd_fruit',
+    nonce: ctx.ids.token(),
+    expiresAt: new Date(ctx.clock.now().getTime() + 600_000),
+  })
+  const page = browseFrom(harness, '203.0.113.13')
+  const recorded = await playSession(page, { site: agent.agentId, kind: 'task' })
+  assert.deepEqual(await listReserved(), [recorded.sessionId])
+  const answer = microTasks.find(({ id }) => id === 'tsk_odd_fruit')?.knownAnswer
+  const { json } = await post('/api/tasks/complete', { token, answer, sessionId: recorded.sessionId })
+  assert.equal(json.verified, true, JSON.stringify(json))
+  assert.deepEqual(await listReserved(), [json.sessionId])
+  await assertSpends(mintBy('/api/agents/verify', { sessionId: json.sessionId }), 0)
 })
 
 test('work spends on the session of the worker, and a purchase on that of the work', async () => {

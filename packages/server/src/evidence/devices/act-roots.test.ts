@@ -15,6 +15,8 @@ import { enrolMember } from '../../../test/fixtures/people/member.ts'
 import { playSession } from '../../../test/fixtures/people/play-session.ts'
 import { openSecurityKey } from '../../../test/fixtures/people/security-key.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
+import { microTasks } from '../../microtasks/items.ts'
+import { makeTaskToken } from '../../microtasks/token.ts'
 import * as operators from '../../operators/index.ts'
 
 const model = await makeAttestedModel()
@@ -57,6 +59,26 @@ test('an attested authenticator that answers for a session a person played raise
   })
   assert.equal(await levelOf(next), 'substantial', 'the same key in another session')
   assert.equal(await levelOf(await passedOne()), 'low', 'a session for which it did not answer')
+})
+
+test('an authenticator that answers for the recording of a micro-task raises the credential of the micro-task', async () => {
+  const complete = async (isAttested: boolean): Promise<string> => {
+    const token = makeTaskToken(harness.ctx.secrets.derive('task-token'), {
+      agentId: live.agentId,
+      mode: 'live',
+      taskId: 'tsk_odd_fruit',
+      nonce: harness.ctx.ids.token(),
+      expiresAt: new Date(harness.ctx.clock.now().getTime() + 600_000),
+    })
+    const { sessionId } = await playSession(harness, { site: live.agentId, kind: 'task' })
+    if (isAttested) await openSecurityKey(harness, model).attest(live.apiKey, sessionId)
+    const answer = microTasks.find(({ id }) => id === 'tsk_odd_fruit')?.knownAnswer
+    const done = await harness.call('POST', '/api/tasks/complete', { body: { token, answer, sessionId } })
+    assert.equal(done.json.verified, true, done.text)
+    return done.json.sessionId
+  }
+  assert.equal(await levelOf(await complete(true)), 'substantial')
+  assert.equal(await levelOf(await complete(false)), 'low')
 })
 
 test('an answer for another session, for none, or without user verification raises nothing', async () => {
