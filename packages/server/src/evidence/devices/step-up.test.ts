@@ -73,9 +73,13 @@ test('a person steps up for a session with an attested key, and uses the same ke
   assert.equal(left.rows.length, 0, 'a key that nobody used for 90 days is deleted')
 })
 
+const countKeys = async (): Promise<number | undefined> =>
+  (await harness.owner.query<{ n: number }>('select count(*)::int as n from device_keys')).rows[0]?.n
+
 test('a passkey in software, a synced one, and one without user verification are refused with the reason', async () => {
   const sessionId = await newSession()
   const token = await tokenFor(sessionId)
+  const before = await countKeys()
   const unproven = { attested: false, reason: 'device_unproven' }
   assert.deepEqual((await stepUp(token, makePasskey(), { vouching: { fmt: 'none' } })).answer.json, unproven)
   assert.deepEqual((await stepUp(token, makePasskey(), { flags: 5 | 8 })).answer.json, unproven)
@@ -84,6 +88,7 @@ test('a passkey in software, a synced one, and one without user verification are
     reason: 'passkey_refused',
   })
   assert.equal(await levelOf(sessionId), 'low')
+  assert.equal(await countKeys(), before, 'a key that cannot be a root is not stored')
 })
 
 test('a link is for one session or member of one agent, for a day, and only for our own page', async () => {

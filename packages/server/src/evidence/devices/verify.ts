@@ -186,7 +186,7 @@ export const saveVerdict = async (deps: Pick<AttestDeps, 'ctx' | 'trust'>, reque
   const capped = trust.capped ? { assurance: 'software' as const, model: undefined } : {}
   const assurance = capped.assurance ?? result.assurance
   return inTransaction(ctx, 'system', async (tx) => {
-    const isKept = request.keepsAnyKey || result.root !== undefined
+    const isKept = request.keepsAnyKey || (result.root !== undefined && !trust.capped)
     if (isKept && result.key && !(await saveDeviceKey(tx, keyOwner, { ...result.key, ...capped })))
       return notAttested('key_taken')
     const { agentId, mode, method, subjectRef } = owner

@@ -110,10 +110,7 @@ export const verifyKnownPasskey = async (
   if (!result?.verified) return { attested: false, reason: 'passkey_refused' }
   const info = result.authenticationInfo
   const key = { ...known, counter: info.newCounter }
-  return {
-    attested: true,
-    assurance: known.assurance,
-    key,
-    root: rootOf(trustedModel(known, findModel), info),
-  }
+  const model = trustedModel(known, findModel)
+  const assurance = model === known.model ? known.assurance : 'software'
+  return { attested: true, assurance, key, root: rootOf(model, info) }
 }
