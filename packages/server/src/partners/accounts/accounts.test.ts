@@ -82,7 +82,14 @@ test('all ways to write an account are one account, and a mistyped IBAN is none'
   for (const writing of ['acct_1032D82eZv', 'ACCT 1032-d82ez.v', 'acct:1032d82ezv'])
     assert.equal(normalizePayoutAccount(writing), 'ACCT1032D82EZV', writing)
   assert.equal(normalizePayoutAccount('GB82 WEST 1234 5698 7654 32'), 'GB82WEST12345698765432')
-  assert.equal(normalizePayoutAccount('anna+pay@example.com'), 'ANNA+PAY@EXAMPLECOM')
+  for (const writing of [
+    'anna@example.com',
+    'anna+pay@example.com',
+    'Anna+1+2@example.com',
+    'anna+@example.com',
+  ])
+    assert.equal(normalizePayoutAccount(writing), 'ANNA@EXAMPLECOM', writing)
+  assert.notEqual(normalizePayoutAccount('anna@example.org'), 'ANNA@EXAMPLECOM')
   for (const wrong of [
     'DE88370400440532013000',
     'DE89370400440532013001',
@@ -134,6 +141,12 @@ test('a second person who names an account is refused, however it is written, an
   const reviewed = requireOk(await operate(ada.operatorKey, `${other.requestId}/review`))
   assert.deepEqual(reviewed.account, (await listed(other.requestId)).account)
   await reject(requestId)
+})
+
+test('a mail address with a tag is the account of the address', async () => {
+  const [first, second] = [await paidWorker(), await paidWorker()]
+  requireOk(await requestPayout(first, 'me+1@x.example'))
+  assertRefusal(await requestPayout(second, 'me+2@x.example'), 409, 'payout_account_taken')
 })
 
 test('of ten people who name one account at once, one gets it', async () => {
