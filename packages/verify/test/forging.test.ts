@@ -117,6 +117,23 @@ test('the price is unknown where the table cannot be read, and where it has no e
   )
 })
 
+test('a kept table is for callers who trust the keys under which it was checked', async () => {
+  const { fetch, asked } = serve(() => issuer.forgingToken())
+  const read = (jwks?: Options['jwks']) =>
+    readForgingTable({ issuer: origin, fetch, ...(jwks ? { jwks } : {}) })
+  assert.ok((await read()).ok)
+  assert.equal((await read(foreign.jwks)).ok, false, 'fetched keys checked it')
+  const own = { keys: [...issuer.jwks.keys] }
+  assert.ok((await read(own)).ok)
+  const count = asked.filter((url) => url === tableUrl).length
+  assert.ok((await read(own)).ok)
+  assert.equal(asked.filter((url) => url === tableUrl).length, count, 'kept for the same keys')
+
+  const forged = serve(() => foreign.forgingToken())
+  assert.ok((await readForgingTable({ issuer: origin, fetch: forged.fetch, jwks: foreign.jwks })).ok)
+  assert.equal((await readForgingTable({ issuer: origin, fetch: forged.fetch })).ok, false)
+})
+
 test('offline, with a table and keys that the caller holds, nothing is fetched', async () => {
   const given = {
     forging: issuer.forgingToken(),
