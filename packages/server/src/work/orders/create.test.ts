@@ -283,7 +283,7 @@ test('a work reference is paid from funding to the end, and unknown to everybody
   for (const status of orderStates) {
     const orderId = await orderIn(status)
     const paid = ['funded', 'in_progress', 'delivered', 'completed'].includes(status)
-    assert.deepEqual(await findAs(agents.test, orderId), { humanRef: null, paid }, status)
+    assert.deepEqual(await findAs(agents.test, orderId), { humanRef: null, paid, session: undefined }, status)
     assert.equal(await findAs(stranger, orderId), undefined)
   }
   assert.equal(await findAs(agents.test, 'ord_none'), undefined)

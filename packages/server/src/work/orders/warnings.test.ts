@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { startHarness } from '../../../test/fixtures/harness.ts'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { startHarness, type Harness } from '../../../test/fixtures/harness.ts'
+import { readForgingFile } from '../../credentials/forging/prices.ts'
 import type { Agent } from '../../platform/http/call.ts'
 import { rewardWarningsOf, type ForgingPriceUsd } from '../rules.ts'
 import { workflowsAvailable } from '../workflows/available.ts'
@@ -8,6 +12,11 @@ import { order } from './create.ts'
 import { ordersList } from './list.ts'
 import { orderRead } from './read.ts'
 
+const folder = mkdtempSync(join(tmpdir(), 'pohf-warnings-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+/** The table of this version under the date of today, so that the test does not depend on the day on which it runs. */
+const file = join(folder, 'table.json')
+writeFileSync(file, JSON.stringify({ ...readForgingFile(''), date: new Date().toISOString().slice(0, 10) }))
 const harness = await startHarness()
 const buyer = await harness.register('test')
 const agent: Agent = { ...buyer, keyId: 'key_x', scopes: [], ratePerMinute: null, policy: {} }
@@ -58,10 +67,24 @@ test('a buyer sees the warning before ordering, in the answer to the order, and 
   assert.deepEqual((await ordersList(deps, agent, {})).orders[0]?.warnings, [warning])
 })
 
-test('without a price table nothing is flagged, and every answer has the list', async () => {
-  const placed = await harness.call('POST', '/api/agents/order', { key: buyer.apiKey, body })
-  assert.deepEqual(placed.json.warnings, [])
-  const listed = await harness.call('GET', '/api/workflows/available')
-  assert.ok(listed.json.workflows.length > 0)
-  for (const { warnings } of listed.json.workflows) assert.deepEqual(warnings, [])
+/** The answer to an order, and the list of workflows, of a server with such a table. */
+const warningsOf = async (of: Harness, apiKey: string) => {
+  const placed = await of.call('POST', '/api/agents/order', { key: apiKey, body })
+  const listed = await of.call('GET', '/api/workflows/available')
+  const workflows: { id: string; warnings: { code: string }[] }[] = listed.json.workflows
+  return {
+    placed: placed.json.warnings,
+    listed: workflows.find(({ id }) => id === 'wf_judge')?.warnings,
+    all: workflows.flatMap(({ warnings }) => warnings),
+  }
+}
+
+test('with the table of this version a reward above its price is flagged, and 90 days later nothing is', async () => {
+  const of = await startHarness({ FORGING_FILE: file })
+  const { apiKey } = await of.register('test')
+  const { placed, listed } = await warningsOf(of, apiKey)
+  assert.deepEqual([placed.length, placed[0]?.code], [1, 'reward_above_forging_price'])
+  assert.deepEqual(listed, placed)
+  await of.advance(90 * 86_400_000)
+  assert.deepEqual(await warningsOf(of, apiKey), { placed: [], listed: [], all: [] })
 })
