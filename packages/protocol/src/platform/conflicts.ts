@@ -66,7 +66,7 @@ export const conflicts = {
   session_expired: entry(
     409,
     'The session expired before it was finished.',
-    'A session expires when it is not finished in time. Presence rests on a session that ended in the last 15 minutes.',
+    'A session expires when it is not finished in time, and gets its first live credential within 24 hours of its end. Presence rests on a session that ended in the last 15 minutes.',
     'Start a new session.',
   ),
   member_not_enrolled: entry(

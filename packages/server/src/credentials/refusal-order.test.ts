@@ -141,7 +141,10 @@ test('verify answers its refusals in the order of its list: payment, then the se
     step('session_expired', 409, 'session_expired', () => replaceByUnscored(agent, 'open', 'right')),
     step('session_not_ready', 409, 'session_not_ready', () => replaceByScored(agent, false)),
     step('session_rejected', 409, 'session_rejected', () => replaceByOld(agent)),
-    step('session_too_old', 409, 'session_expired', () => replaceBySpent(agent)),
+    {
+      ...step('session_too_old', 409, 'session_expired', () => replaceBySpent(agent)),
+      message: /within 24 hours of its end/,
+    },
     step('session_used', 409, 'session_rejected', () => replaceByScored(agent, true)),
     step('challenge_mismatch', 400, 'validation_failed', () => (challenge = 'right')),
     step('below_policy', 409, 'session_rejected', () => (minAssurance = 'low')),

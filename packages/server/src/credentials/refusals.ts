@@ -83,7 +83,9 @@ export const refuseLateMint = (call: FirstMint): Refusal | undefined => {
   const { request, session, stored, at } = call
   if (!session || stored || request.agent.mode === 'test') return undefined
   const endedAt = session.endedAt ?? session.at
-  return at.getTime() - endedAt.getTime() > firstMintMs ? new Refusal('session_expired') : undefined
+  if (at.getTime() - endedAt.getTime() <= firstMintMs) return undefined
+  const message = 'A session gets its first credential within 24 hours of its end. Start a new session.'
+  return new Refusal('session_expired', { message })
 }
 type FirstMint = SessionLookup & {
   readonly request: { readonly agent: Pick<Agent, 'mode'> }

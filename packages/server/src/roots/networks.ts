@@ -1,6 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { isIP } from 'node:net'
-import { addressPartsOf } from '../platform/http/rate-limiter.ts'
+import { addressPartsOf, isAddress } from '../platform/http/rate-limiter.ts'
 
 /** How the budget of a listed network differs from that of any other. */
 const factors = { carrier: 20, relay: 20, hosting: 0 } as const
@@ -25,7 +24,7 @@ const notRange = 'is not a CIDR range and a kind (carrier, relay or hosting)'
 /** The range and kind of a line, or what is wrong with it. */
 const parseLine = (line: string): (Prefix & { length: number; kind: NetworkKind }) | string => {
   const { address = '', length = '', kind } = linePattern.exec(line)?.groups ?? {}
-  if (!isIP(address) || kind === undefined) return notRange
+  if (!isAddress(address) || kind === undefined) return notRange
   const { bits, width } = bitsOf(address)
   // No session is ever found in such a range, because its address is counted as the IPv4 address that it contains.
   if (address.includes(':') && width === 32) return 'names IPv4 addresses as IPv6: list them as IPv4'

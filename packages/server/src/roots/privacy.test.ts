@@ -107,7 +107,7 @@ test('a destroyed key is never made again, and its sessions draw on a tenth unde
   let minted = 0
   for (const { agent, sessionId } of sessions) {
     // A binding may rest on a session of an earlier day; the session's own credential may not.
-    const answer = await call('POST', '/api/agents/bind-transaction', {
+    const answer = await harness.call('POST', '/api/agents/bind-transaction', {
       key: agent.apiKey,
       body: { sessionId, paymentRef: `agentpay:visa:${sessionId}` },
     })

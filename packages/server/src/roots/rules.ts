@@ -1,7 +1,11 @@
 import { createHmac } from 'node:crypto'
-import { isIP } from 'node:net'
 import type { Config } from '../platform/ops/config.ts'
-import { addressPartsOf, networkPrefixOf, wideNetworkPrefixOf } from '../platform/http/rate-limiter.ts'
+import {
+  addressPartsOf,
+  isAddress,
+  networkPrefixOf,
+  wideNetworkPrefixOf,
+} from '../platform/http/rate-limiter.ts'
 
 /** A kind of root that is stronger than a network. */
 export type StrongRootKind = 'authenticator' | 'app' | 'payout_account' | 'external'
@@ -58,7 +62,7 @@ export const parseNetworkName = (
   name: string,
 ): { readonly address: string; readonly isWide: boolean } | undefined => {
   const [, address = '', length] = /^([0-9A-Fa-f:.]{2,45})(?:\/(\d{1,3}))?$/.exec(name) ?? []
-  if (!isIP(address)) return undefined
+  if (!isAddress(address)) return undefined
   // The /48 of a 6to4 address is one IPv4 address, so it must not become a /24.
   const [narrow, wide] = addressPartsOf(address).length === 8 ? ['64', '48'] : ['32', '24']
   if (length !== undefined && length !== narrow && length !== wide) return undefined

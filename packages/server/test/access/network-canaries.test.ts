@@ -181,7 +181,7 @@ const refuseAndOperate = async (): Promise<void> => {
 }
 
 /** The text, and what its parts in base64 say. */
-const readable = (text: string): string =>
+const withDecodedParts = (text: string): string =>
   [text, ...(text.match(/[\w-]{16,}/g) ?? []).map((part) => Buffer.from(part, 'base64url').toString())].join(
     '\n',
   )
@@ -216,7 +216,7 @@ test('no counter, tag or address is in a claim, an event, an answer, a delivery,
   }
   assert.ok(receiver.received.length > 5 && harness.lines.length > 5)
   for (const [place, text] of Object.entries(places)) {
-    const everything = readable(text)
+    const everything = withDecodedParts(text)
     for (const canary of [address, '198.18.77', ...tags, accountHash.toString('base64url')])
       assert.ok(!everything.includes(canary), `${place}: ${canary}`)
     assert.doesNotMatch(everything, /39876\d/, `${place}: a counter`)

@@ -54,8 +54,8 @@ const [first, second] = await Promise.all([startApi(), startApi()])
 
 /** A call of verify, and the process that gets it. */
 type Act = { readonly agent: LiveAgent; readonly sessionId: string; readonly api: Api }
-type CallResult = Act & { readonly answer: TestResponse }
-const mintsOf = async (agent: LiveAgent, address: string, count: number, apis: readonly Api[]) =>
+type AnsweredAct = Act & { readonly answer: TestResponse }
+const seedActs = async (agent: LiveAgent, address: string, count: number, apis: readonly Api[]) =>
   (await seen(count, agent, address)).map((sessionId, index): Act => ({
     agent,
     sessionId,
@@ -67,7 +67,7 @@ const verify = ({ agent, sessionId, api }: Act): Promise<TestResponse> =>
 /** Verifies all at once. A refused call must be `network_busy`. */
 const verifyAll = async (acts: readonly Act[]) => {
   const answered = await Promise.all(
-    acts.map(async (act): Promise<CallResult> => ({ ...act, answer: await verify(act) })),
+    acts.map(async (act): Promise<AnsweredAct> => ({ ...act, answer: await verify(act) })),
   )
   const busy = answered.filter(({ answer }) => answer.status !== 200)
   for (const { answer } of busy) assertRefusal(answer, 409, 'network_busy')
@@ -88,8 +88,8 @@ test('an agent that tries to use up the budget of its neighbours gets half of it
   await moveClockTo(harness, 9, 20)
   const [greedy, neighbour] = [await registerPayingAgent(harness), await registerPayingAgent(harness)]
   const [address, both] = ['203.0.113.9', [first, second]]
-  assert.equal((await verifyAll(await mintsOf(greedy, address, 40, both))).minted, 15)
-  assert.equal((await verifyAll(await mintsOf(neighbour, address, 16, both))).minted, 15)
+  assert.equal((await verifyAll(await seedActs(greedy, address, 40, both))).minted, 15)
+  assert.equal((await verifyAll(await seedActs(neighbour, address, 16, both))).minted, 15)
   assert.deepEqual(await findCounterFaults(harness), [])
 })
 
@@ -117,7 +117,7 @@ test('one address has 30 in a clock hour and one agent 15 of them, at 100 parall
   const acts: Act[] = []
   // Each process has agents of its own, so that no lock but that of the counters orders the mints of the two.
   for (const [index, agent] of agents.entries()) {
-    const made = await mintsOf(agent, address, index < 2 ? 40 : 25, [index < 2 ? first : second])
+    const made = await seedActs(agent, address, index < 2 ? 40 : 25, [index < 2 ? first : second])
     acts.push(...made.slice(0, 25))
     waiting.fresh.push(...made.slice(25))
   }
@@ -133,7 +133,7 @@ test('one address has 30 in a clock hour and one agent 15 of them, at 100 parall
   await second.kill()
   await second.restart()
   assert.ok(late)
-  const ofLate = await mintsOf(late, address, 2, [second])
+  const ofLate = await seedActs(late, address, 2, [second])
   const refusedByFirst = busy.filter(({ api }) => api === first).map((act) => ({ ...act, api: second }))
   assert.ok(refusedByFirst.length >= 20)
   assert.equal((await verifyAll([...refusedByFirst, ...ofLate])).minted, 0)

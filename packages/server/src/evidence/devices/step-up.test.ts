@@ -91,6 +91,25 @@ test('a passkey in software, a synced one, and one without user verification are
   assert.equal(await countKeys(), before, 'a key that cannot be a root is not stored')
 })
 
+test('where custom roots are not fully trusted, no key is stored', async () => {
+  const capped = await startHarness({ ...model.settings, ATTEST_ALLOW_CUSTOM_ROOTS: 'off' })
+  const agent = await registerConfirmedAgent(capped, 'live', 'shop@example.com')
+  const { sessionId } = await playSession(capped, { site: agent.agentId })
+  const [way] = stepUpWays(
+    capped.ctx,
+    { agentId: agent.agentId, mode: 'live', subjectRef: sessionId },
+    capped.ctx.clock.now(),
+  )
+  const token = way?.url?.split('/step-up/')[1]
+  const send = (path: string, body: object) =>
+    capped.call('POST', `/api/step-up${path}`, { body: { token, ...body }, headers: { origin } })
+  const { nonce, create } = (await send('/options', {})).json
+  const signed = { challenge: create.challenge, origin, aaguid: model.aaguid }
+  const answer = await send('', { nonce, credential: createPasskey(makePasskey(), signed, attested) })
+  assert.deepEqual(answer.json, { attested: false, reason: 'device_unproven' })
+  assert.equal((await capped.owner.query('select from device_keys')).rows.length, 0)
+})
+
 test('a link is for one session or member of one agent, for a day, and only for our own page', async () => {
   const { memberId } = await enrolMember(harness, live)
   const sessionId = await newSession()

@@ -1,4 +1,4 @@
-import { isIPv6 } from 'node:net'
+import { isIP, isIPv6 } from 'node:net'
 import type { Clock } from '../ops/clock.ts'
 
 export type RateLimit = { readonly name: string; readonly quota: number; readonly windowSeconds: number }
@@ -8,6 +8,9 @@ export type RateLimitResult = { readonly allowed: boolean; readonly headers: Rec
 const windowsMax = 100_000
 
 type Window = { startedAt: number; used: number }
+
+/** Whether the text is an IPv4 or IPv6 address. */
+export const isAddress = (text: string): boolean => isIP(text) !== 0
 
 /** The eight groups of an IPv6 address. */
 const groupsOf = (address: string): readonly string[] => {
