@@ -1,11 +1,10 @@
 import assert from 'node:assert/strict'
 import { createHash, randomUUID } from 'node:crypto'
-import type { Browser } from 'playwright-core'
 import { verifyCredential, type Assurance, type CredentialKind } from '@pohf/verify'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
 import type { Deployment } from './deployment.ts'
 import type { Levels } from './levels.ts'
-import { openPerson, type KindsPerson } from './person.ts'
+import { openPerson, type Browser, type KindsPerson } from './person.ts'
 import type { SentForm, startSite } from './site.ts'
 
 type Answer = Awaited<ReturnType<Deployment['call']>>
@@ -136,7 +135,7 @@ const submitPresence = async (battery: KindsBattery, memberId: string): Promise<
 }
 
 /** View, binding, personhood and presence of somebody with a browser and a synced passkey. */
-export const mintForAnybody = async (battery: KindsBattery, person: KindsPerson): Promise<void> => {
+const mintForAnybody = async (battery: KindsBattery, person: KindsPerson): Promise<void> => {
   const form = await visit(battery, person)
   const view = await battery.askFor('/api/agents/verify', form)
   await battery.accept(['view', 'anybody', 'check.md'], view['pohf_jwt'], networkRoot)
@@ -154,7 +153,7 @@ export const mintForAnybody = async (battery: KindsBattery, person: KindsPerson)
 }
 
 /** The same kinds of somebody who answers with a security key on the page that the refusal names. */
-export const mintWithKey = async (battery: KindsBattery, person: KindsPerson): Promise<void> => {
+const mintWithKey = async (battery: KindsBattery, person: KindsPerson): Promise<void> => {
   const root = deviceRoot(battery.parts)
   const memberId = await enrolAt(battery, person)
   const form = await visit(battery, person)
@@ -225,7 +224,7 @@ const payOut = async (battery: KindsBattery, person: KindsPerson): Promise<void>
 }
 
 /** Work of a member, before and after a payout to their account. */
-export const mintWork = async (battery: KindsBattery, person: KindsPerson): Promise<void> => {
+const mintWork = async (battery: KindsBattery, person: KindsPerson): Promise<void> => {
   const { call } = battery.parts.deployment
   const orderId = await orderUnit(battery, person)
   const unit = await readUnit(battery, orderId)
@@ -264,11 +263,7 @@ const buyUnit = async (battery: KindsBattery, person: KindsPerson): Promise<unkn
 }
 
 /** Purchases of the work of somebody with no paid account, and of somebody with one. */
-export const mintPurchase = async (
-  battery: KindsBattery,
-  person: KindsPerson,
-  who: Person,
-): Promise<void> => {
+const mintPurchase = async (battery: KindsBattery, person: KindsPerson, who: Person): Promise<void> => {
   await battery.accept(['purchase', who, 'buy.md, work.md'], await buyUnit(battery, person), networkRoot)
 }
 

@@ -1,10 +1,13 @@
-import type { Browser, Page } from 'playwright-core'
 import { passCheckByKeys, pressIn } from '../../../packages/arena/src/browser/stealth.ts'
 import { plugInKey } from '../../../packages/server/test/fixtures/people/browser-key.ts'
 import { stepUpMessages } from '../../../packages/server/src/evidence/devices/step-up-page.ts'
+import type { launch } from '../../../packages/web/test/browser.ts'
 import { answerTextQuestions, tabTo } from '../../../packages/web/test/worker-browser.ts'
 import type { Deployment } from './deployment.ts'
 import { openNetwork } from './network.ts'
+
+export type Browser = Awaited<ReturnType<typeof launch>>
+type Page = Awaited<ReturnType<Browser['newPage']>>
 
 const userAgent =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36'

@@ -19,11 +19,7 @@ const linkMs = 24 * 3_600_000
 const macOf = (key: Buffer, payload: string): Buffer =>
   createHmac('sha256', key).update(payload).digest().subarray(0, 16)
 
-const makeStepUpToken = (
-  key: Buffer,
-  { agentId, mode, subjectRef }: Subject,
-  expiresAt: Date,
-): string => {
+const makeStepUpToken = (key: Buffer, { agentId, mode, subjectRef }: Subject, expiresAt: Date): string => {
   const fields = [agentId, mode, subjectRef, Math.floor(expiresAt.getTime() / 1_000)]
   const payload = Buffer.from(JSON.stringify(fields)).toString('base64url')
   return `${payload}.${macOf(key, payload).toString('base64url')}`
