@@ -61,24 +61,26 @@ test('an attested authenticator that answers for a session a person played raise
   assert.equal(await levelOf(await passedOne()), 'low', 'a session for which it did not answer')
 })
 
+/** Completes a micro-task; returns the session of its completion. */
+const completeTask = async (isAttested: boolean): Promise<string> => {
+  const token = makeTaskToken(harness.ctx.secrets.derive('task-token'), {
+    agentId: live.agentId,
+    mode: 'live',
+    taskId: 'tsk_odd_fruit',
+    nonce: harness.ctx.ids.token(),
+    expiresAt: new Date(harness.ctx.clock.now().getTime() + 600_000),
+  })
+  const { sessionId } = await playSession(harness, { site: live.agentId, kind: 'task' })
+  if (isAttested) await openSecurityKey(harness, model).attest(live.apiKey, sessionId)
+  const answer = microTasks.find(({ id }) => id === 'tsk_odd_fruit')?.knownAnswer
+  const done = await harness.call('POST', '/api/tasks/complete', { body: { token, answer, sessionId } })
+  assert.equal(done.json.verified, true, done.text)
+  return done.json.sessionId
+}
+
 test('an authenticator that answers for the recording of a micro-task raises the credential of the micro-task', async () => {
-  const complete = async (isAttested: boolean): Promise<string> => {
-    const token = makeTaskToken(harness.ctx.secrets.derive('task-token'), {
-      agentId: live.agentId,
-      mode: 'live',
-      taskId: 'tsk_odd_fruit',
-      nonce: harness.ctx.ids.token(),
-      expiresAt: new Date(harness.ctx.clock.now().getTime() + 600_000),
-    })
-    const { sessionId } = await playSession(harness, { site: live.agentId, kind: 'task' })
-    if (isAttested) await openSecurityKey(harness, model).attest(live.apiKey, sessionId)
-    const answer = microTasks.find(({ id }) => id === 'tsk_odd_fruit')?.knownAnswer
-    const done = await harness.call('POST', '/api/tasks/complete', { body: { token, answer, sessionId } })
-    assert.equal(done.json.verified, true, done.text)
-    return done.json.sessionId
-  }
-  assert.equal(await levelOf(await complete(true)), 'substantial')
-  assert.equal(await levelOf(await complete(false)), 'low')
+  assert.equal(await levelOf(await completeTask(true)), 'substantial')
+  assert.equal(await levelOf(await completeTask(false)), 'low')
 })
 
 test('an answer for another session, for none, or without user verification raises nothing', async () => {
