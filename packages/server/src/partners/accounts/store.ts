@@ -191,17 +191,24 @@ export const eraseAccounts = async (tx: Tx, worker: string): Promise<void> => {
   await tx.deleteFrom('payout_account_refusals').where('worker', '=', worker).execute()
 }
 
+/** How many rows of each kind one run of the job deletes. */
+const deletedMax = 1_000
+
 /** Deletes accounts of people who were erased, accounts that were not used for long, and old refusals. */
 export const deleteOldAccounts = async (tx: Tx): Promise<void> => {
   await sql`
-    delete from payout_accounts
-    where erased_at < pohf_now() - make_interval(days => ${erasedAccountDays})`.execute(tx)
+    delete from payout_accounts where account_no in (
+      select account_no from payout_accounts
+      where erased_at < pohf_now() - make_interval(days => ${erasedAccountDays})
+      order by erased_at limit ${deletedMax})`.execute(tx)
   await sql`
-    delete from payout_accounts
-    where erased_at is null and used_at < pohf_now() - make_interval(days => ${unusedAccountDays})`.execute(
-    tx,
-  )
+    delete from payout_accounts where account_no in (
+      select account_no from payout_accounts
+      where erased_at is null and used_at < pohf_now() - make_interval(days => ${unusedAccountDays})
+      order by used_at limit ${deletedMax})`.execute(tx)
   await sql`
-    delete from payout_account_refusals
-    where at < pohf_now() - make_interval(days => ${accountRefusalDays})`.execute(tx)
+    delete from payout_account_refusals where ctid in (
+      select ctid from payout_account_refusals
+      where at < pohf_now() - make_interval(days => ${accountRefusalDays})
+      order by at limit ${deletedMax})`.execute(tx)
 }
