@@ -16,9 +16,9 @@ const unlimited = {
 }
 
 const common = { crowd: 'many', connections: 64, warmUp: 2 } as const
+const measureWithout = (fixture: VerifyFixture, seconds: number) =>
+  fixture.measureHttp({ ...common, seconds, api: 0, networks: 'none' })
 const sides = {
-  without: (fixture: VerifyFixture, seconds: number) =>
-    fixture.measureHttp({ ...common, seconds, api: 0, networks: 'none' }),
   reserved: (fixture: VerifyFixture, seconds: number) =>
     fixture.measureHttp({ ...common, seconds, api: 1, networks: 'reserved' }),
   direct: (fixture: VerifyFixture, seconds: number) =>
@@ -28,7 +28,9 @@ const sides = {
 } as const
 type Side = keyof typeof sides
 const names = Object.keys(sides) as Side[]
-type Round = Record<Side, RunFigures> & { readonly load: number }
+/** Each run follows one without roots: the speed of a shared machine drifts, and both processes are equally warm. */
+type Pair = { readonly without: RunFigures; readonly run: RunFigures }
+type Round = Record<Side, Pair> & { readonly load: number }
 
 const cpuOf = ({ pgCpu, apiCpu, signerCpu }: RunFigures): number => pgCpu + apiCpu + signerCpu
 const cell = (value: number): string => (value < 10 ? value.toFixed(2) : value.toFixed(0))
@@ -38,11 +40,14 @@ const table = (rounds: readonly Round[]): string =>
     '| round | run | verifies/s | p50 ms | p99 ms | PostgreSQL CPU µs | api CPU µs | signer CPU µs | rate / without | CPU without / CPU | load |',
     `| --- |${' --- |'.repeat(10)}`,
     ...rounds.flatMap((round, index) =>
-      names.map((side) => {
-        const run = round[side]
-        const figures = [run.rate, run.p50, run.p99, run.pgCpu, run.apiCpu, run.signerCpu]
-        const ratios = [run.rate / round.without.rate, cpuOf(round.without) / cpuOf(run)]
-        return `| ${index + 1} | ${side} | ${[...figures, ...ratios].map(cell).join(' | ')} | ${round.load.toFixed(1)} |`
+      names.flatMap((side) => {
+        const { without, run } = round[side]
+        const lineOf = (name: string, one: RunFigures) => {
+          const figures = [one.rate, one.p50, one.p99, one.pgCpu, one.apiCpu, one.signerCpu]
+          const ratios = [one.rate / without.rate, cpuOf(without) / cpuOf(one)]
+          return `| ${index + 1} | ${name} | ${[...figures, ...ratios].map(cell).join(' | ')} | ${round.load.toFixed(1)} |`
+        }
+        return [lineOf('without', without), lineOf(side, run)]
       }),
     ),
   ].join('\n')
@@ -50,8 +55,8 @@ const table = (rounds: readonly Round[]): string =>
 const mediansOf = (rounds: readonly Round[]) =>
   Object.fromEntries(
     names.flatMap((side) => [
-      [`${side}Rate`, median(rounds.map((round) => round[side].rate / round.without.rate))],
-      [`${side}Cpu`, median(rounds.map((round) => cpuOf(round.without) / cpuOf(round[side])))],
+      [`${side}Rate`, median(rounds.map((round) => round[side].run.rate / round[side].without.rate))],
+      [`${side}Cpu`, median(rounds.map((round) => cpuOf(round[side].without) / cpuOf(round[side].run)))],
     ]),
   )
 
@@ -63,7 +68,7 @@ const report = (
 \`POST /api/agents/verify\` over HTTP at 64 connections, 100 agents. \`without\`: \`ROOT_BUDGETS=off\`. \`reserved\`: 10,000 networks,
 each session holds the places that scoring reserved, as in daily use. \`direct\`: 10,000 networks without reservations, so the mint
 counts. \`hot\`: all sessions on one network, so every mint waits for the same rows. One machine: ${cpus().length} cores,
-${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; the load generator runs on it too. ${rounds.length} rounds of ${seconds} s for each run after 2 s of warm-up, interleaved.
+${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; the load generator runs on it too. ${rounds.length} rounds of ${seconds} s for each run after 2 s of warm-up; each run follows one without roots.
 Goal: \`rate / without\` of at least 0.9 for \`reserved\`. Where \`load\` is above ${cpus().length}, the ratio of CPU is the steadier figure.
 
 ${table(rounds)}
@@ -89,13 +94,17 @@ export const roots = async () => {
   const [roundsWanted, seconds] = [Number(values.rounds), Number(values.seconds)]
   const fixture = await openVerifyFixture({ statistics: 'present', others: 0, apis: [{}, unlimited] })
   try {
-    for (const side of ['without', 'direct'] as const) await sides[side](fixture, 2)
+    for (const warmUp of [measureWithout, sides.direct]) await warmUp(fixture, 2)
     const rounds: Round[] = []
     for (let n = 0; n < roundsWanted; n++) {
       const load = loadavg()[0] ?? NaN
-      const round: Partial<Record<Side, RunFigures>> = {}
-      for (const side of names) round[side] = await sides[side](fixture, seconds)
-      rounds.push({ ...(round as Record<Side, RunFigures>), load })
+      const pairs = {} as Record<Side, Pair>
+      for (const side of names)
+        pairs[side] = {
+          without: await measureWithout(fixture, seconds),
+          run: await sides[side](fixture, seconds),
+        }
+      rounds.push({ ...pairs, load })
     }
     console.log(table(rounds))
     if (values.report === true) writeReport('roots.md', report(rounds, seconds))
