@@ -74,7 +74,7 @@ test('the budgets that are priced are those of the server', () => {
   const tags = { narrow: 'n', wide: 'w', factor: 1 }
   const model = { kind: 'authenticator', key: 'k', name: 'm' } as const
   assert.deepEqual(
-    modelCounters([tags], model, budgets.keyActsPerDay).map(({ day }) => day),
+    modelCounters([tags], model, { perDay: budgets.keyActsPerDay, old: false }).map(({ day }) => day),
     [budgets.modelActsPerAddressDay, budgets.modelActsPerWideNetworkDay],
   )
 })

@@ -80,7 +80,7 @@ const findTags = async (
 const strongCounters = async (
   tx: Tx,
   { ctx, findDayKey }: RootsDeps,
-  { strong, tags }: { readonly strong: StrongRoot; readonly tags: readonly NetworkTags[] },
+  { strong, seen }: { readonly strong: StrongRoot; readonly seen: DayNetworks | undefined },
   today: string,
 ): Promise<Counter[]> => {
   if (strong.key === undefined) return []
@@ -90,7 +90,9 @@ const strongCounters = async (
   const day = strongBudgetOf(ctx.config, strong.kind)
   return [
     { tag, hour: null, day, agentHour: null, agentDay: null, strong: true },
-    ...(strong.kind === 'authenticator' ? modelCounters(tags, strong, day) : []),
+    ...(strong.kind === 'authenticator' && seen
+      ? modelCounters(seen.tags, strong, { perDay: day, old: seen.old })
+      : []),
   ]
 }
 
@@ -120,7 +122,7 @@ const makeListCharges =
         session: session?.sessionId ?? null,
         counters: [
           ...(seen ? networkCounters(seen.tags, budgets, scale) : [unknownCounter(agentId, budgets)]),
-          ...(strong ? await strongCounters(tx, deps, { strong, tags: seen?.tags ?? [] }, today) : []),
+          ...(strong ? await strongCounters(tx, deps, { strong, seen }, today) : []),
         ],
         networks: seen && !seen.old ? seen.tags.map(({ wide, narrow }) => [wide, narrow] as const) : [],
         ...(strong ? { root: { kind: strong.kind, name: strong.name } } : {}),

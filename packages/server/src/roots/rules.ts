@@ -145,10 +145,11 @@ const wideFactor = 10
 export const modelCounters = (
   networks: readonly NetworkTags[],
   { name }: StrongRoot,
-  perDay: number,
+  { perDay, old }: { readonly perDay: number; readonly old: boolean },
 ): Counter[] => {
   const counters = networks.flatMap(({ narrow, wide, factor }): Counter[] => {
-    const [day, wideDay] = [perDay * factor, perDay * factor * wideFactor]
+    const day = part(perDay * factor, old ? oldDivisor : 1)
+    const wideDay = day * wideFactor
     const common = { hour: null, agentHour: null, strong: true } as const
     return [
       { ...common, tag: `${narrow}.${name}`, day, agentDay: null },

@@ -12,6 +12,7 @@ import { assertRefusal } from '../../test/fixtures/refusal.ts'
 import * as operators from '../operators/index.ts'
 import { inTransaction, readNow } from '../platform/db/db.ts'
 import { makeRoots, type StrongRoot } from './index.ts'
+import { modelCounters } from './rules.ts'
 
 const harness = await startHarness({
   ...budgetSettings,
@@ -130,6 +131,20 @@ test('the keys of one model of authenticators share the budget of a key on each 
   for (let n = 1; n <= 6; n++) spent += await countSpent(keyOf(`key ${n}`), `198.51.101.${n}`, 3)
   assert.equal(spent, 12)
   assert.deepEqual(await findCounterFaults(harness), [])
+})
+
+test('on the networks of an earlier day, the keys of a model have a tenth', () => {
+  const networks = [{ narrow: 'narrow', wide: 'wide', factor: 1 }]
+  const daysOf = (old: boolean) =>
+    modelCounters(networks, keyOf('key'), { perDay: 60, old }).map(({ day, agentDay }) => [day, agentDay])
+  assert.deepEqual(daysOf(false), [
+    [60, null],
+    [600, 300],
+  ])
+  assert.deepEqual(daysOf(true), [
+    [6, null],
+    [60, 30],
+  ])
 })
 
 const countPlaces = async (): Promise<number | undefined> =>
