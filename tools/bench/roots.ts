@@ -2,9 +2,7 @@ import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { today, writeReport } from '../report.ts'
 import { openVerifyFixture, type RunFigures, type VerifyFixture } from './verify-fixture.ts'
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
+import { median } from './median.ts'
 
 /** Budgets that no run uses up: a refusal would be measured as a mint. */
 const unlimited = {

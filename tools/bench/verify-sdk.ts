@@ -1,5 +1,6 @@
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { credentialKinds, verifyCredential, type Options } from '../../packages/verify/src/index.ts'
+import { median } from './median.ts'
 
 const rounds = 9
 const perRound = 1_000
@@ -54,9 +55,6 @@ const cpuOf = async (work: () => Promise<void> | void): Promise<number> => {
   const { user, system } = process.cpuUsage(before)
   return user + system
 }
-
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 
 /** All checks of @pohf/verify with warm keys, against nothing but the signature of the same bytes. */
 export const verifySdk = async () => {

@@ -3,11 +3,9 @@ import { parseArgs } from 'node:util'
 import { tableOf } from '../ci/pages/markdown.ts'
 import { today, writeReport } from '../report.ts'
 import { agentCount, openVerifyFixture, type RunFigures, type VerifyFixture } from './verify-fixture.ts'
+import { median } from './median.ts'
 
 const connections = 64
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
-
 type Side = { readonly others: number; readonly statistics: 'absent' | 'present' }
 type Measured = Side & { readonly runs: RunFigures[]; readonly fixture: VerifyFixture }
 

@@ -3,9 +3,8 @@ import { parseArgs } from 'node:util'
 import { agentCount, openVerifyFixture, type RunFigures, type VerifyFixture } from './verify-fixture.ts'
 import { drawLineChart } from './chart.ts'
 import { today, writeReport } from '../report.ts'
+import { median } from './median.ts'
 
-const median = (values: readonly number[]): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? NaN
 const rounded = (value: number, digits = 3): number => Number(value.toFixed(digits))
 
 const sides = {

@@ -1,4 +1,4 @@
-import type { Assurance, CredentialKind } from '@pohf/protocol'
+import type { Assurance, CredentialKind, ForgingFile, RootClaim } from '@pohf/protocol'
 import type { AttackedServer } from '../../../server/test/fixtures/processes/attacked-server.ts'
 import type { Random } from '../random.ts'
 
@@ -15,33 +15,19 @@ export const familyNames = [
 ] as const
 export type FamilyName = (typeof familyNames)[number]
 
-/** What a credential rests on, as its claim `root` says. Every one rests at least on a network. */
-export const rootKinds = ['network', 'authenticator', 'app', 'payout_account', 'external'] as const
-export type RootKind = (typeof rootKinds)[number]
-
+type PricedFamily = ForgingFile['inputs']['families'][number]
 /** Something bought once: so many of it, for so many credentials. */
-export type FixedItem = { readonly item: string; readonly quantity: number; readonly lifeActs: number }
+export type FixedItem = PricedFamily['fixed'][number]
 
-/** What a family gets and needs. Seconds and bytes are for one attempt, whatever became of it. */
-export type MeasuredFamily = {
-  readonly name: FamilyName
-  readonly kind: CredentialKind
-  readonly root: RootKind
-  readonly assurance: Assurance
-  /** Credentials of this root and assurance for one attempt. 0: the family got none, and has no price. */
-  readonly successRate: number
-  readonly wallSeconds: number
-  readonly cpuSeconds: number
-  readonly bytes: number
-  /** 0: no family that is played needs a person. */
-  readonly humanSeconds: number
-  readonly rootsSpent: readonly { readonly kind: RootKind; readonly acts: number }[]
-  readonly fixed: readonly FixedItem[]
-}
+/**
+ * What a family gets and needs. Seconds and bytes are for one attempt, whatever became of it. A success rate of 0: the
+ * family got none, and has no price.
+ */
+export type MeasuredFamily = PricedFamily & { readonly name: FamilyName; readonly kind: CredentialKind }
 
 /** A credential that was minted, or the code of the refusal. */
 export type Outcome =
-  | { readonly assurance: Assurance; readonly root: RootKind; readonly onchain: boolean }
+  | { readonly assurance: Assurance; readonly root: RootClaim['kind']; readonly onchain: boolean }
   | { readonly refused: string }
 
 export type Site = { readonly agentId: `agt_${string}`; readonly apiKey: string }
@@ -66,7 +52,7 @@ export type PlayedFamily = {
   readonly hasBrowser: boolean
   readonly fixed: readonly FixedItem[]
   /** The root by which it tries to reach `substantial`. Where it does not, a row with a rate of 0 says so. */
-  readonly aim: RootKind | undefined
+  readonly aim: RootClaim['kind'] | undefined
   /** Gives one outcome for each credential that it asked for. */
   readonly play: (attempt: Attempt) => Promise<readonly Outcome[]>
 }

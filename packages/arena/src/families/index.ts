@@ -1,2 +1,2 @@
-export { familyNames, type FamilyName, type MeasuredFamily, type RootKind } from './family.ts'
+export { familyNames, type FamilyName, type MeasuredFamily } from './family.ts'
 export { measureFamilies, type MeasureOptions } from './measure.ts'

@@ -103,7 +103,7 @@ export const rowsOf = (
     bytes: costs.bytes,
     humanSeconds: 0,
     rootsSpent: [{ kind: 'network', acts: 1 }, ...(root === 'network' ? [] : [{ kind: root, acts: 1 }])],
-    fixed,
+    fixed: [...fixed],
   })
   const groups = [...Map.groupBy(minted, ({ root, assurance }) => `${root} ${assurance}`).values()]
   const rows = groups.flatMap((group) => (group[0] ? [row(group[0], group.length)] : []))

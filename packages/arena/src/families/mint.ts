@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Assurance } from '@pohf/protocol'
+import type { Assurance, RootClaim } from '@pohf/protocol'
 import type { TestResponse } from '../../../server/test/fixtures/harness.ts'
-import { rootKinds, type Attempt, type Outcome, type RootKind } from './family.ts'
+import type { Attempt, Outcome } from './family.ts'
 
-type Claims = { readonly assurance: Assurance; readonly root?: { readonly kind: RootKind } }
+type Claims = { readonly assurance: Assurance; readonly root?: RootClaim }
 
 const claimsOf = (jwt: string): Claims =>
   JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8')) as Claims
@@ -16,7 +16,7 @@ export const outcomeOf = ({ status, json }: TestResponse): Outcome => {
   const { assurance, root } = claimsOf(jwt)
   return {
     assurance,
-    root: rootKinds.find((kind) => kind === root?.kind) ?? 'network',
+    root: root?.kind ?? 'network',
     onchain: onchain !== undefined,
   }
 }
