@@ -2,14 +2,18 @@ export { errorCatalogue, errorCodes, type ErrorCode } from './platform/errors.ts
 export { errorBody } from './platform/fields.ts'
 export {
   base32Alphabet,
+  cellOf,
   cellTagPattern,
   idPrefixes,
   isId,
+  keyPrefixes,
   modes,
   scopes,
+  tokenPrefixes,
   type IdPrefix,
   type Mode,
   type Scope,
+  type TokenPrefix,
 } from './platform/ids.ts'
 export {
   eventCatalogue,
@@ -19,7 +23,17 @@ export {
   type EventEnvelope,
   type EventType,
 } from './platform/events.ts'
-export { errorsOf, memberCookie, type Auth, type Endpoint } from './platform/endpoint.ts'
+export {
+  consoleBrowserCookie,
+  consoleCookie,
+  errorsOf,
+  memberCookie,
+  operatorBrowserCookie,
+  operatorCookie,
+  secretErrors,
+  type Auth,
+  type Endpoint,
+} from './platform/endpoint.ts'
 export {
   additions,
   apiVersion,
@@ -28,17 +42,22 @@ export {
   operatorEndpoints,
   specification,
 } from './endpoints.ts'
+export { overviewCountMax } from './operators/overview.ts'
+export { accountRoles, type AccountRole } from './accounts/operations.ts'
 export { openApiDocument } from './platform/openapi.ts'
 export {
   assurances,
   credentialKinds,
   credentialPolicy,
+  credentialStatuses,
   forgingClasses,
   keyPurposes,
   rails,
   rootKinds,
+  siteverifyCodes,
   uniquenessLevels,
   type Assurance,
+  type Credential,
   type CredentialFloor,
   type CredentialKind,
   type CredentialPolicy,
@@ -63,12 +82,17 @@ export {
   freeSealsPerMonth,
   packNames,
   packs,
+  qualityBins,
+  usageBuckets,
+  usageBucketsMax,
   type PackName,
+  type Usage,
 } from './credits/operations.ts'
 export { deviceAssurances, sandboxProfiles } from './evidence/operations.ts'
 export { payoutStates, type NamedAccount, type PayoutRisk, type PayoutState } from './partners/operations.ts'
 export { normalizePayoutAccount } from './partners/payout-account.ts'
 export { purchaseStates, type PaymentRequirement, type Purchase } from './purchases/operations.ts'
+export { requestDays, type LoggedRequest } from './requests/operations.ts'
 export { type MetricsRow } from './tracking/operations.ts'
 export { type Epoch } from './vhh/operations.ts'
 export { type WorkflowWithWarnings, type Workflow } from './work/workflows.ts'
@@ -91,6 +115,15 @@ export {
   type WorkflowTerms,
 } from './work/operator.ts'
 export { assignmentStates } from './work/workers.ts'
-export { sessionKinds, type Probe, type Receipt } from './sessions/operations.ts'
+export {
+  sessionKinds,
+  sessionStatuses,
+  verdictReasons,
+  type Probe,
+  type Receipt,
+  type SessionRecord,
+  type SessionVerdict,
+  type VerdictReason,
+} from './sessions/operations.ts'
 export { attestationSettings, type AttestationSettings } from './agents/operations.ts'
 export { deliveryStates, type WebhookDelivery, type WebhookEndpoint } from './webhooks/operations.ts'

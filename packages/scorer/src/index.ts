@@ -19,5 +19,6 @@ export {
 } from './replay.ts'
 export * from './quality.ts'
 export * from './score.ts'
+export * from './visible.ts'
 export { calibrate, type CalibrationResult, type ConsentedSession } from './calibrate.ts'
 export { recompute, type ClaimedScore, type RecomputeResult } from './recompute.ts'

@@ -2,7 +2,7 @@
 import { exponential, ln } from './arithmetic.ts'
 
 /** The version of formula, weights, caps and rules in this package. A change of any of them is a new one. */
-export const rulesVersion = 'rules-2026.11'
+export const rulesVersion = 'rules-2026.11.2'
 
 /** Each between 0 and 1; null where it was not measured, which is never held against anybody. */
 export type Components = {
@@ -87,13 +87,37 @@ export type Verdict = {
   readonly reasons: readonly string[]
 }
 
-/** The minimum for an attended act. */
-export const verifiedRule = { qualityMin: 0.6, focusMin: 0.5, probeMin: 0.6, probesMin: 2 } as const
+/** The minimum for an attended act. One probe suffices in a browser that passed on an earlier day. */
+export const verifiedRule = {
+  qualityMin: 0.6,
+  focusMin: 0.5,
+  probeMin: 0.6,
+  probesMin: 2,
+  probesMinReturning: 1,
+} as const
+export const probesMinOf = (returning: boolean): number =>
+  returning ? verifiedRule.probesMinReturning : verifiedRule.probesMin
+
+/**
+ * Motion of a pointer and platform that nobody calibrated may raise the quality and never lowers it. Nor does it after fewer than
+ * two probes, that is at a returning browser: half a second of motion says little, and one hit leaves no room for it.
+ */
+export const withInput = (
+  components: Components,
+  input: number | null,
+  { calibrated, probes }: { readonly calibrated: boolean; readonly probes: number },
+): Components => {
+  const withMotion = { ...components, input }
+  const mayLower = calibrated && probes >= verifiedRule.probesMin
+  return mayLower || qualityOf(withMotion, []) >= qualityOf(components, []) ? withMotion : components
+}
 
 type AttentionInput = {
   readonly components: Components
   readonly flags: readonly FlagName[]
   readonly probesOffered: number
+  /** The server knows this browser from an earlier day on this site. */
+  readonly returning: boolean
   /** Null where no answer was asked for. */
   readonly answerCorrect: boolean | null
 }
@@ -103,11 +127,12 @@ export const evaluateAttention = ({
   components,
   flags,
   probesOffered,
+  returning,
   answerCorrect,
 }: AttentionInput): Verdict => {
   const quality = qualityOf(components, flags)
-  const { qualityMin, focusMin, probeMin, probesMin } = verifiedRule
-  const probesPassed = probesOffered >= probesMin && (components.probe ?? 0) >= probeMin
+  const { qualityMin, focusMin, probeMin } = verifiedRule
+  const probesPassed = probesOffered >= probesMinOf(returning) && (components.probe ?? 0) >= probeMin
   const reasons = [
     ...flags.filter((flag) => flagCaps[flag].blocking).map((flag) => `flag_${flag}`),
     ...(quality < qualityMin ? ['quality_low'] : []),

@@ -1,15 +1,8 @@
 // Scores a session again from its opened records and compares the result with what was signed.
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import { deviceScores, flagCaps, historyScore, type FlagName } from './quality.ts'
-import {
-  readScoringName,
-  requiredVisibleMs,
-  scoreSession,
-  serverFlags,
-  type InputModel,
-  type ScoredKind,
-  type SessionScore,
-} from './score.ts'
+import { readScoringName, scoreSession, serverFlags, type InputModel, type SessionScore } from './score.ts'
+import { requiredVisibleMs, type ScoredKind } from './visible.ts'
 
 /** The score as a credential, or the session resource, states it. */
 export type ClaimedScore = {

@@ -1,20 +1,27 @@
 // From the opened records of a session to its verdict. Pure: the same records and the same context give the same bits
 // in every engine, so anybody with the records can recompute a score.
 import { probeOutcomes, type ProbeOutcome, type ReadRecord } from '@pohf/protocol/probes'
-import { readChunk, type TelemetryEvent, type TelemetryRecord } from '@pohf/protocol/telemetry'
+import {
+  readChunk,
+  type ProbeTruth,
+  type TelemetryEvent,
+  type TelemetryRecord,
+} from '@pohf/protocol/telemetry'
 import {
   flagCaps,
   inputScore,
   evaluateAttention,
   probeScore,
-  qualityOf,
+  probesMinOf,
   rulesVersion,
+  withInput,
   type Components,
   type FlagName,
   type Verdict,
 } from './quality.ts'
 import type { MotionEvaluation } from './motion.ts'
 import type { MotionPoint } from './strokes.ts'
+import { addVisibleTime, focusScore, neverVisible, visibleMsAt, type ScoredKind } from './visible.ts'
 
 export type InputModel = {
   readonly version: string
@@ -23,10 +30,6 @@ export type InputModel = {
 
 /** Measured on consenting people of this pointer and platform: 99 of 100 of them reach this probability. */
 export type Calibration = { readonly pointer: 'mouse'; readonly pMin: number }
-
-/** How long the page must be seen with half of the element in view and the focus. A choice, not a measurement. */
-export const requiredVisibleMs = { view: 5_000, work: 10_000, task: 5_000 } as const
-export type ScoredKind = keyof typeof requiredVisibleMs
 
 export type ScoreContext = {
   readonly kind: ScoredKind
@@ -50,12 +53,20 @@ export const serverFlags: readonly FlagName[] = [
   'datacenter_ip',
 ]
 
+/** Probes of one kind. */
+export type ProbeCount = { readonly asked: number; readonly hit: number }
+
 export type SessionEvidence = {
   readonly chunks: number
   readonly durationMs: number
   readonly visibleMs: number
   readonly probes: number
   readonly hits: number
+  /** The same by kind: pictures to point at, words to choose from. */
+  readonly pictures: ProbeCount
+  readonly words: ProbeCount
+  /** The server knew the browser from an earlier day on this site. */
+  readonly returning: boolean
   readonly motionSeconds: number
   readonly strokes: number
   readonly p: number | null
@@ -92,19 +103,6 @@ export const readScoringName = (
 }
 
 const isUntrusted = (event: TelemetryEvent): boolean => 'trusted' in event && !event.trusted
-
-/** Half of the element in view, the page visible, the document focused: summed up to the end of the session. */
-const visibleMsOf = (events: readonly TelemetryEvent[], endMs: number): number => {
-  let since: number | null = null
-  let sum = 0
-  for (const event of events) {
-    if (event.type !== 'focus') continue
-    const seen = event.visible && event.focused && event.share >= 50
-    if (since !== null) sum += event.t - since
-    since = seen ? event.t : null
-  }
-  return since === null ? sum : sum + Math.max(0, endMs - since)
-}
 
 /** All mouse motion of a session, with the presses that end strokes. What is not a v1 chunk is left out. */
 export const readMouseMotion = (opened: readonly Pick<TelemetryRecord, 'chunk'>[]): MotionPoint[] =>
@@ -265,16 +263,38 @@ const isSynthetic = ({ p, motionSeconds, synthetic }: MotionEvaluation, calibrat
 
 const noMotion: MotionEvaluation = { motionSeconds: 0, strokes: 0, p: null, synthetic: false }
 
-/** Motion of a pointer and platform that nobody calibrated may raise the quality and never lowers it. */
-const withInput = (components: Components, input: number | null, calibrated: boolean): Components => {
-  const withMotion = { ...components, input }
-  return calibrated || qualityOf(withMotion, []) >= qualityOf(components, []) ? withMotion : components
+const countOf = (outcomes: readonly ProbeOutcome[], kind: ProbeTruth['kind']): ProbeCount => {
+  const asked = outcomes.filter(({ probe }) => probe.kind === kind)
+  return { asked: asked.length, hit: asked.filter(({ result }) => result === 'hit').length }
 }
 
 /** Each once, in the order of the table. */
 const inTableOrder = (flags: readonly FlagName[]): FlagName[] => {
   const raised = new Set<string>(flags)
   return (Object.keys(flagCaps) as FlagName[]).filter((flag) => raised.has(flag))
+}
+
+/** What is counted, and told to the agent. */
+const evidenceOf = (facts: SessionFacts, chunks: number, motion: MotionEvaluation): SessionEvidence => {
+  const { events, outcomes, clientMs, serverMs } = facts
+  const [pictures, words] = [countOf(outcomes, 'point'), countOf(outcomes, 'choose')]
+  return {
+    chunks,
+    durationMs: clientMs,
+    visibleMs: Math.min(visibleMsAt(addVisibleTime(neverVisible, events), clientMs), serverMs),
+    probes: outcomes.length,
+    hits: pictures.hit + words.hit,
+    pictures,
+    words,
+    // The record of the first receipt says it. The credential commits to that record, so it cannot be added later.
+    returning: facts.records[0]?.after.returning === true,
+    motionSeconds: rounded(motion.motionSeconds),
+    strokes: motion.strokes,
+    p: motion.p === null ? null : rounded(motion.p),
+    keys: events.filter(({ type }) => type === 'key').length,
+    presses: facts.presses.length,
+    lost: events.reduce((sum, event) => sum + (event.type === 'lost' ? event.count : 0), 0),
+  }
 }
 
 /** Scores a session from its records, oldest first. What is not a v1 chunk breaks the chain and scores 0. */
@@ -288,12 +308,11 @@ export const scoreSession = (
     return whole ? [{ chunk: whole, receivedAt, after }] : []
   })
   const facts = sessionFacts(read)
-  const hits = facts.outcomes.filter(({ result }) => result === 'hit').length
-  const probes = facts.outcomes.length
-  const visibleMs = Math.min(visibleMsOf(facts.events, facts.clientMs), facts.serverMs)
   const motion = facts.pointerless ? noMotion : model.evaluate(facts.points)
+  const evidence = evidenceOf(facts, opened.length, motion)
+  const { hits, probes, returning } = evidence
   const synthetic = isSynthetic(motion, context.calibration)
-  const focus = rounded(Math.min(1, visibleMs / requiredVisibleMs[context.kind]))
+  const focus = focusScore(context.kind, evidence.visibleMs, returning)
   const probe = probeScore(hits, probes)
   const components = withInput(
     {
@@ -305,8 +324,9 @@ export const scoreSession = (
       history: rounded(context.history),
     },
     motion.p === null ? null : rounded(inputScore(motion.p, motion.motionSeconds)),
-    context.calibration !== null,
+    { calibrated: context.calibration !== null, probes },
   )
+  const isTooLittle = motion.motionSeconds < 1 && probes < probesMinOf(returning)
   const flags = inTableOrder([
     ...context.known,
     ...(read.length === opened.length ? [] : (['chain_broken'] as const)),
@@ -314,27 +334,28 @@ export const scoreSession = (
     ...(synthetic && context.calibration ? (['synthetic_motion'] as const) : []),
     ...(focus < 0.5 ? (['background'] as const) : []),
     ...(hits * 2 < probes ? (['probe_missed'] as const) : []),
-    ...(motion.motionSeconds < 1 && probes < 2 ? (['insufficient_evidence'] as const) : []),
+    ...(isTooLittle ? (['insufficient_evidence'] as const) : []),
   ])
+  const { answerCorrect } = context
   return {
-    ...evaluateAttention({ components, flags, probesOffered: probes, answerCorrect: context.answerCorrect }),
+    ...evaluateAttention({ components, flags, probesOffered: probes, returning, answerCorrect }),
     components,
     flags,
     observations: synthetic && !context.calibration ? ['synthetic_motion'] : [],
     assurance: 'low',
-    evidence: {
-      chunks: opened.length,
-      durationMs: facts.clientMs,
-      visibleMs,
-      probes,
-      hits,
-      motionSeconds: rounded(motion.motionSeconds),
-      strokes: motion.strokes,
-      p: motion.p === null ? null : rounded(motion.p),
-      keys: facts.events.filter(({ type }) => type === 'key').length,
-      presses: facts.presses.length,
-      lost: facts.events.reduce((sum, event) => sum + (event.type === 'lost' ? event.count : 0), 0),
-    },
+    evidence,
     scoring: scoringName(model.version, context.calibration),
+  }
+}
+
+/** The score with one more flag of the server: the same as if the flag had been known before. */
+export const addServerFlag = (score: SessionScore, flag: FlagName): SessionScore => {
+  const { components, evidence } = score
+  const flags = inTableOrder([...score.flags, flag])
+  const { probes: probesOffered, returning } = evidence
+  return {
+    ...score,
+    ...evaluateAttention({ components, flags, probesOffered, returning, answerCorrect: null }),
+    flags,
   }
 }

@@ -13,7 +13,8 @@ import {
   weights,
   type FlagName,
 } from '../src/quality.ts'
-import { requiredVisibleMs, scoreSession } from '../src/score.ts'
+import { scoreSession } from '../src/score.ts'
+import { requiredVisibleMs, requiredVisibleMsReturning } from '../src/visible.ts'
 import { keyboardPerson, newVisitorContext, recordOf, fixedModel, type Recording } from './recordings.ts'
 
 const page = readFileSync(new URL('../../../docs/evidence/scoring.md', import.meta.url), 'utf8')
@@ -45,6 +46,7 @@ test('docs/evidence/scoring.md has the weights, the times, the rule and the vers
   assert.equal(requiredVisibleMs.view, requiredVisibleMs.task)
   assert.ok(page.includes(`${requiredVisibleMs.view / 1_000} s for \`view\` and \`task\``))
   assert.ok(page.includes(`${requiredVisibleMs.work / 1_000} s for \`work\``))
+  assert.ok(page.includes(`${requiredVisibleMsReturning / 1_000} s for a returning browser`))
   assert.ok(page.includes(`quality is at least ${verifiedRule.qualityMin}`))
   assert.ok(page.includes(`focus is at least ${verifiedRule.focusMin}`))
   assert.ok(page.includes(`probe score of ${verifiedRule.probeMin}`))
@@ -56,6 +58,7 @@ test('docs/evidence/scoring.md has the weights, the times, the rule and the vers
 test('the worked examples come out as docs/evidence/scoring.md says', () => {
   const examples: readonly (readonly [string, Recording])[] = [
     ['attentive person at a keyboard', keyboardPerson()],
+    ['the same, 2 of 2', { ...keyboardPerson(), probes: keyboardPerson().probes.slice(0, 2) }],
     ['the same, 2 of 3', keyboardPerson({ answers: [true, true, false] })],
     ['the same, 1 of 3', keyboardPerson({ answers: [true, false, false] })],
     ['webdriver', { ...keyboardPerson(), webdriver: true }],

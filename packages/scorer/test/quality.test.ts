@@ -72,8 +72,13 @@ test('a blocking flag is never verified, whatever was measured', () => {
   fc.assert(
     fc.property(components, fc.constantFrom(...blockingFlags), fc.boolean(), (measured, flag, correct) => {
       assert.equal(
-        evaluateAttention({ components: measured, flags: [flag], probesOffered: 3, answerCorrect: correct })
-          .verified,
+        evaluateAttention({
+          components: measured,
+          flags: [flag],
+          probesOffered: 3,
+          returning: correct,
+          answerCorrect: correct,
+        }).verified,
         false,
       )
       assert.equal(
@@ -119,6 +124,7 @@ for (const [name, measured, raised, expected, verified] of workedExamples) {
       components: measured,
       flags: raised,
       probesOffered: 3,
+      returning: false,
       answerCorrect: null,
     })
     assert.ok(Math.abs(verdict.quality - expected) < 0.05, String(verdict.quality))

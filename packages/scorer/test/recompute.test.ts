@@ -24,6 +24,19 @@ for (const [name, context] of Object.entries({
   })
 }
 
+test('that a browser returned is read from its first record, and comes out again', () => {
+  const [first, ...rest] = recordOf({ ...keyboardPerson(), probes: keyboardPerson().probes.slice(0, 1) })
+  assert.ok(first)
+  const returned = [{ ...first, after: { ...first.after, returning: true as const } }, ...rest]
+  const claim = claimOf({}, returned)
+  const again = recompute(returned, 'view', claim, model)
+  assert.ok(again.type === 'scored' && again.score.verified)
+  assert.deepEqual(again.differences, [])
+  const stripped = recompute([first, ...rest], 'view', claim, model)
+  assert.ok(stripped.type === 'scored' && !stripped.score.verified)
+  assert.ok((stripped.differences?.length ?? 0) > 0)
+})
+
 test('a claim that the records do not bear is told, number by number', () => {
   const claim = claimOf()
   for (const [name, lie] of Object.entries<ClaimedScore>({
@@ -53,7 +66,8 @@ test('without a claim it is scored as a newcomer, and nothing is compared', () =
 test('what another version scored, or what is not scored from records, is not guessed', () => {
   for (const [kind, scoring] of [
     ['view', 'rules-1999.01+input-0000.00'],
-    ['view', 'rules-2026.11'],
+    ['view', 'rules-2026.11+input-0000.00'],
+    ['view', 'rules-2026.11.2'],
     ['presence', undefined],
     ['constructor', undefined],
   ] as const)

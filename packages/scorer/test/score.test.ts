@@ -3,7 +3,14 @@ import { test } from 'node:test'
 import * as fc from 'fast-check'
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import { qualityOf } from '../src/quality.ts'
-import { readScoringName, scoreSession, type ScoreContext, type SessionScore } from '../src/score.ts'
+import {
+  addServerFlag,
+  readScoringName,
+  scoreSession,
+  serverFlags,
+  type ScoreContext,
+  type SessionScore,
+} from '../src/score.ts'
 import {
   keyboardPerson,
   mousePerson,
@@ -29,7 +36,7 @@ for (const [name, person] of Object.entries(persons)) {
     assert.equal(scored.evidence.hits, 3)
     assert.equal(scored.components.focus, 1)
     assert.equal(scored.components.input === null, person !== mousePerson)
-    assert.equal(scored.scoring, 'rules-2026.11+input-0000.00')
+    assert.equal(scored.scoring, 'rules-2026.11.2+input-0000.00')
   })
   test(`${name}: two of three probes suffice, one does not`, () => {
     assert.equal(score(person({ answers: [true, false, true] })).verified, true)
@@ -38,6 +45,55 @@ for (const [name, person] of Object.entries(persons)) {
     assert.deepEqual(one.flags, ['probe_missed'])
   })
 }
+
+/** The first probes of a recording, which ends soon after the last of them was answered. */
+const firstProbes = (recording: Recording, count: number, returning = false): TelemetryRecord[] => {
+  const probes = recording.probes.slice(0, count)
+  const durationMs = (probes.at(-1)?.at ?? 0) + 4_600
+  const events = recording.events.filter(([, t]) => t < durationMs - 200)
+  const [first, ...rest] = recordOf({ ...recording, probes, events, durationMs })
+  assert.ok(first)
+  return [returning ? { ...first, after: { ...first.after, returning: true } } : first, ...rest]
+}
+/** Hardly any motion: the model sees half a second of it. */
+const still = fixedModel({ motionSeconds: 0.5, strokes: 1, p: null })
+const scoreStill = (recording: Recording, count: number, returning: boolean): SessionScore =>
+  scoreSession(firstProbes(recording, count, returning), newVisitorContext, still)
+
+for (const [name, person] of Object.entries(persons)) {
+  test(`${name}: two of two suffice without motion, and one of one only in a browser that returned`, () => {
+    const two = scoreStill(person(), 2, false)
+    assert.deepEqual([two.evidence.probes, two.evidence.hits, two.flags, two.reasons], [2, 2, [], []])
+    assert.equal(two.quality, 0.692)
+    const returned = scoreStill(person(), 1, true)
+    assert.deepEqual([returned.evidence.probes, returned.flags, returned.reasons], [1, [], []])
+    assert.deepEqual([returned.quality, returned.evidence.returning], [0.66, true])
+    const stranger = scoreStill(person(), 1, false)
+    assert.deepEqual(stranger.flags, ['insufficient_evidence'])
+    assert.deepEqual(stranger.reasons, ['quality_low', 'attention_unproven'])
+  })
+}
+
+test('a browser that returned needs a second in view, and its one probe must be hit', () => {
+  const seenFor = (ms: number) => {
+    const person = withActs([['f', 10 + ms, 0, 0, 0]], keyboardPerson())
+    return scoreSession(firstProbes(person, 1, true), newVisitorContext, still)
+  }
+  assert.deepEqual([seenFor(1_000).components.focus, seenFor(1_000).verified], [1, true])
+  assert.deepEqual([seenFor(499).flags, seenFor(499).verified], [['background'], false])
+  const missed = firstProbes(keyboardPerson({ answers: [false, false, false] }), 1, true)
+  assert.equal(scoreSession(missed, newVisitorContext, still).verified, false)
+})
+
+test('the kinds of probes are counted apart', () => {
+  assert.deepEqual(score(mousePerson({ answers: [true, false, true] })).evidence.pictures, {
+    asked: 3,
+    hit: 2,
+  })
+  assert.deepEqual(score(mousePerson()).evidence.words, { asked: 0, hit: 0 })
+  assert.deepEqual(score(keyboardPerson()).evidence.words, { asked: 3, hit: 3 })
+  assert.deepEqual(score(keyboardPerson()).evidence.pictures, { asked: 0, hit: 0 })
+})
 
 test('who has no pointer is scored as well as a newcomer with one at the least', () => {
   const pointing = score(mousePerson(), {}, fixedModel({ p: 0.5 })).quality
@@ -91,9 +147,9 @@ const cases: readonly (readonly [string, Recording, string])[] = [
     ),
     'no_approach_path',
   ],
-  ['a hidden page', withActs([['f', 2_000, 0, 0, 0]]), 'background'],
-  ['a page out of focus', withActs([['f', 2_000, 1, 0, 100]]), 'background'],
-  ['an element out of view', withActs([['f', 2_000, 1, 1, 49]]), 'background'],
+  ['a hidden page', withActs([['f', 900, 0, 0, 0]]), 'background'],
+  ['a page out of focus', withActs([['f', 900, 1, 0, 100]]), 'background'],
+  ['an element out of view', withActs([['f', 900, 1, 1, 49]]), 'background'],
   [
     'one probe and no motion',
     {
@@ -215,7 +271,7 @@ test('without a calibration motion that looks drawn is noted, and lowers nothing
   const calibrated = score(mousePerson(), { calibration: { pointer: 'mouse', pMin: 0.05 } }, drawn)
   assert.deepEqual([calibrated.flags, calibrated.observations], [['synthetic_motion'], []])
   assert.equal(calibrated.verified, false)
-  assert.equal(calibrated.scoring, 'rules-2026.11+input-0000.00+mouse-0.050')
+  assert.equal(calibrated.scoring, 'rules-2026.11.2+input-0000.00+mouse-0.050')
 })
 
 test('a calibrated threshold needs three seconds of motion', () => {
@@ -224,6 +280,16 @@ test('a calibrated threshold needs three seconds of motion', () => {
   assert.deepEqual(short.flags, [])
   const long = score(mousePerson(), { calibration }, fixedModel({ p: 0.3, motionSeconds: 3 }))
   assert.deepEqual(long.flags, ['synthetic_motion'])
+})
+
+test('motion lowers nothing at a returning browser that answered one probe, and may raise it', () => {
+  const context = { ...newVisitorContext, calibration: { pointer: 'mouse', pMin: 0.05 } as const }
+  const scoreMotion = (motion: { p: number; motionSeconds: number }, count: number, returning: boolean) =>
+    scoreSession(firstProbes(mousePerson(), count, returning), context, fixedModel(motion))
+  const poor = scoreMotion({ p: 0.1, motionSeconds: 2 }, 1, true)
+  assert.deepEqual([poor.components.input, poor.verified], [null, true])
+  assert.equal(scoreMotion({ p: 0.1, motionSeconds: 2 }, 2, false).components.input, 0.42)
+  assert.ok(scoreMotion({ p: 1, motionSeconds: 10 }, 1, true).quality > poor.quality)
 })
 
 test('a scoring name tells its calibration back, and a name of another version is not read', () => {
@@ -316,4 +382,13 @@ test('the quality follows from the components and flags that are told', () => {
     }),
     runs,
   )
+})
+
+test('a flag that is added later gives the same score as one that was known before', () => {
+  for (const recording of [mousePerson(), keyboardPerson({ answers: [true, false, false] })])
+    for (const flag of serverFlags)
+      for (const known of [[], ['automation_env'] as const]) {
+        const added = addServerFlag(score(recording, { known }), flag)
+        assert.deepEqual(added, score(recording, { known: [...known, flag] }), flag)
+      }
 })

@@ -3,7 +3,11 @@ import type { z } from 'zod'
 import { operations } from './operations.ts'
 import { send, type Transport } from './send.ts'
 
-type Row = (typeof specification)[number] | (typeof additions)[number]
+/** Rows under /console are for our page, and rows with the key in the body for clients of other services. */
+type Row = Exclude<
+  (typeof specification)[number] | (typeof additions)[number],
+  { auth: 'secret' } | { path: `/console/${string}` }
+>
 type Part<R, Name extends string> =
   R extends Record<Name, infer Schema extends z.ZodType> ? z.input<Schema> : unknown
 type Input<R> = Part<R, 'params'> & Part<R, 'query'> & Part<R, 'body'>

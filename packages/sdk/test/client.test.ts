@@ -31,12 +31,13 @@ const flaky = (failures: number, where: 'before' | 'after') => {
   return { through, sent }
 }
 
-test('every endpoint has a method, and only those', () => {
+test('every endpoint has a method, except those for clients of other services and for our console', () => {
   const client = createClient({ baseUrl }) as unknown as Record<string, Record<string, unknown>>
-  const wanted = new Set(endpoints.map(({ publicId }) => publicId))
+  const rows = endpoints.filter(({ auth, path }) => auth !== 'secret' && !path.startsWith('/console/'))
+  const wanted = new Set(rows.map(({ publicId }) => publicId))
   const names = Object.values(client).flatMap((module) => Object.keys(module))
   assert.equal(names.length, wanted.size)
-  assert.equal(wanted.size, endpoints.length)
+  assert.equal(wanted.size, rows.length)
   assert.ok(wanted.size >= 40)
 })
 

@@ -9,6 +9,8 @@ export type Assurance = (typeof assurances)[number]
 export const rootKinds = ['network', 'authenticator', 'app', 'payout_account', 'external'] as const
 export type RootKind = (typeof rootKinds)[number]
 
+type ProbeCount = { readonly asked: number; readonly hit: number }
+
 /** The claims of a credential. A test compares them with the protocol's schema. */
 export type Claims = {
   readonly iss: string
@@ -33,6 +35,8 @@ export type Claims = {
   readonly components?: Readonly<Record<string, number | null>> | undefined
   readonly flags?: readonly string[] | undefined
   readonly scoring?: string | undefined
+  /** How many questions of each kind were asked in the act, and how many were answered right. */
+  readonly probes?: { readonly pictures: ProbeCount; readonly words: ProbeCount } | undefined
   readonly uniqueness?: 'none' | 'account' | 'device' | 'attested' | 'external' | undefined
   readonly evidence: readonly {
     readonly type: string
@@ -82,7 +86,8 @@ export type SignedClaims = Omit<Claims, 'verified'> & { readonly verified: unkno
 
 type ClaimTest = (value: unknown) => boolean
 const isText: ClaimTest = (value) => typeof value === 'string' && value.length > 0
-const isSeconds: ClaimTest = (value) => Number.isSafeInteger(value) && Number(value) >= 0
+const isWhole: ClaimTest = (value) => Number.isSafeInteger(value) && Number(value) >= 0
+const isSeconds = isWhole
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 const isStatus: ClaimTest = (value) =>
@@ -90,6 +95,8 @@ const isStatus: ClaimTest = (value) =>
   isObject(value['status_list']) &&
   isSeconds(value['status_list']['idx']) &&
   isText(value['status_list']['uri'])
+
+const isProbeCount: ClaimTest = (value) => isObject(value) && isWhole(value['asked']) && isWhole(value['hit'])
 
 /** The form of each claim that a check reads or that a caller stores. Claims that the issuer adds later are ignored. */
 const required: Readonly<Record<string, ClaimTest>> = {
@@ -111,6 +118,7 @@ const optional: Readonly<Record<string, ClaimTest>> = {
   status: isStatus,
   // A kind that this version does not know has no price; it does not make the credential invalid.
   root: (value) => isObject(value) && isText(value['kind']),
+  probes: (value) => isObject(value) && isProbeCount(value['pictures']) && isProbeCount(value['words']),
   test: (value) => value === true,
 }
 

@@ -14,7 +14,10 @@ const keyRecord = z.object({
   revokedAt: instant().nullable(),
   lastUsedAt: instant().nullable(),
 })
-const mailToken = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be the token of the mailed link')
+/** 48 characters with the cell tag, or 43 of a mail from before the tags. */
+const mailToken = z
+  .string()
+  .regex(/^[A-Za-z0-9_-]{43}(?:[A-Za-z0-9_-]{5})?$/, 'must be the token of the mailed link')
 
 const origin = z
   .string()
@@ -97,6 +100,7 @@ export const profile = operation({
     attestation: attestationSettings,
     policy: credentialPolicy,
     createdAt: instant(),
+    demo: z.boolean().meta({ description: 'The service runs on demo data: nothing of it is real.' }),
   }),
 })
 export const profileUpdate = operation({
@@ -132,9 +136,16 @@ export const keysCreate = operation({
   response: z.object({ apiKey, keyId: z.string(), scopes: z.array(z.enum(scopes)) }),
 })
 export const keysRotate = operation({
-  summary: 'Replace the calling key. The old key stays valid for a while.',
+  summary: 'Replace the calling key, or the named one. The old key stays valid for a while.',
   showsSecret: true,
-  body: z.object({ overlapSeconds: z.int().min(0).max(86_400).default(3_600) }),
+  errors: ['not_found'],
+  body: z.object({
+    overlapSeconds: z.int().min(0).max(86_400).default(3_600),
+    keyId: text(64).optional().meta({
+      description:
+        'The key to replace, by default the calling one. It has no scope that the calling key lacks.',
+    }),
+  }),
   response: z.object({ apiKey, keyId: z.string(), replacedKeyId: z.string(), validUntil: instant() }),
 })
 export const keysRevoke = operation({
@@ -151,7 +162,7 @@ export const keysRecover = operation({
 })
 export const keysRecoverComplete = operation({
   summary: 'Exchange the mailed token for a new key.',
-  errors: ['not_found'],
+  errors: ['not_found', 'forbidden'],
   limit: 'mail',
   showsSecret: true,
   body: z.object({ token: mailToken }),

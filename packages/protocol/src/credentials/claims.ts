@@ -28,6 +28,8 @@ const evidenceItem = z.strictObject({
   n: z.int().min(0).optional(),
 })
 
+const probeCount = z.strictObject({ asked: z.int().min(0), hit: z.int().min(0) })
+
 /** Facts only: no counter, no tag, no address and no price. */
 const root = z
   .strictObject({
@@ -64,6 +66,8 @@ export const credentialClaims = z
     components: z.record(z.string(), unitInterval().nullable()).optional(),
     flags: z.array(z.string()).max(32).optional(),
     scoring: z.string().optional(),
+    /** Of a recorded session: how many questions of each kind were asked, and how many were answered right. */
+    probes: z.strictObject({ pictures: probeCount, words: probeCount }).optional(),
     uniqueness: z.enum(uniquenessLevels).optional(),
     evidence: z.array(evidenceItem).min(1).max(16),
     status: z.strictObject({

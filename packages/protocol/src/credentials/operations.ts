@@ -1,7 +1,8 @@
 import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
-import { instant, reference, text, unitInterval } from '../platform/fields.ts'
+import { errorBody, instant, queryInstant, reference, text, unitInterval } from '../platform/fields.ts'
 import { modes } from '../platform/ids.ts'
+import { nextPage, pageQuery } from '../platform/lists.ts'
 
 export const credentialKinds = ['work', 'view', 'presence', 'personhood', 'binding', 'purchase'] as const
 export type CredentialKind = (typeof credentialKinds)[number]
@@ -67,6 +68,7 @@ export const verify = operation({
     'network_busy',
     'root_suspended',
     'credential_revoked',
+    'credential_lost',
     'account_in_debt',
   ],
   body: z.object({ sessionId: reference(128), challenge: text(128).optional(), ...floor }),
@@ -75,6 +77,62 @@ export const verify = operation({
       .string()
       .optional()
       .meta({ description: 'The view token, for tracking what follows a verified view.' }),
+  }),
+})
+
+/** The error codes that clients of reCAPTCHA, hCaptcha and Turnstile know. */
+export const siteverifyCodes = [
+  'missing-input-secret',
+  'invalid-input-secret',
+  'missing-input-response',
+  'invalid-input-response',
+  'bad-request',
+  'timeout-or-duplicate',
+  'sitekey-secret-mismatch',
+  'internal-error',
+] as const
+
+export const siteverify = operation({
+  summary: 'Verify a session by the protocol of reCAPTCHA, hCaptcha and Turnstile.',
+  bodyLimitBytes: 16_384,
+  body: z.object({
+    secret: text(256).meta({ description: 'An API key with the scope verify. It is never logged.' }),
+    response: z
+      .union([z.literal(''), reference(128)])
+      .optional()
+      .meta({ description: 'The id of the session, which the widget puts into the form.' }),
+    remoteip: z.string().max(1_024).nullish().meta({ description: 'Accepted and ignored.' }),
+    sitekey: z
+      .string()
+      .max(128)
+      .nullish()
+      .meta({ description: 'If it is sent, it must be the id of the agent of the key.' }),
+    idempotency_key: z.uuid().nullish().meta({
+      description: 'A repeat with the same key gets the same answer for 24 hours.',
+    }),
+  }),
+  response: z.object({
+    success: z.boolean(),
+    'error-codes': z.array(z.enum(siteverifyCodes)).max(1),
+    challenge_ts: instant().optional().meta({ description: 'When the session ended.' }),
+    hostname: z
+      .string()
+      .optional()
+      .meta({ description: 'The host of the page that opened the session; absent where no page did.' }),
+    score: unitInterval().optional().meta({ description: 'The quality of the session; 1 is best.' }),
+    action: z
+      .string()
+      .optional()
+      .meta({ description: 'The challenge with which the page opened the session.' }),
+    sessionId: z.string().optional(),
+    kind: z.enum(credentialKinds).optional(),
+    assurance: z.enum(assurances).optional(),
+    credential: z.string().optional().meta({ description: 'The pohf_jwt of the session.' }),
+    credentialId: z.string().optional(),
+    pohf: errorBody
+      .omit({ ok: true })
+      .optional()
+      .meta({ description: 'Where success is false: the error in the form of every other endpoint.' }),
   }),
 })
 export const verifyPersonhood = operation({
@@ -90,6 +148,7 @@ export const verifyPersonhood = operation({
     'network_busy',
     'root_suspended',
     'credential_revoked',
+    'credential_lost',
     'account_in_debt',
     'chain_unreachable',
   ],
@@ -141,6 +200,7 @@ export const bindTransaction = operation({
     'payment_ref_bound',
     'payment_not_settled',
     'credential_revoked',
+    'credential_lost',
     'chain_unreachable',
     'card_provider_unreachable',
   ],
@@ -210,6 +270,53 @@ export const statusList = operation({
   response: z
     .string()
     .meta({ description: 'A status list token: a compact JWT with 2 bits for each index.' }),
+})
+
+/** A revoked credential stays revoked; any other is expired once its time is over, and suspended or active before. */
+export const credentialStatuses = ['active', 'suspended', 'revoked', 'expired'] as const
+const credentialRecord = z.object({
+  credentialId: z.string(),
+  kind: z.enum(credentialKinds),
+  status: z.enum(credentialStatuses),
+  assurance: z.enum(assurances),
+  quality: unitInterval(),
+  sessionId: z
+    .string()
+    .nullable()
+    .meta({ description: 'The session that it was minted for; null for kinds without one.' }),
+  issuedAt: instant(),
+  expiresAt: instant(),
+})
+/** A credential as its agent's list shows it. */
+export type Credential = z.output<typeof credentialRecord>
+
+export const list = operation({
+  summary: 'List your credentials, newest first.',
+  query: z.object({
+    kind: z.enum(credentialKinds).optional(),
+    status: z.enum(credentialStatuses).optional(),
+    assurance: z.enum(assurances).optional(),
+    since: queryInstant().optional(),
+    until: queryInstant().optional(),
+    ...pageQuery,
+  }),
+  response: z.object({ credentials: z.array(credentialRecord).max(100), ...nextPage }),
+})
+export const read = operation({
+  summary: 'Read one of your credentials with its token, claims and changes of state.',
+  errors: ['not_found'],
+  params: z.object({ credentialId: text(64) }),
+  response: credentialRecord.extend({
+    pohf_jwt: z.string(),
+    statusUri: z.url().optional(),
+    claims: z.record(z.string(), z.unknown()).meta({
+      description: 'The payload of the token. `evidence` in it has the hash of each piece of evidence.',
+    }),
+    changes: z
+      .array(z.object({ state: z.enum(['issued', 'suspended', 'revoked']), at: instant() }))
+      .max(100)
+      .meta({ description: 'Its states, the latest first.' }),
+  }),
 })
 
 const stateChange = {

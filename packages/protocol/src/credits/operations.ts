@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
-import { instant, reference, text } from '../platform/fields.ts'
+import { instant, queryInstant, reference, text } from '../platform/fields.ts'
 import { modes } from '../platform/ids.ts'
 
 /** The pack catalogue. Prices are whole US dollars. */
@@ -38,6 +38,61 @@ export const balance = operation({
     freeResetsAt: instant(),
   }),
 })
+
+/** The most buckets in a series. A day is the sum of 24 hours: one call reads the figures of 2,208 hours at most. */
+export const usageBucketsMax = { hour: 400, day: 92 } as const
+export const usageBuckets = ['hour', 'day'] as const
+export const qualityBins = 10
+const usageFigures = z.object({
+  started: z.int().meta({ description: 'Sessions that started in the bucket.' }),
+  ended: z.int().meta({ description: 'Those of them that have ended.' }),
+  verified: z.int().meta({ description: 'Those of them that were scored as human.' }),
+  refused: z.int().meta({ description: 'Those of them that were scored and refused.' }),
+  spent: z.int().meta({
+    description: 'Credits and free verifications spent in the bucket; with a test key, test credentials.',
+  }),
+})
+export const usage = operation({
+  summary: 'Read the usage by hour or day, the quality of sessions, and how long the credits last.',
+  query: z.object({
+    bucket: z.enum(usageBuckets).default('day'),
+    since: queryInstant().optional().meta({
+      description:
+        'Rounded down to a bucket, in UTC. At most 92 days or 400 hours before `until`. Default: 30 days or 48 hours ago.',
+    }),
+    until: queryInstant().optional().meta({ description: 'Rounded up to a bucket. Default: now.' }),
+  }),
+  response: z.object({
+    bucket: z.enum(usageBuckets),
+    since: instant(),
+    until: instant(),
+    totals: usageFigures,
+    series: z
+      .array(
+        usageFigures.extend({
+          at: instant().meta({ description: 'When the bucket begins, in UTC.' }),
+          refusedBy: z
+            .record(z.string(), z.int())
+            .meta({ description: 'Refused sessions by reason. A session can have several.' }),
+        }),
+      )
+      .max(usageBucketsMax.hour)
+      .meta({ description: 'Every bucket of the period, oldest first, also where nothing happened.' }),
+    quality: z
+      .array(z.int())
+      .length(qualityBins)
+      .meta({ description: 'How many scored sessions have a quality in [0, 0.1), [0.1, 0.2), … [0.9, 1].' }),
+    runway: z.object({
+      available: z.int().min(0).meta({ description: 'Credits, and free verifications of this month.' }),
+      spentPerDay: z.number().min(0).meta({ description: 'The average of the last 7 days.' }),
+      daysLeft: z.int().nullable().meta({
+        description: 'How long they last at this rate; null where nothing was spent, and with a test key.',
+      }),
+    }),
+  }),
+})
+/** The usage of a period. */
+export type Usage = z.output<typeof usage.response>
 export const operatorGrant = operation({
   summary: 'Grant credits to an agent without a payment.',
   errors: ['not_found', 'idempotency_key_reused'],

@@ -52,6 +52,8 @@ const jsonRpcError = z.looseObject({
 })
 export const mcp = operation({
   summary: 'Call the MCP tools.',
+  // Each tool that writes is refused on its own.
+  duringRestore: true,
   errors: ['forbidden'],
   body: jsonRpc,
   also: { 202: z.unknown(), 400: jsonRpcError },
@@ -59,6 +61,7 @@ export const mcp = operation({
 })
 export const mcpIdentity = operation({
   summary: 'Call the MCP tools for registration and verification.',
+  duringRestore: true,
   errors: ['forbidden'],
   showsSecret: true,
   body: jsonRpc,

@@ -34,7 +34,13 @@ export const operatorRevoke = operation({
 export const auditList = operation({
   summary: 'Read and check the audit log.',
   query: z.object({
-    after: queryInteger(0, 999_999_999).optional(),
+    operatorId: text(64).optional(),
+    action: text(100).optional(),
+    target: text(300).optional(),
+    order: z.enum(['oldest', 'newest']).optional().meta({ description: 'Default: oldest.' }),
+    after: queryInteger(0, 999_999_999)
+      .optional()
+      .meta({ description: 'The seq of an entry: nextCursor of the page before.' }),
     limit: queryInteger(1, 1_000).optional(),
   }),
   response: z.object({
@@ -46,26 +52,18 @@ export const auditList = operation({
         action: z.string(),
         target: z.string(),
         details: z.record(z.string(), z.unknown()),
+        prevHash: z.string(),
         hash: z.string(),
       }),
     ),
-    intact: z.boolean(),
-  }),
-})
-export const agentsList = operation({
-  summary: 'List the agents.',
-  query: z.object({ after: text(64, 0).optional(), limit: queryInteger(1, 200).optional() }),
-  response: z.object({
-    agents: z.array(
-      z.object({
-        agentId: z.string(),
-        name: z.string(),
-        mode: z.string(),
-        emailConfirmed: z.boolean(),
-        suspended: z.boolean(),
-        createdAt: instant(),
-      }),
-    ),
+    intact: z.boolean().meta({
+      description:
+        'Whether the entries that were read, also those that a filter dropped, are unchanged and complete.',
+    }),
+    nextCursor: z.int().nullable().meta({
+      description:
+        'Send it as `after`. A page with a filter reads at most 1,000 entries, so it may be empty and have one.',
+    }),
   }),
 })
 export const agentSuspend = operation({
@@ -118,6 +116,8 @@ export const signingKeysList = operation({
         kid: z.string(),
         purpose: z.string(),
         state: z.string(),
+        signer: z.string(),
+        admitted: z.boolean().meta({ description: 'Whether the key manifest holds it.' }),
         createdAt: instant(),
         activeFrom: instant(),
         activeUntil: instant(),
@@ -152,15 +152,91 @@ export const signingKeysOnchain = operation({
 })
 export const signingKeysRotate = operation({
   summary: 'Publish the successor of a key. It starts to sign a day later.',
+  duringRestore: true,
   body: z.object({ purpose: keyPurpose }),
   response: z.object({ purpose: keyPurpose, pendingKid: z.string() }),
 })
 export const signingKeysRevoke = operation({
   summary: 'Revoke a compromised key at once.',
+  duringRestore: true,
   errors: ['not_found'],
   params: z.object({ kid: z.string().regex(/^[A-Za-z0-9_-]{43}$/) }),
   body: z.object({ reason: text(500) }),
   response: z.object({ kid: z.string(), revoked: z.literal(true) }),
+})
+export const restorePlan = operation({
+  summary: 'Compare the database with the journals of the signers and list what a restore must repair.',
+  response: z.object({
+    pending: z.boolean(),
+    database: z.object({ system: z.string(), timeline: z.int() }),
+    findings: z.array(
+      z.object({
+        part: z.enum(['database', 'journal']),
+        signer: z.string(),
+        missingBatches: z.int(),
+        seenBatch: z.int(),
+        seenPosition: z.int(),
+      }),
+    ),
+    signers: z.array(
+      z.object({
+        signer: z.string(),
+        from: instant(),
+        acknowledged: z.int().meta({ description: 'Credentials that were issued and are not stored.' }),
+        unacknowledged: z
+          .int()
+          .meta({ description: 'Credentials that were signed and perhaps never issued. They are revoked.' }),
+        unplaced: z
+          .int()
+          .meta({ description: 'Credentials in journal lines of an earlier version, which has no index.' }),
+        credentialIds: z.array(z.string()).max(100),
+        creditsTotal: z.int(),
+        credits: z.array(z.object({ agentId: z.string(), credits: z.int() })).max(100),
+      }),
+    ),
+    silentSigners: z
+      .array(z.string())
+      .meta({ description: 'Signers that do not answer: what they signed in the lost span is not listed.' }),
+    lists: z.array(z.object({ list: z.string(), version: z.int(), differences: z.int() })),
+  }),
+})
+const signedToken = z.string().min(1).max(2_100_000)
+export const restoreApply = operation({
+  summary: 'Complete a restore: repair what the plan lists, and let minting continue.',
+  duringRestore: true,
+  bodyLimitBytes: 16_777_216,
+  body: z.object({
+    published: z
+      .array(signedToken)
+      .max(64)
+      .optional()
+      .meta({ description: 'Status lists as they were published, where the journal is lost too.' }),
+    credentials: z
+      .array(z.string().min(1).max(16_384))
+      .max(1_000)
+      .optional()
+      .meta({ description: 'Credentials that holders present, so that they can be revoked.' }),
+    without: z
+      .array(z.string().regex(/^sgn_[0-9a-f]{16}$/))
+      .max(64)
+      .optional()
+      .meta({ description: 'Signers that do not answer and whose journals are given up.' }),
+  }),
+  response: z.object({
+    applied: z.boolean(),
+    pending: z.boolean(),
+    epoch: z.int().optional(),
+    journalLost: z.boolean().optional(),
+    closedBlocks: z.int().optional(),
+    recorded: z.int().optional(),
+    charged: z.int().optional(),
+    uncharged: z.int().optional(),
+    revoked: z.int().optional(),
+    unplaced: z.int().optional(),
+    lists: z.array(z.object({ list: z.string(), publishedVersion: z.int(), changed: z.int() })).optional(),
+    reconciled: z.record(z.string(), z.int()).optional(),
+    voided: z.record(z.string(), z.int()).optional(),
+  }),
 })
 export const signingKeysCheck = operation({
   summary: 'Compare the signer journal with the stored credentials.',

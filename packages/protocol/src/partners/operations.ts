@@ -117,6 +117,7 @@ export const payoutList = operation({
         account: accountOfPayout,
       }),
     ),
+    nextCursor: z.string().nullable().meta({ description: 'Send it as `after`.' }),
   }),
 })
 export const payoutReview = operation({

@@ -36,6 +36,7 @@ export const operatorRefunds = operation({
         changedAt: instant(),
       }),
     ),
+    nextCursor: z.string().nullable().meta({ description: 'Send it as `after`.' }),
   }),
 })
 export const operatorRefund = operation({

@@ -75,6 +75,12 @@ export const conflicts = {
     'The member has not finished enrolment, is a duplicate, or is banned; details[] holds the reason.',
     'Ask the person to finish enrolment at the enrolUrl.',
   ),
+  credential_lost: entry(
+    409,
+    'The credential of this act is not stored any more.',
+    'It was issued, and the database was later restored to a time before that. Nothing was spent. The act gets no second credential while the first is valid.',
+    'Use the credential that you received. If you no longer have it, ask the operator of the service.',
+  ),
   credential_revoked: entry(
     409,
     'The credential for this act was revoked.',
@@ -150,6 +156,12 @@ export const conflicts = {
     'The price is above maxPriceUsd.',
     'The whole order costs more than the maximum that you set.',
     'Raise maxPriceUsd or order less.',
+  ),
+  other_account: entry(
+    409,
+    'The session is in another account now.',
+    'Another page of this browser changed the account, and the call named the one before. Nothing was changed.',
+    'Read GET /console/account and show that account, or change back with POST /console/switch.',
   ),
   account_in_debt: entry(
     409,

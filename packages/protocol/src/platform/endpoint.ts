@@ -5,13 +5,36 @@ import type { Scope } from './ids.ts'
 /**
  * Who may call: `public` reads no key; `optional` takes a key but needs none; `bearer` needs one (401);
  * `licensed` needs one (403); `order` needs one or a trusted-agent credential; `member` needs the cookie of a
- * person who is signed in (401), and for a write a page of the service (403); `operator` is on the operators'
- * listener.
+ * person who is signed in (401), and for a write a page of the service (403); `console` the same with the cookie of a
+ * person of an account, which no other row reads; `operator` is on the operators' listener and needs an operator's key or the
+ * bearer of one who signed in (401); `operatorSession` needs the cookie of that sign-in, which no other row reads; `secret` needs a key in the field `secret` of the body, which may be a form, and answers every refusal but
+ * those of `secretErrors` with 200 and `error-codes`, as clients of other services expect.
  */
-export type Auth = 'public' | 'optional' | 'bearer' | 'licensed' | 'order' | 'member' | 'operator'
+export type Auth =
+  | 'public'
+  | 'optional'
+  | 'bearer'
+  | 'licensed'
+  | 'order'
+  | 'member'
+  | 'console'
+  | 'operator'
+  | 'operatorSession'
+  | 'secret'
+
+/** The refusals of a `secret` row that keep their status and our shape: the limits that apply whatever the body says. */
+export const secretErrors = ['body_too_large', 'rate_limited'] as const satisfies readonly ErrorCode[]
 
 /** The cookie with a person's login. Its prefix binds it to this host, over TLS, for every path. */
 export const memberCookie = '__Host-pohf_me'
+/** The cookie with a person's session in the console; only rows of `console` read it. */
+export const consoleCookie = '__Host-pohf_console'
+/** The cookie by which a mailed link works only in the browser that asked for it. */
+export const consoleBrowserCookie = '__Host-pohf_browser'
+/** The cookie with the session of an operator; only rows of `operatorSession` read it. */
+export const operatorCookie = '__Host-pohf_operator'
+/** The cookie by which a challenge works only in the browser in which an operator began to sign in. */
+export const operatorBrowserCookie = '__Host-pohf_operator_browser'
 
 export type Endpoint = {
   /** `<module>.<operation>` is the file `packages/server/src/<module>/<operation>.ts`. */
@@ -23,6 +46,15 @@ export type Endpoint = {
   readonly summary: string
   readonly auth: Auth
   readonly scope?: Scope
+  /** In live mode a bearer of the console needs the role owner and a recent sign-in: keys and billing. */
+  readonly ownerInLive?: true
+  /**
+   * A bearer of the console, in both modes, or of an operator needs a recent sign-in: what the call does outlasts the session
+   * or moves money. Keys are exempt.
+   */
+  readonly needsRecentSignIn?: true
+  /** A `GET` that changes something, so that a viewer of the console may not call it. */
+  readonly writes?: true
   readonly params?: z.ZodObject
   readonly query?: z.ZodObject
   /** Query switches of an `optional` row that request its licensed tier: with one set to 1 the key is required (403). */
@@ -37,12 +69,15 @@ export type Endpoint = {
   readonly cors?: 'echo' | 'any'
   /** Headers beyond Content-Type that pages of other sites may send, and response headers that they may read. */
   readonly corsHeaders?: { readonly allow: readonly string[]; readonly expose: readonly string[] }
-  readonly limit?: 'register' | 'beacon' | 'tasks' | 'forwards' | 'mail' | 'sessions' | 'telemetry'
+  readonly limit?:
+    'register' | 'beacon' | 'tasks' | 'forwards' | 'mail' | 'sessions' | 'telemetry' | 'console'
   readonly bodyLimitBytes?: number
   /** The body stays text, because its bytes are signed. */
   readonly textBody?: true
   /** The response contains a secret, so its stored replay is encrypted. */
   readonly showsSecret?: true
+  /** A write that also works while the database is from the past and every other write answers `restore_pending`. */
+  readonly duringRestore?: true
   /** A further media type of the response, such as CSV. */
   readonly alsoMediaType?: string
   /** The only media type of the response; errors are JSON. */
@@ -51,11 +86,13 @@ export type Endpoint = {
 
 /** Every error code that an endpoint can return, its own and those of its kind. */
 export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
+  if (endpoint.auth === 'secret') return [...secretErrors]
   const codes = new Set<ErrorCode>(endpoint.errors ?? [])
   const hasInput = endpoint.params ?? endpoint.query ?? endpoint.body
   if (hasInput) codes.add('validation_failed')
   if (endpoint.method !== 'GET') {
     codes.add('invalid_json').add('body_too_large').add('unsupported_media_type')
+    if (!endpoint.duringRestore) codes.add('restore_pending')
   }
   if (endpoint.auth === 'bearer' || endpoint.auth === 'order' || endpoint.auth === 'operator') {
     codes.add('malformed_api_key').add('invalid_api_key')
@@ -63,8 +100,13 @@ export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
   }
   if (endpoint.auth === 'optional') codes.add('malformed_api_key').add('invalid_api_key')
   if (endpoint.auth === 'licensed') codes.add('license_required')
-  if (endpoint.auth === 'member') codes.add('sign_in_required')
-  if (endpoint.scope || (endpoint.auth === 'member' && endpoint.method !== 'GET')) codes.add('forbidden')
+  const isForPerson =
+    endpoint.auth === 'member' || endpoint.auth === 'console' || endpoint.auth === 'operatorSession'
+  if (isForPerson) codes.add('sign_in_required')
+  if (endpoint.scope || (isForPerson && endpoint.method !== 'GET')) codes.add('forbidden')
+  if (endpoint.auth === 'console') codes.add('forbidden')
+  if (endpoint.ownerInLive || endpoint.needsRecentSignIn)
+    codes.add(endpoint.auth === 'operator' ? 'operator_sign_in_again' : 'sign_in_again')
   const hasCaller = endpoint.scope || endpoint.auth === 'operator' || endpoint.auth === 'member'
   if (hasCaller && endpoint.method !== 'GET')
     codes.add('idempotency_in_progress').add('idempotency_key_reused')
@@ -73,7 +115,10 @@ export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
 }
 
 /** An operation without its path and access. */
-type Operation = Omit<Endpoint, 'id' | 'publicId' | 'method' | 'path' | 'auth' | 'scope'>
+type Operation = Omit<
+  Endpoint,
+  'id' | 'publicId' | 'method' | 'path' | 'auth' | 'scope' | 'ownerInLive' | 'needsRecentSignIn'
+>
 
 /** Keeps the exact types of an operation's schemas and codes. */
 export const operation = <const T extends Operation>(shape: T): T => shape

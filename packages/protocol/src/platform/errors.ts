@@ -135,6 +135,24 @@ export const errorCatalogue = {
     'Month-to-date, categories, history and single series are the licensed tier.',
     'Send Authorization: Bearer <your key>. The latest final epoch is free at /api/index/vhh.',
   ),
+  sign_in_again: entry(
+    403,
+    'Please sign in again.',
+    'People, passkeys, claims, keys, webhooks, settings of an agent and live billing need a sign-in of the last hour, so that a stolen cookie cannot change them later.',
+    'Sign in again by mail link or passkey and repeat the call. An API key is not affected.',
+  ),
+  operator_sign_in_again: entry(
+    403,
+    'Please sign in with your passkey again.',
+    'What lasts or moves money, such as operators, passkeys, grants, refunds, payouts and signing keys, needs a sign-in of the last 15 minutes, so that a stolen cookie cannot do it later.',
+    'Sign in with your passkey again and repeat the call. An operator key is not affected.',
+  ),
+  other_browser: entry(
+    403,
+    'This link was requested in another browser.',
+    'A link to sign in works only in the browser that asked for it, and only the newest link of that browser.',
+    'Open the link in that browser, or request a new link in this one.',
+  ),
   forbidden: entry(
     403,
     'This key may not do that.',
@@ -214,6 +232,14 @@ export const errorCatalogue = {
       'The service is temporarily overloaded.',
       'A queue or the database is at its limit or unavailable, or the server is shutting down.',
       'Wait for Retry-After seconds and repeat the call with the same Idempotency-Key: it may have taken effect.',
+    ),
+  ),
+  restore_pending: asRetryable(
+    entry(
+      503,
+      'The service is being restored from a backup.',
+      'The database was restored to an earlier state, and an operator must complete the restore. Until then nothing is minted or changed. Stored data, keys and status lists can be read.',
+      'Wait for Retry-After seconds and repeat the call with the same Idempotency-Key.',
     ),
   ),
   chain_unreachable: asRetryable(

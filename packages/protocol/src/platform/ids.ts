@@ -20,6 +20,13 @@ export const idPrefixes = {
   rfd_: { name: 'refund', long: false },
   asg_: { name: 'assignment of work', long: true },
   ent_: { name: 'ledger entry', long: false },
+  acc_: { name: 'account', long: false },
+  prs_: { name: 'person of an account', long: false },
+  ivt_: { name: 'invitation to an account', long: false },
+  csn_: { name: 'session in the console', long: false },
+  psk_: { name: 'passkey for the console', long: false },
+  osn_: { name: 'session of an operator', long: false },
+  opk_: { name: 'passkey of an operator', long: false },
 } as const
 
 export type IdPrefix = keyof typeof idPrefixes
@@ -28,6 +35,49 @@ export type IdPrefix = keyof typeof idPrefixes
 export const base32Alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
 
 export const cellTagPattern = /^[a-z0-9]{2}$/
+
+/** The prefixes of API keys and operator keys. The cell tag follows them. */
+export const keyPrefixes = { live: 'svc_live_', test: 'svc_test_', operator: 'svc_op_' } as const
+
+/**
+ * Tokens that a later request brings back with no id or key beside them. The cell tag follows the prefix, as in ids and
+ * keys. A `random` token is a row of the database; a `signed` one contains its fields and a MAC.
+ */
+export const tokenPrefixes = {
+  cnf_: { name: 'link of a confirmation mail', form: 'random' },
+  rcv_: { name: 'link of a recovery mail', form: 'random' },
+  inv_: { name: 'invitation link of a member', form: 'random' },
+  lgn_: { name: 'login cookie of a person', form: 'random' },
+  chl_: { name: 'WebAuthn challenge of a passkey', form: 'random' },
+  uhd_: { name: 'WebAuthn user handle of a passkey', form: 'random' },
+  lnk_: { name: 'link of a mail to sign in to the console', form: 'random' },
+  brw_: { name: 'cookie of the browser that asked for such a link', form: 'random' },
+  cso_: { name: 'session cookie of the console', form: 'random' },
+  cns_: { name: 'bearer of the console', form: 'signed' },
+  opw_: { name: 'cookie of the browser in which an operator signs in', form: 'random' },
+  ops_: { name: 'session cookie of an operator', form: 'random' },
+  opb_: { name: 'bearer of an operator who signed in', form: 'signed' },
+  vt_: { name: 'view token', form: 'signed' },
+  tkt_: { name: 'token of a micro-task', form: 'signed' },
+  stp_: { name: 'step-up link', form: 'signed' },
+  cur_: { name: 'cursor of a list', form: 'signed' },
+} as const
+
+export type TokenPrefix = keyof typeof tokenPrefixes
+
+const taggedPrefixes = [idPrefixes, tokenPrefixes].flatMap(Object.keys).concat(Object.values(keyPrefixes))
+const recoveryCodePattern = /^[a-z0-9]{2}(?:-[a-z0-9]{4}){4}$/
+
+/**
+ * The cell tag of an id, a key, a token or a recovery code; undefined for a text without one. The tag is no secret and
+ * no proof: it tells a router where to send a request, and anybody can write it.
+ */
+export const cellOf = (text: string): string | undefined => {
+  const prefix = taggedPrefixes.find((candidate) => text.startsWith(candidate))
+  if (prefix === undefined) return recoveryCodePattern.test(text) ? text.slice(0, 2) : undefined
+  const tag = text.slice(prefix.length, prefix.length + 2)
+  return cellTagPattern.test(tag) ? tag : undefined
+}
 
 /** Whether the text has the form of an id with this prefix: prefix, cell tag, 10 time and 16 or 26 random characters. */
 export const isId = (prefix: IdPrefix, value: string): boolean => {

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { errorsOf, memberCookie, type Endpoint } from './endpoint.ts'
+import { consoleCookie, errorsOf, memberCookie, type Endpoint } from './endpoint.ts'
 import { apiVersion, endpoints } from '../endpoints.ts'
 import { errorCatalogue } from './errors.ts'
 import { errorBody } from './fields.ts'
@@ -71,6 +71,15 @@ const responsesOf = (endpoint: Endpoint): Json => {
   return responses
 }
 
+const formTypes = ['application/x-www-form-urlencoded', 'multipart/form-data']
+
+const requestBodyOf = ({ auth, body }: Endpoint): Json => {
+  if (!body) return {}
+  const schema = schemaOf(body, 'input')
+  const forms = auth === 'secret' ? formTypes.map((type) => [type, { schema }]) : []
+  return { requestBody: { content: { ...Object.fromEntries(forms), ...content(schema) } } }
+}
+
 const security: Record<Endpoint['auth'], Json[] | undefined> = {
   public: [],
   optional: [{}, { bearer: [] }],
@@ -78,7 +87,12 @@ const security: Record<Endpoint['auth'], Json[] | undefined> = {
   licensed: undefined,
   order: undefined,
   member: [{ member: [] }],
+  console: [{ console: [] }],
+  // Rows of the operators' listener, which this document leaves out.
   operator: undefined,
+  operatorSession: undefined,
+  // OpenAPI has no name for a key in a body.
+  secret: [],
 }
 
 const operationOf = (endpoint: Endpoint): Json => ({
@@ -87,7 +101,7 @@ const operationOf = (endpoint: Endpoint): Json => ({
   tags: [endpoint.publicId.split('.')[0]],
   ...(security[endpoint.auth] ? { security: security[endpoint.auth] } : {}),
   ...(parametersOf(endpoint).length > 0 ? { parameters: parametersOf(endpoint) } : {}),
-  ...(endpoint.body ? { requestBody: { content: content(schemaOf(endpoint.body, 'input')) } } : {}),
+  ...requestBodyOf(endpoint),
   responses: responsesOf(endpoint),
 })
 
@@ -118,6 +132,13 @@ export const openApiDocument = (): Json => {
           name: memberCookie,
           description:
             'The session cookie of a signed-in person. Writes also require the Origin of our own pages.',
+        },
+        console: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: consoleCookie,
+          description:
+            'The session cookie of a person of an account, for the pages of the console. Writes also require the Origin of our own pages and JSON.',
         },
       },
     },

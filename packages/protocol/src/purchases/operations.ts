@@ -103,6 +103,7 @@ export const taskBuy = operation({
     'contract_wallet_busy',
     'contract_wallets_paused',
     'chain_unreachable',
+    'restore_pending',
   ],
   also: { 202: purchasePending, 402: paymentChallenge },
   ...browserWallets,
@@ -153,9 +154,14 @@ export const purchasesList = operation({
 
 export const operatorPurchases = operation({
   summary: 'List the purchases of all agents in one state, longest waiting first.',
-  query: z.object({ status: z.enum(purchaseStates).optional(), limit: queryInteger(1, 100).optional() }),
+  query: z.object({
+    status: z.enum(purchaseStates).optional(),
+    limit: queryInteger(1, 100).optional(),
+    cursor: text(200).optional(),
+  }),
   response: z.object({
     purchases: z.array(purchaseRecord.extend({ agentId: z.string(), mode: z.enum(modes) })).max(100),
+    nextCursor: z.string().nullable(),
   }),
 })
 export const operatorRefund = operation({

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
-import { text } from '../platform/fields.ts'
+import { instant, queryInteger, text } from '../platform/fields.ts'
 
 const strongRootKinds = ['authenticator', 'app', 'payout_account', 'external'] as const
 
@@ -22,6 +22,30 @@ const name = text(200).meta({
     'AAGUID of an authenticator model, id of an app, name of an issuer; or of a network its address, IPv4 /24, IPv6 /64 or /48.',
 })
 const suspendedRoot = { kind: z.string(), name: z.string() }
+
+const listPage = z.object({
+  after: text(300).optional().meta({ description: '`nextCursor` of the page before.' }),
+  limit: queryInteger(1, 200).optional(),
+})
+const nextCursor = z.string().nullable().meta({ description: 'Send it as `after`.' })
+
+export const operatorSuspended = operation({
+  summary: 'List the suspended models, apps and issuers.',
+  query: listPage,
+  response: z.object({
+    suspended: z.array(z.object({ ...suspendedRoot, suspendedAt: instant(), reason: z.string() })).max(200),
+    nextCursor,
+  }),
+})
+
+export const operatorSites = operation({
+  summary: 'List the sites that have a network budget of their own.',
+  query: listPage,
+  response: z.object({
+    sites: z.array(z.object({ agentId: z.string(), factor: z.int(), changedAt: instant() })).max(200),
+    nextCursor,
+  }),
+})
 
 export const operatorSuspend = operation({
   summary:

@@ -2,7 +2,8 @@ import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
 import { assurances } from '../credentials/operations.ts'
 import { components } from '../evidence/operations.ts'
-import { instant, queryInteger, reference, text, unitInterval } from '../platform/fields.ts'
+import { instant, queryInstant, queryInteger, reference, text, unitInterval } from '../platform/fields.ts'
+import { nextPage, pageQuery } from '../platform/lists.ts'
 import { telemetryLimits } from './telemetry.ts'
 
 const base64url = (bytes: number) =>
@@ -40,12 +41,19 @@ const receipt = z.object({
   token: base64url(16),
   /** When the next chunk is due at the latest. */
   nextMs: z.int().min(100).max(10_000),
-  /** Answered probes, and all probes. The page ends the session when they are equal. */
-  progress: z.object({ done: z.int(), of: z.int() }),
+  /** Settled probes, all probes as far as it is known, and the hits. The page may end the session when `done` equals `of`. */
+  progress: z.object({ done: z.int(), of: z.int(), hits: z.int() }),
   probe: probe.nullable(),
 })
 export type Receipt = z.infer<typeof receipt>
 export type Probe = z.infer<typeof probe>
+
+const publicKey = z.object({
+  kty: z.literal('EC'),
+  crv: z.literal('P-256'),
+  x: base64url(32),
+  y: base64url(32),
+})
 
 export const sessionKinds = ['view', 'work', 'task'] as const
 
@@ -62,9 +70,26 @@ export const create = operation({
     language: text(35).optional().meta({
       description: 'Language of the word questions: en or de. Any other value gives English.',
     }),
-    key: z.object({ kty: z.literal('EC'), crv: z.literal('P-256'), x: base64url(32), y: base64url(32) }),
+    words: z.boolean().optional().meta({
+      description: 'Begin with word questions. The page also records that the person asked for them.',
+    }),
+    key: publicKey,
+    browser: z
+      .object({ key: publicKey, proof: base64url(64) })
+      .optional()
+      .meta({
+        description:
+          'A key that this browser keeps for the site, and its signature over site and session key: docs/reference/telemetry.md.',
+      }),
   }),
-  response: z.object({ sessionId: z.string(), nonce: base64url(32), receipt, expiresAt: instant() }),
+  response: z.object({
+    sessionId: z.string(),
+    nonce: base64url(32),
+    receipt,
+    expiresAt: instant(),
+    /** The browser got a credential on an earlier day on this site: one right answer suffices. */
+    returning: z.boolean(),
+  }),
 })
 
 const signedChunk = z.object({
@@ -81,17 +106,53 @@ export const telemetry = operation({
   body: signedChunk,
   response: z.object({ received: z.int(), receipt }),
 })
+
+/** What a person is told at the end of a check. */
+const verdicts = ['passed', 'retry', 'step_up', 'failed', 'pending'] as const
+/** Why a person has not passed. The list is closed, and names no score and no flag. */
+export const verdictReasons = [
+  'questions_missed',
+  'page_hidden',
+  'interrupted',
+  'network_busy',
+  'proof_needed',
+  'not_confirmed',
+] as const
+export type VerdictReason = (typeof verdictReasons)[number]
+const sessionVerdict = z.object({
+  verdict: z.enum(verdicts),
+  reasons: z.array(z.enum(verdictReasons)).max(verdictReasons.length),
+  stepUp: z
+    .array(z.object({ kind: z.string(), url: z.string() }))
+    .max(4)
+    .optional()
+    .meta({ description: 'For step_up: where the person shows a stronger proof.' }),
+  retryAfter: z
+    .int()
+    .optional()
+    .meta({ description: 'Seconds until the same call may pass, where waiting helps.' }),
+  validUntil: instant()
+    .optional()
+    .meta({ description: 'For passed: until then, the credential is not refused for a budget.' }),
+})
+export type SessionVerdict = z.infer<typeof sessionVerdict>
+
 export const finish = operation({
-  summary: 'Submit the last chunk and end the session.',
+  summary: 'Submit the last chunk, end the session and read the verdict.',
   errors: ['not_found', 'session_expired', 'telemetry_refused'],
   cors: 'echo',
   limit: 'telemetry',
   bodyLimitBytes: 524_288,
   params: sessionParams,
   body: signedChunk,
-  response: z.object({ sessionId: z.string(), status: z.string(), vt: z.string().optional() }),
+  response: sessionVerdict.extend({
+    sessionId: z.string(),
+    status: z.string(),
+    vt: z.string().optional(),
+  }),
 })
 
+const probeCount = z.object({ asked: z.int(), hit: z.int() })
 const telemetryCommitment = z.object({ alg: z.string(), link: z.string(), root: z.string(), n: z.int() })
 export const read = operation({
   summary: 'Read one of your sessions.',
@@ -123,6 +184,11 @@ export const read = operation({
         visibleMs: z.int(),
         probes: z.int(),
         hits: z.int(),
+        /** The same for each kind of probe; missing where an older version scored the session. */
+        pictures: probeCount.optional(),
+        words: probeCount.optional(),
+        /** Whether this browser had passed on an earlier day on this site, so that one probe sufficed. */
+        returning: z.boolean().optional(),
         motionSeconds: z.number(),
         strokes: z.int(),
         /** How likely a person moved the mouse, by the motion model; null where there was too little motion. */
@@ -136,6 +202,49 @@ export const read = operation({
       .nullable(),
     credentialId: z.string().nullable(),
   }),
+})
+/** The kinds of sessions that pages record, and those of presence evidence. */
+const listedKinds = [...sessionKinds, 'presence'] as const
+export const sessionStatuses = ['open', 'closed', 'scored', 'sealed', 'expired'] as const
+const sessionRecord = read.response
+  .pick({
+    sessionId: true,
+    simulated: true,
+    startedAt: true,
+    endedAt: true,
+    workflowId: true,
+    quality: true,
+    verified: true,
+    assurance: true,
+    flags: true,
+    reasons: true,
+    credentialId: true,
+  })
+  .extend({
+    kind: z.enum(listedKinds),
+    status: z.enum(sessionStatuses),
+    durationMs: z.int().min(0).nullable().meta({ description: 'Null while the session is open.' }),
+    hostname: z
+      .string()
+      .nullable()
+      .meta({ description: 'The host of the page that opened the session; null where no page did.' }),
+  })
+/** A session as its agent's list shows it. */
+export type SessionRecord = z.output<typeof sessionRecord>
+
+export const list = operation({
+  summary: 'List your sessions, newest first.',
+  query: z.object({
+    kind: z.enum(listedKinds).optional(),
+    status: z.enum(sessionStatuses).optional(),
+    verified: z.enum(['true', 'false']).optional().meta({
+      description: 'true: scored as human; false: refused. Sessions without a score are in neither.',
+    }),
+    since: queryInstant().optional(),
+    until: queryInstant().optional(),
+    ...pageQuery,
+  }),
+  response: z.object({ sessions: z.array(sessionRecord).max(100), ...nextPage }),
 })
 /** The recorded chunks, for the agent and for the recorded person. */
 export const recordedChunks = {

@@ -9,6 +9,21 @@ export const probeWindows = {
 /** How much the network may add to an answer's window by the server's clock. */
 const deliveryMs = 3_000
 
+type ProbeCount = { readonly asked: number; readonly hit: number }
+
+/** The claim `probes` of a credential in words; undefined where no question was asked. */
+export const probesText = (probes: {
+  readonly pictures: ProbeCount
+  readonly words: ProbeCount
+}): string | undefined => {
+  const { pictures, words } = probes
+  const parts = [
+    ...(pictures.asked > 0 ? [`${pictures.hit} of ${pictures.asked} with pictures`] : []),
+    ...(words.asked > 0 ? [`${words.hit} of ${words.asked} in words`] : []),
+  ]
+  return parts.length === 0 ? undefined : `Questions answered right: ${parts.join(', ')}.`
+}
+
 /** A record with its parsed chunk. */
 export type ReadRecord = {
   readonly chunk: TelemetryChunk

@@ -65,6 +65,10 @@ export const linkBytes = (previous: Uint8Array, seq: number, chunkHash: Uint8Arr
 export const thumbprintText = (key: { readonly x: string; readonly y: string }): string =>
   JSON.stringify({ crv: 'P-256', kty: 'EC', x: key.x, y: key.y })
 
+/** What the key of a returning browser signs: the site, and the thumbprint of the key of this session. */
+export const browserProofText = (site: string, jkt: string): string =>
+  ['pohf.browser.v1', site, jkt].join('\0')
+
 /** Hashed, these are a leaf and a node of the RFC 6962 tree over the encrypted records. */
 export const leafBytes = (ciphertext: Uint8Array): Uint8Array<ArrayBuffer> => {
   const bytes = new Uint8Array(1 + ciphertext.length)
@@ -189,7 +193,13 @@ export type TelemetryRecord = {
   readonly signature: string
   readonly receivedAt: number
   /** The receipt that this chunk follows. */
-  readonly after: { readonly at: number; readonly token: string; readonly probe: ProbeTruth | null }
+  readonly after: {
+    readonly at: number
+    readonly token: string
+    readonly probe: ProbeTruth | null
+    /** Only in the first record, and only where the browser passed on an earlier day on this site. */
+    readonly returning?: true
+  }
 }
 
 const isWhole = (value: unknown, min: number, max: number): value is number =>
@@ -221,6 +231,15 @@ const readRun = (flat: unknown, t: number) => {
   return points
 }
 
+const readPress = (
+  type: 'down' | 'up',
+  t: number,
+  [pointer, trusted, x, y]: Fields,
+): TelemetryEvent | undefined =>
+  isPointer(pointer) && isBit(trusted) && isCoordinate(x) && isCoordinate(y)
+    ? { type, t, pointer, trusted: trusted === 1, x, y }
+    : undefined
+
 /** Reads the fields after tag and time; undefined for anything that v1 does not know. */
 const readers: ReadonlyMap<unknown, (t: number, fields: Fields) => TelemetryEvent | undefined> = new Map<
   unknown,
@@ -234,15 +253,8 @@ const readers: ReadonlyMap<unknown, (t: number, fields: Fields) => TelemetryEven
       return points && { type: 'motion', t, pointer, trusted: trusted === 1, dispatched, points }
     },
   ],
-  ...(['d', 'u'] as const).map(
-    (tag): [unknown, (t: number, fields: Fields) => TelemetryEvent | undefined] => [
-      tag,
-      (t, [pointer, trusted, x, y]) =>
-        isPointer(pointer) && isBit(trusted) && isCoordinate(x) && isCoordinate(y)
-          ? { type: tag === 'd' ? 'down' : 'up', t, pointer, trusted: trusted === 1, x, y }
-          : undefined,
-    ],
-  ),
+  ['d', (t, fields) => readPress('down', t, fields)],
+  ['u', (t, fields) => readPress('up', t, fields)],
   [
     'c',
     (t, [how, trusted]) =>

@@ -30,6 +30,10 @@ const task = z.object({
   description: z.string(),
   category: z.string(),
   estMinutes: z.number(),
+  medianSeconds: z.number().nullable().meta({
+    description:
+      'The median length of the recordings of the latest accepted units of this workflow; null where fewer than 5 were measured.',
+  }),
   rewardStars: z.int(),
   available: z.int().min(1).meta({ description: 'The number of waiting units; the count stops at 100.' }),
 })
@@ -141,6 +145,13 @@ const earnings = z.object({
   heldStars: z.int().min(0).meta({ description: 'Held for payout requests that are not paid yet.' }),
   paidStars: z.int().min(0),
   nextVestsAt: instant().nullable(),
+  measured: z
+    .object({ units: z.int().min(1), stars: z.int().min(0), seconds: z.int().min(1) })
+    .nullable()
+    .meta({
+      description:
+        'Of the latest 500 units: those that were accepted and whose recording has a length, their Stars, and the length of the recordings. Null where there is none.',
+    }),
   /** The accounts that the person named for payouts, newest first. */
   accounts: z
     .array(

@@ -1,0 +1,35 @@
+// How long the page was seen, and the component `focus`. The server uses it to decide whether to ask further.
+import type { TelemetryEvent } from '@pohf/protocol/telemetry'
+
+/**
+ * How long the page must be seen with half of the element in view and the focus. A choice, not a measurement: a check needs
+ * 1 s for each probe that suffices, because a script waits for nothing and only people spend the time.
+ */
+export const requiredVisibleMs = { view: 2_000, work: 10_000, task: 2_000 } as const
+export type ScoredKind = keyof typeof requiredVisibleMs
+/** Of a view or task in a browser that passed on an earlier day: one probe suffices. */
+export const requiredVisibleMsReturning = 1_000
+
+export const focusScore = (kind: ScoredKind, visibleMs: number, returning: boolean): number => {
+  const required = returning && kind !== 'work' ? requiredVisibleMsReturning : requiredVisibleMs[kind]
+  return Math.round(Math.min(1, visibleMs / required) * 1_000) / 1_000
+}
+
+/** How long the page was seen up to its last change, and since when it is seen. */
+export type VisibleTime = { readonly ms: number; readonly since: number | null }
+export const neverVisible: VisibleTime = { ms: 0, since: null }
+
+/** Half of the element in view, the page visible, the document focused. */
+export const addVisibleTime = (before: VisibleTime, events: readonly TelemetryEvent[]): VisibleTime => {
+  let { ms, since } = before
+  for (const event of events) {
+    if (event.type !== 'focus') continue
+    const seen = event.visible && event.focused && event.share >= 50
+    if (since !== null) ms += event.t - since
+    since = seen ? event.t : null
+  }
+  return { ms, since }
+}
+
+export const visibleMsAt = ({ ms, since }: VisibleTime, endMs: number): number =>
+  since === null ? ms : ms + Math.max(0, endMs - since)
