@@ -1,8 +1,11 @@
 import * as discovery from '../discovery/index.ts'
+import { requireMasterKey } from '../platform/db/fingerprint.ts'
 import { waitForSchema } from '../platform/db/migrate.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { makeLogger, type Logger } from '../platform/ops/log.ts'
+import { startMetricsListener } from '../platform/ops/metrics-listener.ts'
 import { onStop } from '../platform/ops/stop.ts'
+import { startTracing, stopTracing } from '../platform/ops/tracing.ts'
 import { buildApp, buildContext } from '../wiring/index.ts'
 
 /** Warns at every start where customers cannot pay, or pay nothing. */
@@ -45,18 +48,25 @@ const logMissingBuilds = (log: Logger): void => {
   if (!discovery.isWebBuilt())
     log.warn({ command: 'npm run build' }, 'web pages are not built and answer 503')
   if (!discovery.isTagBuilt())
-    log.warn({ command: 'npm run build' }, '/tag.js and /check.js are not built and answer 503')
+    log.warn(
+      { command: 'npm run build' },
+      'the scripts for pages, such as /check.js, are not built and answer 503',
+    )
 }
 
 /** Runs the public and the operators' listener. */
 export const runApi = async (config: Config): Promise<void> => {
   const log = makeLogger(config.LOG_LEVEL)
+  await startTracing(config, 'pohf-api')
   const ctx = buildContext({ config, log, name: 'pohf-api' })
   const app = buildApp(ctx)
   onStop({ log, limitSeconds: config.STOP_SECONDS }, async () => {
     await app.stop(config.DRAIN_SECONDS)
-    await ctx.db.pool.end()
+    await ctx.db.end()
+    await stopTracing()
   })
+  const { METRICS_HOST: host, METRICS_PORT: port } = config
+  await startMetricsListener({ host, port, log, render: app.renderMetrics })
   logPaymentWarnings(config, log)
   logExposureWarnings(config, log)
   const listen = async () => {
@@ -69,6 +79,9 @@ export const runApi = async (config: Config): Promise<void> => {
     app.hold()
     await listen()
   })
+  await requireMasterKey(ctx)
+  app.keepExchangingKeys()
+  app.startScoring()
   await app.start()
   await listen()
   app.open()

@@ -1,5 +1,6 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { childEnvironment } from '../platform/ops/config.ts'
 import { onSignals, stopMessage, supervisedFlag, type StopOptions } from '../platform/ops/stop.ts'
 
 const entry = fileURLToPath(new URL('../main.ts', import.meta.url))
@@ -11,6 +12,8 @@ const startSequence = ['signer', 'api', 'worker'] as const
 /** The api first: it finishes its requests while the signer still signs. */
 const stopSequence = ['api', 'worker', 'signer'] as const
 type Role = (typeof startSequence)[number]
+/** After METRICS_PORT. */
+const metricsPortOffsets: Readonly<Record<Role, number>> = { api: 0, worker: 1, signer: 2 }
 
 /** Keeps one child process per role running until this process receives SIGTERM or SIGINT; then stops them in order. */
 export const supervise = ({ log, limitSeconds }: StopOptions): void => {
@@ -20,7 +23,8 @@ export const supervise = ({ log, limitSeconds }: StopOptions): void => {
   const start = (role: Role, failures: number): void => {
     if (stopped.has(role)) return
     const startedAt = performance.now()
-    const child = fork(entry, [supervisedFlag, role], { stdio: 'inherit' })
+    const env = childEnvironment(metricsPortOffsets[role])
+    const child = fork(entry, [supervisedFlag, role], { stdio: 'inherit', env })
     const exited = new Promise<void>((resolve) => child.once('exit', () => resolve()))
     children.set(role, { child, exited })
     child.once('exit', (exitCode, signal) => {

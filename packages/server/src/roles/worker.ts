@@ -1,21 +1,33 @@
+import { requireMasterKey } from '../platform/db/fingerprint.ts'
 import { waitForSchema } from '../platform/db/migrate.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { makeLogger } from '../platform/ops/log.ts'
+import { startMetricsListener } from '../platform/ops/metrics-listener.ts'
 import { onStop } from '../platform/ops/stop.ts'
+import { startTracing, stopTracing } from '../platform/ops/tracing.ts'
 import { startWorker, type Worker } from '../platform/queue/worker.ts'
-import { buildContext, buildJobs } from '../wiring/index.ts'
+import { connectSigner } from '../signing/index.ts'
+import { buildContext, buildJobs, renderMetrics } from '../wiring/index.ts'
 
 /** Runs the background jobs. */
 export const runWorker = async (config: Config): Promise<void> => {
   const log = makeLogger(config.LOG_LEVEL)
+  await startTracing(config, 'pohf-worker')
   const ctx = buildContext({ config, log, name: 'pohf-worker' })
   const started: Worker[] = []
+  const signer = connectSigner(ctx)
   onStop({ log, limitSeconds: config.STOP_SECONDS }, async () => {
     for (const worker of started) await worker.stop()
-    await ctx.db.pool.end()
+    await signer.close()
+    await ctx.db.end()
+    await stopTracing()
   })
+  const { METRICS_HOST: host, METRICS_PORT: port } = config
+  await startMetricsListener({ host, port, log, render: () => renderMetrics(ctx, []) })
   await waitForSchema(config.DATABASE_URL, log)
-  const jobs = buildJobs(ctx)
+  await requireMasterKey(ctx)
+  signer.keepExchanging()
+  const jobs = buildJobs(ctx, signer)
   started.push(startWorker(ctx, jobs))
   log.info({ jobs: jobs.length }, 'worker started')
 }

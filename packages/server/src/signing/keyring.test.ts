@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash } from 'node:crypto'
+import { createHash, generateKeyPairSync, sign, verify } from 'node:crypto'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -9,7 +9,7 @@ import * as fc from 'fast-check'
 import { decodeProtectedHeader } from 'jose'
 import { fileBackend, type Backend } from './backend.ts'
 import { openKeyring } from './keyring.ts'
-import { publishAheadMs, type KeyRecord } from './rules.ts'
+import { derSignature, publishAheadMs, rawSignature, type KeyRecord } from './rules.ts'
 
 const hourMs = 3_600_000
 const dayMs = 24 * hourMs
@@ -99,7 +99,7 @@ test('whatever happens when: one key signs per purpose, is known long enough bef
       try {
         let now = start
         const backend = countingBackend()
-        const open = () => openKeyring({ folder, backend, clock: { now: () => new Date(now) } })
+        const open = () => openKeyring({ folder, backend, clock: { now: () => new Date(now) }, cell: 'aa' })
         let keyring = open()
         const previous = new Map<string, KeyRecord>()
         const look = (revokedNow: boolean) => {
@@ -133,7 +133,7 @@ test('whatever happens when: one key signs per purpose, is known long enough bef
 })
 
 const openAt = (folder: string, clock: { now: () => Date }) =>
-  openKeyring({ folder, backend: fileBackend(join(folder, 'private')), clock })
+  openKeyring({ folder, backend: fileBackend(join(folder, 'private')), clock, cell: 'aa' })
 
 test('the first key of a purpose signs at once; its successor is published a day before and signs on day 30', () => {
   let now = start
@@ -192,13 +192,13 @@ test('a signer that crashed after it wrote a state destroys the private key when
   const folder = makeFolder()
   const backend = fileBackend(join(folder, 'private'))
   const clock = { now: () => new Date(start) }
-  const first = openKeyring({ folder, backend: { ...backend, destroy: () => undefined }, clock })
+  const first = openKeyring({ folder, backend: { ...backend, destroy: () => undefined }, clock, cell: 'aa' })
   const kid = first.list().find((key) => key.purpose === 'live')?.kid ?? ''
   first.revoke(kid)
   const { ref } = recordsIn(folder).find((key) => key.kid === kid) ?? assert.fail()
   const path = join(folder, 'private', `${ref}.json`)
   assert.ok(readFileSync(path).length > 0)
-  openKeyring({ folder, backend, clock })
+  openKeyring({ folder, backend, clock, cell: 'aa' })
   assert.throws(() => readFileSync(path), /ENOENT/)
 })
 
@@ -229,4 +229,51 @@ test('a private part that was exchanged for another signs nothing', () => {
   writeFileSync(file('epoch'), readFileSync(file('test')))
   const keyring = openAt(folder, clock)
   assert.throws(() => keyring.signTyped('vhh-epoch+jwt', epoch), /signature by epoch key \S+ does not verify/)
+})
+
+const unchanged = (signature: Buffer) => signature
+
+test('a signature with a fault in any byte, or of another length, never leaves the signer', () => {
+  const folder = makeFolder()
+  const clock = { now: () => new Date(start) }
+  const backend = fileBackend(join(folder, 'private'))
+  let spoil = unchanged
+  const faulty: Backend = { ...backend, sign: (ref, data) => spoil(backend.sign(ref, data)) }
+  const keyring = openKeyring({ folder, backend: faulty, clock, cell: 'aa' })
+  assert.equal(keyring.signTyped('vhh-epoch+jwt', epoch).split('.').length, 3)
+  const faults = [
+    ...Array.from({ length: 64 }, (_, at) => (signature: Buffer) => {
+      signature.writeUInt8(signature.readUInt8(at) ^ (1 << (at % 8)), at)
+      return signature
+    }),
+    (signature: Buffer) => signature.subarray(0, 63),
+    (signature: Buffer) => Buffer.concat([signature, Buffer.alloc(1)]),
+    () => Buffer.alloc(64),
+  ]
+  for (const fault of faults) {
+    spoil = fault
+    assert.throws(
+      () => keyring.signTyped('vhh-epoch+jwt', epoch),
+      /signature by epoch key \S+ does not verify/,
+    )
+  }
+  keyring.close()
+})
+
+test('both forms of a signature have the same numbers, whatever their first bytes', () => {
+  const part = fc
+    .tuple(fc.nat(31), fc.uint8Array({ minLength: 32, maxLength: 32 }))
+    .map(([zeros, bytes]) => Buffer.from(bytes).fill(0, 0, zeros))
+  fc.assert(
+    fc.property(part, part, (r, s) => {
+      const raw = Buffer.concat([r, s])
+      assert.deepEqual(rawSignature(derSignature(raw)), raw)
+    }),
+  )
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  for (let n = 0; n < 500; n++) {
+    const der = sign('sha256', Buffer.from(`message ${n}`), privateKey)
+    assert.deepEqual(derSignature(rawSignature(der)), der)
+    assert.ok(verify('sha256', Buffer.from(`message ${n}`), publicKey, derSignature(rawSignature(der))))
+  }
 })

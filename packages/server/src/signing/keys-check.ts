@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import type { JournalEntry } from './journal.ts'
+import type { JournalEntry, JournalSpan } from './journal.ts'
 import {
   compareWithJournal,
   journalIdOf,
@@ -38,16 +38,18 @@ export type ListStored = (
   limit: number,
 ) => Promise<(IssuedCredential & { readonly at: Date })[]>
 
+/** The journals of all signers: a credential may be in any of them. A signer that is away fails the check. */
 const readJournalEntries = async (signer: Signer, from: number, to: number): Promise<JournalEntry[]> => {
   const lines: JournalEntry[] = []
-  let page = await signer.readJournal({ from, to })
-  for (;;) {
-    // Status lists and epochs are journaled too but stored elsewhere; their ids begin with their type.
-    lines.push(...page.entries.filter(({ id }) => id.startsWith('crd_') || id.startsWith(`${onchainTyp}:`)))
-    if (lines.length > 2 * countMax) throw tooMany()
-    if (!page.next) return lines
-    page = await signer.readJournal({ from, to, cursor: page.next })
-  }
+  for (const readJournal of signer.journals)
+    for (let cursor: JournalSpan['cursor'], isFirst = true; isFirst || cursor; isFirst = false) {
+      const page = await readJournal({ from, to, cursor })
+      // Status lists and epochs are journaled too but stored elsewhere; their ids begin with their type.
+      lines.push(...page.entries.filter(({ id }) => id.startsWith('crd_') || id.startsWith(`${onchainTyp}:`)))
+      if (lines.length > 2 * countMax) throw tooMany()
+      cursor = page.next
+    }
+  return lines
 }
 
 /** Compares the signer's journal with the stored credentials of a time range; by default the last day. */

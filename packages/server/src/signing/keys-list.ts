@@ -7,6 +7,8 @@ export const keysList = async (signer: Signer) => ({
     kid: key.kid,
     purpose: key.purpose,
     state: key.state,
+    signer: key.signer,
+    admitted: key.admitted,
     createdAt: iso(key.createdAt),
     activeFrom: iso(key.activeFrom),
     activeUntil: iso(key.activeUntil),

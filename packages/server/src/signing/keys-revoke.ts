@@ -2,8 +2,9 @@ import type { Operator } from '../platform/http/call.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { KeyOperationDeps } from './keys-rotate.ts'
+import { connectOperatorSocket } from './transport/operator-client.ts'
 
-/** Removes a compromised key from use and from the published set at once. */
+/** Removes a compromised key from use and from the published set at once, through the operators' socket of the signer. */
 export const keysRevoke = async (
   { ctx, signer, audit }: KeyOperationDeps,
   operator: Operator,
@@ -13,6 +14,8 @@ export const keysRevoke = async (
   await inTransaction(ctx, 'system', (tx) =>
     audit(tx, { operatorId: operator.operatorId, action: 'key.revoke', target: kid, details: { reason } }),
   )
-  if (!(await signer.revoke(kid))) throw new Refusal('not_found')
+  const isRevoked = await connectOperatorSocket(ctx.config.SIGNER_OPERATOR_SOCKET).revoke(kid, reason)
+  if (!isRevoked) throw new Refusal('not_found')
+  await signer.exchangeKeys()
   return { kid, revoked: true as const }
 }

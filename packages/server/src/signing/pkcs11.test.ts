@@ -214,10 +214,15 @@ if (missing !== undefined || library === undefined) {
     const clock = { now: () => new Date(Date.UTC(2026, 0, 1) + skewMs) }
     const epoch = { iss: 'https://example.com', iat: 1, code: 'VHH', epoch: '2026-01' }
     const files = () => fileBackend(join(folder, 'private'))
-    const old = openKeyring({ folder, backend: files(), clock })
+    const old = openKeyring({ folder, backend: files(), clock, cell: 'aa' })
     const first = kidOf(old.signTyped('vhh-epoch+jwt', epoch))
     old.close()
-    const moved = openKeyring({ folder, backend: withPreviousBackend(pkcs11Backend(token), files()), clock })
+    const moved = openKeyring({
+      folder,
+      backend: withPreviousBackend(pkcs11Backend(token), files()),
+      clock,
+      cell: 'aa',
+    })
     assert.equal(kidOf(moved.signTyped('vhh-epoch+jwt', epoch)), first)
     moved.rotate('epoch')
     skewMs = 25 * 3_600_000

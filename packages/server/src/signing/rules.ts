@@ -47,6 +47,20 @@ export const rawSignature = (der: Buffer): Buffer => {
   return raw
 }
 
+const derInteger = (number: Buffer): Buffer => {
+  const firstNonZero = number.findIndex((byte) => byte !== 0)
+  const digits = number.subarray(firstNonZero === -1 ? number.length - 1 : firstNonZero)
+  // The first bit is the sign.
+  const padding = (digits[0] ?? 0) >= 0x80 ? [0] : []
+  return Buffer.from([0x02, digits.length + padding.length, ...padding, ...digits])
+}
+
+/** The reverse of `rawSignature`. */
+export const derSignature = (raw: Buffer): Buffer => {
+  const integers = Buffer.concat([derInteger(raw.subarray(0, 32)), derInteger(raw.subarray(32, 64))])
+  return Buffer.concat([Buffer.from([0x30, integers.length]), integers])
+}
+
 export type KeyPurpose = (typeof keyPurposes)[number]
 
 export const onchainTyp = 'pohf-onchain+jwt'
@@ -61,6 +75,8 @@ export const typedPayloads = {
       exp: z.int(),
       ttl: z.int().min(1).max(86_400),
       status_list: z.strictObject({ bits: z.literal(2), lst: z.string().max(2_000_000) }),
+      /** Counts the changes of the list. The signer adds `pohf_journal`, the head of its journal. */
+      pohf_version: z.int().min(0),
     }),
   },
   'vhh-epoch+jwt': {
@@ -97,17 +113,27 @@ type PublicJwk = {
 }
 
 /** RFC 7638: the hash of the required members in their fixed order. */
-const publicJwkOf = (point: { readonly x: string; readonly y: string }): PublicJwk => {
-  const kid = createHash('sha256')
+export const kidOf = (point: { readonly x: string; readonly y: string }): string =>
+  createHash('sha256')
     .update(`{"crv":"P-256","kty":"EC","x":"${point.x}","y":"${point.y}"}`)
     .digest('base64url')
-  return { kty: 'EC', crv: 'P-256', x: point.x, y: point.y, kid, alg: 'ES256', use: 'sig' }
-}
+
+/** `kid` must be the thumbprint of the key. */
+export const publicJwkOf = ({ x, y, kid }: Pick<PublicJwk, 'x' | 'y' | 'kid'>): PublicJwk => ({
+  kty: 'EC',
+  crv: 'P-256',
+  x,
+  y,
+  kid,
+  alg: 'ES256',
+  use: 'sig',
+})
 
 /**
- * pending: published, not yet used. active: signs. retired: verifies only. removed and revoked: no longer published.
+ * reserve: made ahead, becomes pending when a successor is needed. pending: published, not yet used. active: signs. retired:
+ * verifies only. removed and revoked: no longer published.
  */
-type KeyState = 'pending' | 'active' | 'retired' | 'removed' | 'revoked'
+type KeyState = 'reserve' | 'pending' | 'active' | 'retired' | 'removed' | 'revoked'
 export type KeyRecord = {
   readonly kid: string
   readonly purpose: KeyPurpose
@@ -139,16 +165,24 @@ const periods: Readonly<Record<KeyPurpose, typeof defaultPeriods>> = {
 }
 export const publishAheadMs = (purpose: KeyPurpose): number => periods[purpose].aheadMs
 /** The longest credential lives 365 days; a month more for slow clocks and disputes. */
-const keepRetiredMs = (365 + 30) * dayMs
+export const keepRetiredMs = (365 + 30) * dayMs
+/**
+ * A key that nobody retires signs for at most this long. While the admission key is away, the signer cannot tell others
+ * when it retired a key, so this is what bounds the time that the key is published.
+ */
+const signingMsMax = (purpose: KeyPurpose) => Math.max(365 * dayMs, 2 * periods[purpose].activeMs)
+export const publishUntilMax = (purpose: KeyPurpose, from: number): number =>
+  from + signingMsMax(purpose) + keepRetiredMs
+/** When a key leaves the published set, as its signer knows it now. */
+export const publishUntilOf = (key: KeyRecord): number =>
+  key.state === 'retired' ? key.removeAt : publishUntilMax(key.purpose, key.createdAt)
 /** The successor is made this long before it is needed. */
 const prepareAheadMs = (purpose: KeyPurpose) => publishAheadMs(purpose) + 6 * 3_600_000
 
 /** A published key names its purpose, so that verifiers reject live credentials signed with a stolen test key. */
 export type PublishedJwk = PublicJwk & { readonly pohf_purpose: KeyPurpose }
-export const publishedJwks = (keys: readonly KeyRecord[]): PublishedJwk[] =>
-  keys
-    .filter((key) => key.state === 'pending' || key.state === 'active' || key.state === 'retired')
-    .map((key) => ({ ...key.jwk, pohf_purpose: key.purpose }))
+/** Keys that are published once they are admitted. */
+export const isPublishable = ({ state }: KeyRecord): boolean => state !== 'removed' && state !== 'revoked'
 
 export const activeKey = (keys: readonly KeyRecord[], purpose: KeyPurpose): KeyRecord | undefined =>
   keys.find((key) => key.purpose === purpose && key.state === 'active')
@@ -170,27 +204,41 @@ export const nextActivation = (
 type NewKey = {
   readonly purpose: KeyPurpose
   readonly generated: { readonly ref: string; readonly x: string; readonly y: string }
-  readonly activeFrom: number
+  /** `reserve`: it waits until a successor is needed. */
+  readonly activeFrom: number | 'reserve'
   readonly now: number
 }
 export const newKeyRecord = ({ purpose, generated: made, activeFrom, now }: NewKey): KeyRecord => {
-  const jwk = publicJwkOf(made)
-  const { activeMs } = periods[purpose]
-  return {
-    kid: jwk.kid,
-    purpose,
-    jwk,
-    ref: made.ref,
-    state: activeFrom <= now ? 'active' : 'pending',
-    createdAt: now,
-    activeFrom,
-    activeUntil: activeFrom + activeMs,
-    removeAt: activeFrom + activeMs + keepRetiredMs,
-  }
+  const jwk = publicJwkOf({ x: made.x, y: made.y, kid: kidOf(made) })
+  const key = { kid: jwk.kid, purpose, jwk, ref: made.ref, createdAt: now, state: 'reserve' as const }
+  return activeFrom === 'reserve'
+    ? { ...key, ...activityOf(purpose, now) }
+    : activateAt({ ...key, ...activityOf(purpose, now) }, activeFrom, now)
+}
+
+const activityOf = (purpose: KeyPurpose, activeFrom: number) => {
+  const activeUntil = activeFrom + periods[purpose].activeMs
+  return { activeFrom, activeUntil, removeAt: activeUntil + keepRetiredMs }
+}
+
+/** Sets when a key begins to sign. */
+export const activateAt = (key: KeyRecord, activeFrom: number, now: number): KeyRecord => ({
+  ...key,
+  state: activeFrom <= now ? 'active' : 'pending',
+  ...activityOf(key.purpose, activeFrom),
+})
+
+/** A key that was not replaced for a year, as in a signer that was off, would leave the published set too early. */
+const retireIfTooOld = (key: KeyRecord, now: number): KeyRecord => {
+  const removeAt = publishUntilMax(key.purpose, key.createdAt)
+  return (key.state === 'active' || key.state === 'pending') && now >= removeAt - keepRetiredMs
+    ? { ...key, state: 'retired', removeAt }
+    : key
 }
 
 /** Moves every key into its state of this time. A purpose without an active key activates its pending key early. */
-export const advanceKeyStates = (keys: readonly KeyRecord[], now: number): KeyRecord[] => {
+export const advanceKeyStates = (records: readonly KeyRecord[], now: number): KeyRecord[] => {
+  const keys = records.map((key) => retireIfTooOld(key, now))
   const due = keys.filter(
     (key) => key.state === 'pending' && (key.activeFrom <= now || !activeKey(keys, key.purpose)),
   )

@@ -1,146 +1,384 @@
-import { connect, type Socket } from 'node:net'
-import { systemClock, type Clock } from '../platform/ops/clock.ts'
+import { join } from 'node:path'
+import type { CredentialClaims } from '@pohf/protocol'
+import { inSingleStatement, readDatabaseIdentity } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import type { JournalPage, JournalSpan } from './journal.ts'
-import type { KeyPurpose, KeyRecord, ValidatedClaims, PublishedJwk, Typ } from './rules.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import type { JournalAct, JournalHead, JournalPage, JournalSpan, RecordPage } from './journal.ts'
+import type { SignerFigures } from './keyring.ts'
+import { makeKeyExchange, unansweredMs, type Endpoint } from './manifest/exchange.ts'
+import { openManifestFiles } from './manifest/files.ts'
+import { publishedKeysOf } from './manifest/rules.ts'
+import { makeAcknowledgements } from './restore/acknowledgements.ts'
+import type { AdvanceRequest, SignerState } from './restore/signer-records.ts'
+import type { KeyRecord, PublishedJwk, Typ } from './rules.ts'
+import { noteCertificates } from './transport/certificates.ts'
+import { signerAddressesOf } from './transport/signer-addresses.ts'
+import {
+  SignerFailure,
+  openConnection,
+  signerUnavailable,
+  type SignerMessage,
+} from './transport/signer-connection.ts'
+import type { DatabasePosition } from './timelines.ts'
 
-/** The operations of the signer process. This process never holds a private key. */
+type SignRequest = {
+  /** The database that the batch will be stored in. */
+  readonly database: DatabasePosition
+  readonly batch: readonly { readonly claims: CredentialClaims; readonly act: JournalAct }[]
+}
+/** A batch of a signer. The number is never used again. */
+export type BatchId = { readonly signer: string; readonly batch: number }
+/** A signed batch, and a batch that the database must have, where any was acknowledged. */
+export type SignedBatch = BatchId & { readonly acknowledged: number | null; readonly jwts: string[] }
+/** A batch that the database has, and those of its credentials that it did not store. */
+export type CommittedBatch = BatchId & { readonly discarded: readonly string[] }
+
+type ListedKey = Omit<KeyRecord, 'ref' | 'jwk'> & { readonly signer: string; readonly admitted: boolean }
+/** The operations of the signer processes. This process never holds a private key. */
 export type Signer = {
-  /** Signs validated claims, each with the key of its mode. */
-  readonly sign: (batch: readonly ValidatedClaims[]) => Promise<string[]>
+  /** Signs claims, each with the key of its mode. The signer validates them. */
+  readonly sign: (request: SignRequest) => Promise<SignedBatch>
+  /** Tells each signer which of its batches are committed: with the next batch, or half a second later. */
+  readonly acknowledge: (committed: readonly CommittedBatch[]) => void
+  /** The state of each signer that answers. */
+  readonly states: () => Promise<SignerState[]>
+  readonly readRecords: (signer: string, span: JournalSpan) => Promise<RecordPage>
+  /** The newest version of a status list that a signer signed; undefined where none did. */
+  readonly findStatusList: (list: string) => Promise<string | undefined>
+  readonly advance: (signer: string, request: AdvanceRequest) => Promise<void>
+  /** The signers of this cell that have published keys, whether they answer or not. */
+  readonly admittedSigners: () => Promise<readonly string[]>
+  /** Tells a signer where the journals of the others end, so that it can witness them. */
+  readonly reportHeads: (signer: string, peers: readonly JournalHead[]) => Promise<void>
   readonly signTyped: (typ: Typ, payload: Readonly<Record<string, unknown>>) => Promise<string>
+  /** The admitted keys of all signers. */
   readonly publicKeys: () => Promise<PublishedJwk[]>
-  readonly list: () => Promise<Omit<KeyRecord, 'ref' | 'jwk'>[]>
-  readonly rotate: (purpose: KeyPurpose) => Promise<string>
-  readonly revoke: (kid: string) => Promise<boolean>
-  /** Fails where a key cannot sign, or the signer does not answer. */
-  readonly selfTest: () => Promise<void>
-  readonly readJournal: (span: JournalSpan) => Promise<JournalPage>
-  readonly close: () => void
+  /** The keys of the signers that answer. */
+  readonly list: () => Promise<ListedKey[]>
+  /** The figures of the signers that answer. */
+  readonly figures: () => Promise<SignerFigures[]>
+  /** Fails where no admitted signer can sign, or not for this database. */
+  readonly selfTest: (database?: DatabasePosition) => Promise<void>
+  /** A reader for the journal of each signer. */
+  readonly journals: readonly ((span: JournalSpan) => Promise<JournalPage>)[]
+  /** Exchanges manifests and revocations with signers and database, now. */
+  readonly exchangeKeys: () => Promise<void>
+  /** Exchanges them every second, until `close`. */
+  readonly keepExchanging: () => void
+  /** Sends the last acknowledgements, then closes the connections. */
+  readonly close: () => Promise<void>
 }
 
-const timeoutMs = 5_000
-/** Keys change rarely and are published a day ahead, so a cache of a few seconds is safe. */
+/** Keys change rarely and are published a day ahead, so what was exchanged stays good for a few seconds. */
 const keysCacheMs = 5_000
-const pendingMax = 10_000
+/** A revocation takes at most two rounds: to the database, and from there to the other machines. */
+const exchangeEveryMs = 1_000
+/** A lone signer gets more time than one that another can stand in for. */
+const timeoutMs = { alone: 5_000, several: 2_000 }
+/** No signer holds up a question for longer, where another one can answer it or has witnessed the answer. */
+const questionMs = { alone: timeoutMs.alone, several: 1_000 }
+/** A signer that failed is asked last for so long. */
+const asideMs = 1_000
 
-type PendingRequest = {
-  readonly op: string
-  readonly resolve: (value: unknown) => void
-  readonly reject: (reason: Error) => void
-  readonly timer: NodeJS.Timeout
+/** A signature that no published key made, or a revoked one. It is never stored. */
+class UnpublishedKey extends Error {}
+/** Another signer may do what this one did not. */
+const mayFailOver = (error: unknown): boolean =>
+  error instanceof UnpublishedKey ||
+  (error instanceof Refusal && error.code === 'overloaded') ||
+  (error instanceof SignerFailure && error.code === 'cannot_sign')
+
+/** What the caller sees: a signer that cannot sign now is 503, a request that it refuses is a fault of ours. */
+const answerFor = (error: unknown): unknown =>
+  error instanceof UnpublishedKey || (error instanceof SignerFailure && error.code !== undefined)
+    ? signerUnavailable(error)
+    : error
+
+type CurrentManifest = ReturnType<ReturnType<typeof openManifestFiles>['current']>
+
+const kidOfJws = (jws: string): unknown => {
+  const header = Buffer.from(jws.split('.')[0] ?? '', 'base64url').toString('utf8')
+  return (JSON.parse(header) as { kid?: unknown }).kid
 }
 
-/** The caller is told only that the signer does not answer; the log gets the cause. */
-const signerUnavailable = (cause: Error) =>
-  new Refusal('overloaded', {
-    message: 'The signer does not answer.',
-    headers: { 'retry-after': '1' },
-    cause,
-  })
-
-/** Resolves or rejects the request that a line of the signer responds to. */
-const settleReply = (pending: Map<number, PendingRequest>, line: string): void => {
-  const { id, result, error } = JSON.parse(line) as { id: number; result?: unknown; error?: string }
-  const call = pending.get(id)
-  if (!call) return
-  pending.delete(id)
-  clearTimeout(call.timer)
-  if (error === undefined) call.resolve(result)
-  else call.reject(new Error(`signer refused ${call.op} request ${id}: ${error}`))
+/** Asks the signers one after another until one does it. */
+const makeRequestAny = (endpoints: readonly Endpoint[]) => {
+  const inOrder = (): Endpoint[] => {
+    const now = performance.now()
+    return endpoints.toSorted((a, b) => Number(a.asideUntil > now) - Number(b.asideUntil > now))
+  }
+  return async <T>(attempt: (endpoint: Endpoint) => Promise<T>): Promise<T> => {
+    let failure: unknown
+    for (const endpoint of inOrder()) {
+      const { connection, state } = endpoint
+      try {
+        if (state === 'foreign' || state === 'not_admitted')
+          throw new UnpublishedKey(`the signer at ${connection.name} is not admitted in this deployment`)
+        return await attempt(endpoint)
+      } catch (error) {
+        if (!mayFailOver(error)) throw answerFor(error)
+        const ms = error instanceof Refusal ? unansweredMs : asideMs
+        endpoint.asideUntil = performance.now() + ms
+        failure = error
+      }
+    }
+    throw answerFor(failure)
+  }
 }
 
-/** One connection to the signer, opened when needed and reopened after it was lost. */
-const openConnection = (socketPath: string) => {
-  const pending = new Map<number, PendingRequest>()
-  let socket: Socket | undefined
-  let requestCount = 0
+/** Until when each key of the newest manifest is published, indexed once for each manifest: it is asked on each mint. */
+const makePublishIndex = () => {
+  let index: { readonly hash: string; readonly until: ReadonlyMap<unknown, number> } | undefined
+  return ({ hash, manifest }: NonNullable<CurrentManifest>): ReadonlyMap<unknown, number> => {
+    if (index?.hash !== hash)
+      index = { hash, until: new Map(manifest.keys.map(({ kid, publishUntil }) => [kid, publishUntil])) }
+    return index.until
+  }
+}
 
-  const drop = (lost: Socket, cause: Error): void => {
-    lost.destroy()
-    // An error is followed by the end of the connection, when requests may already wait on the next one.
-    if (socket !== lost) return
-    socket = undefined
-    for (const [id, call] of pending) {
-      clearTimeout(call.timer)
-      pending.delete(id)
-      call.reject(signerUnavailable(cause))
+/** The published keys of this process, exchanged again when they are old. */
+const makeKeySet = (ctx: Ctx, endpoints: readonly Endpoint[]) => {
+  const manifests = openManifestFiles(join(ctx.config.DATA_DIR, 'manifests'), ctx.config.ADMISSION_KEY)
+  const exchange = makeKeyExchange({ ctx, manifests, endpoints })
+  let running: Promise<void> | undefined
+  let exchangedAt: number | undefined
+  const exchangeKeys = (): Promise<void> => {
+    running ??= exchange()
+      .then(() => {
+        exchangedAt = ctx.clock.now().getTime()
+      })
+      .finally(() => {
+        running = undefined
+      })
+    return running
+  }
+  // A clock that was set back must not extend the life of what is cached.
+  const isOld = () =>
+    exchangedAt === undefined || Math.abs(ctx.clock.now().getTime() - exchangedAt) >= keysCacheMs
+  const publicKeys = async (): Promise<PublishedJwk[]> => {
+    if (isOld())
+      await exchangeKeys().catch((error: unknown) => {
+        // Verification must not depend on a signer: the keys on disk are good.
+        if (!manifests.current()) throw error
+      })
+    const newest = manifests.current()
+    if (!newest) throw signerUnavailable(new Error(`no key manifest is known of ${endpoints.length} signers`))
+    return publishedKeysOf(newest.manifest, manifests.isRevoked, ctx.clock.now().getTime())
+  }
+  const publishedUntil = makePublishIndex()
+  /** Whether every signature is by a published key. */
+  const holds = async (jwss: readonly string[]): Promise<boolean> => {
+    if (isOld()) await publicKeys()
+    const newest = manifests.current()
+    if (!newest) return false
+    const until = publishedUntil(newest)
+    const now = ctx.clock.now().getTime()
+    return jwss.map(kidOfJws).every((kid) => (until.get(kid) ?? 0) > now && !manifests.isRevoked(String(kid)))
+  }
+  const admittedSigners = async (): Promise<readonly string[]> => {
+    const published = new Set((await publicKeys()).map(({ kid }) => kid))
+    const keys = manifests.current()?.manifest.keys ?? []
+    const own = keys.filter(({ kid, cell }) => published.has(kid) && cell === ctx.config.CELL)
+    return [...new Set(own.map(({ signer }) => signer))]
+  }
+  return {
+    exchangeKeys,
+    publicKeys,
+    admittedSigners,
+    hasManifest: () => manifests.current() !== undefined,
+    /** Refuses signatures of keys that are not published. A new key is looked for once. */
+    requirePublished: async (jwss: readonly string[], signer: string): Promise<void> => {
+      if (await holds(jwss)) return
+      await exchangeKeys()
+      if (!(await holds(jwss)))
+        throw new UnpublishedKey(`a signature of the ${signer} is by a key that is not published`)
+    },
+  }
+}
+
+const questionMsOf = (endpoints: readonly Endpoint[]): number =>
+  endpoints.length > 1 ? questionMs.several : questionMs.alone
+
+type SignerAnswer<T> = { readonly endpoint: Endpoint; readonly answer: T }
+/** The answers of all signers that answer in time; fails where none does. */
+const requestAll = async <T>(
+  endpoints: readonly Endpoint[],
+  message: SignerMessage,
+): Promise<SignerAnswer<T>[]> => {
+  const limitMs = questionMsOf(endpoints)
+  const answers = await Promise.allSettled(
+    endpoints.map(async (endpoint): Promise<SignerAnswer<T>> => {
+      const answer = await endpoint.connection.requestWithin(limitMs, message)
+      return { endpoint, answer: answer as T }
+    }),
+  )
+  const answered = answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  const [failed] = answers.flatMap((each) => (each.status === 'rejected' ? [each.reason as unknown] : []))
+  if (answered.length === 0) throw failed
+  return answered
+}
+
+/** The version in a signed status list. */
+export const versionOfList = (jwt: string): number => {
+  const payload = Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8')
+  return (JSON.parse(payload) as { pohf_version: number }).pohf_version
+}
+
+const isForOther = (error: unknown): error is SignerFailure =>
+  error instanceof SignerFailure && error.code === 'other_signer'
+
+/** The batches that each signer is still to be told of. A signer is known by its id, wherever it listens. */
+const makeReports = (endpoints: readonly Endpoint[]) => {
+  const endpointOf = (signer: string): Endpoint => {
+    const endpoint = endpoints.find((each) => each.signer === signer)
+    if (!endpoint) throw signerUnavailable(new Error(`signer ${signer} has not answered this process yet`))
+    return endpoint
+  }
+  /** Each request names its signer: another one may listen at the address by now. */
+  const request = async (signer: string, message: SignerMessage): Promise<unknown> => {
+    const endpoint = endpointOf(signer)
+    try {
+      return await endpoint.connection.request({ ...message, for: signer })
+    } catch (error) {
+      if (!isForOther(error)) throw error
+      endpoint.signer = undefined
+      throw signerUnavailable(error)
     }
   }
-
-  const open = (): Socket => {
-    if (socket) return socket
-    const fresh = connect(socketPath)
-    let rest = ''
-    fresh.setEncoding('utf8')
-    fresh.on('data', (chunk: string) => {
-      const lines = (rest + chunk).split('\n')
-      rest = lines.pop() ?? ''
-      for (const line of lines) settleReply(pending, line)
-    })
-    fresh.on('error', (error) => drop(fresh, error))
-    fresh.on('close', () => drop(fresh, new Error(`connection to the signer at ${socketPath} closed`)))
-    fresh.unref()
-    socket = fresh
-    return fresh
-  }
-
-  return {
-    request: (message: { readonly op: string; readonly [field: string]: unknown }): Promise<unknown> => {
-      if (pending.size >= pendingMax)
-        return Promise.reject(
-          signerUnavailable(new Error(`${pending.size} requests wait for the signer at ${socketPath}`)),
-        )
-      return new Promise((resolve, reject) => {
-        const id = ++requestCount
-        const used = open()
-        // The signer answers in order: one late response holds up all others. The next request gets a new connection.
-        const late = () => new Error(`no response to ${message.op} request ${id} within ${timeoutMs} ms`)
-        const timer = setTimeout(() => drop(used, late()), timeoutMs)
-        pending.set(id, { op: message.op, resolve, reject, timer })
-        used.write(`${JSON.stringify({ ...message, id })}\n`)
+  const unreported = new Map<string, ReturnType<typeof makeAcknowledgements>>()
+  const unreportedFor = (signer: string) => {
+    const known =
+      unreported.get(signer) ??
+      makeAcknowledgements(async (report) => {
+        await request(signer, { op: 'acknowledge', ...report })
       })
+    unreported.set(signer, known)
+    return known
+  }
+  /** Sends a batch to a signer, with what it is still to be told. */
+  const sign = async (endpoint: Endpoint, batch: SignRequest): Promise<SignedBatch> => {
+    const known = endpoint.signer
+    const own = known === undefined ? undefined : unreportedFor(known)
+    const report = own?.take()
+    try {
+      const message = { op: 'sign', ...batch, ...report, for: known }
+      const signed = (await endpoint.connection.request(message)) as SignedBatch
+      endpoint.signer = signed.signer
+      return signed
+    } catch (error) {
+      if (report) own?.putBack(report)
+      if (!isForOther(error)) throw error
+      endpoint.signer = undefined
+      return sign(endpoint, batch)
+    }
+  }
+  return {
+    request,
+    sign,
+    acknowledge: (committed: readonly CommittedBatch[]): void => {
+      for (const [signer, batches] of Map.groupBy(committed, (batch) => batch.signer))
+        unreportedFor(signer).add(batches)
     },
-    close: () =>
-      socket &&
-      drop(socket, new Error(`connection to the signer at ${socketPath} was closed by this process`)),
+    stop: async (): Promise<void> => {
+      await Promise.all([...unreported.values()].map((each) => each.stop()))
+    },
   }
 }
 
-export const connectSigner = (socketPath: string, clock: Clock = systemClock): Signer => {
-  const connection = openConnection(socketPath)
-  let cached: { keys: PublishedJwk[]; at: number } | undefined
-  // A clock that was set back must not extend the life of the cache.
-  const ageMs = (at: number) => Math.abs(clock.now().getTime() - at)
+/** What only a restore needs. */
+const restoreRequests = (
+  endpoints: readonly Endpoint[],
+  reports: ReturnType<typeof makeReports>,
+): Pick<Signer, 'states' | 'readRecords' | 'findStatusList' | 'advance' | 'reportHeads'> => ({
+  states: async () => {
+    const answered = await requestAll<SignerState>(endpoints, { op: 'state' })
+    return answered.map(({ endpoint, answer }) => {
+      endpoint.signer = answer.signer
+      return answer
+    })
+  },
+  readRecords: async (signer, span) => (await reports.request(signer, { op: 'records', span })) as RecordPage,
+  findStatusList: async (list) => {
+    const found = await requestAll<string | null>(endpoints, { op: 'status-list', list })
+    return found
+      .flatMap(({ answer }) => answer ?? [])
+      .toSorted((a, b) => versionOfList(b) - versionOfList(a))
+      .at(0)
+  },
+  advance: async (signer, request) => {
+    await reports.request(signer, { op: 'advance', ...request })
+  },
+  reportHeads: async (signer, peers) => {
+    await reports.request(signer, { op: 'acknowledge', peers })
+  },
+})
+
+const openEndpoints = (ctx: Ctx): Endpoint[] => {
+  const addresses = signerAddressesOf(ctx.config)
+  // Every address with TLS has the same certificates, those of the settings.
+  const identity = addresses.flatMap((address) => ('identity' in address ? [address.identity] : [])).at(0)
+  if (identity) noteCertificates(ctx.metrics, identity)
+  const limitMs = addresses.length > 1 ? timeoutMs.several : timeoutMs.alone
+  return addresses.map((address) => ({
+    connection: openConnection(address, limitMs),
+    state: 'unknown',
+    signer: undefined,
+    asideUntil: 0,
+  }))
+}
+
+/** Connects to every signer of the settings. Opens no connection before the first request. */
+export const connectSigner = (ctx: Ctx): Signer => {
+  const endpoints = openEndpoints(ctx)
+  const keySet = makeKeySet(ctx, endpoints)
+  const requestAny = makeRequestAny(endpoints)
+  const reports = makeReports(endpoints)
+  let timer: NodeJS.Timeout | undefined
   return {
-    sign: async (batch) => (await connection.request({ op: 'sign', batch })) as string[],
-    signTyped: async (typ, payload) =>
-      (await connection.request({ op: 'sign-typed', typ, payload })) as string,
-    publicKeys: async () => {
-      if (cached && ageMs(cached.at) < keysCacheMs) return cached.keys
-      try {
-        cached = {
-          keys: (await connection.request({ op: 'public-keys' })) as PublishedJwk[],
-          at: clock.now().getTime(),
-        }
-      } catch (error) {
-        // The cached public keys are better than none: verification must not depend on the signer.
-        if (!cached) throw error
-      }
-      return cached.keys
+    sign: (request) =>
+      requestAny(async (endpoint) => {
+        const signed = await reports.sign(endpoint, request)
+        await keySet.requirePublished(signed.jwts, `signer ${signed.signer}`)
+        return signed
+      }),
+    acknowledge: reports.acknowledge,
+    ...restoreRequests(endpoints, reports),
+    signTyped: async (typ, payload) => {
+      const database = await inSingleStatement(ctx, readDatabaseIdentity)
+      return requestAny(async ({ connection }) => {
+        const jws = (await connection.request({ op: 'sign-typed', database, typ, payload })) as string
+        await keySet.requirePublished([jws], `signer of a ${typ}`)
+        return jws
+      })
     },
-    list: async () => (await connection.request({ op: 'list' })) as Omit<KeyRecord, 'ref' | 'jwk'>[],
-    rotate: async (purpose) => (await connection.request({ op: 'rotate', purpose })) as string,
-    revoke: async (kid) => {
-      const revoked = (await connection.request({ op: 'revoke', kid })) as boolean
-      // Only after the response: a request in flight would have cached the old keys again.
-      cached = undefined
-      return revoked
+    publicKeys: keySet.publicKeys,
+    admittedSigners: keySet.admittedSigners,
+    list: async () =>
+      (await requestAll<ListedKey[]>(endpoints, { op: 'list' })).flatMap(({ answer }) => answer),
+    figures: async () =>
+      (await requestAll<SignerFigures>(endpoints, { op: 'figures' })).map(({ answer }) => answer),
+    selfTest: async (database) => {
+      // Known keys are good enough: an exchange takes several statements, and readiness has little time on a slow path.
+      if (!keySet.hasManifest()) await keySet.publicKeys()
+      const limitMs = questionMsOf(endpoints)
+      await requestAny(({ connection }) => connection.requestWithin(limitMs, { op: 'self-test', database }))
     },
-    selfTest: async () => {
-      await connection.request({ op: 'self-test' })
+    journals: endpoints.map(
+      ({ connection }) =>
+        async (span) =>
+          (await connection.request({ op: 'journal', span })) as JournalPage,
+    ),
+    exchangeKeys: keySet.exchangeKeys,
+    keepExchanging: () => {
+      timer ??= setInterval(() => {
+        // The next round is a second away, and requests report what is away.
+        keySet.exchangeKeys().catch((error: unknown) => ctx.log.debug({ err: error }, 'keys not exchanged'))
+      }, exchangeEveryMs).unref()
     },
-    readJournal: async (span) => (await connection.request({ op: 'journal', span })) as JournalPage,
-    close: connection.close,
+    close: async () => {
+      clearInterval(timer)
+      await reports.stop()
+      for (const { connection } of endpoints) connection.close()
+    },
   }
 }

@@ -6,8 +6,10 @@ import { createInterface } from 'node:readline'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { pollUntil } from '../../test/fixtures/polling.ts'
+import { inSingleStatement, readDatabaseIdentity } from '../platform/db/db.ts'
 import { readJournal } from './journal.ts'
 import { connectSigner } from './signer-client.ts'
+import { openConnection } from './transport/signer-connection.ts'
 import { validateClaims } from './rules.ts'
 
 const harness = await startHarness()
@@ -51,13 +53,15 @@ const onchain = {
   iss: 'https://pohf.example',
 }
 
+const database = await inSingleStatement(harness.ctx, readDatabaseIdentity)
 /** Sends to the socket what a compromised api process could send. */
 const requestSigner = (
   question: unknown,
 ): Promise<{ id: number; result?: unknown; error?: string } | 'closed'> =>
   new Promise((resolve) => {
     const socket = connect(socketPath)
-    const text = typeof question === 'string' ? question : JSON.stringify({ id: 1, ...Object(question) })
+    const text =
+      typeof question === 'string' ? question : JSON.stringify({ id: 1, database, ...Object(question) })
     createInterface({ input: socket }).once('line', (line) => {
       resolve(JSON.parse(line))
       socket.destroy()
@@ -66,11 +70,24 @@ const requestSigner = (
     socket.on('close', () => resolve('closed'))
     socket.write(`${text}\n`)
   })
+const act = { key: 'a'.repeat(22), charged: false }
+/** A request to sign a batch, as the api sends it. */
+const batchOf = (...batch: unknown[]) => ({
+  op: 'sign',
+  batch: batch.map((one) => ({ claims: one, act })),
+})
+const signRequest = () => ({
+  database,
+  batch: [{ claims: validateClaims(claims), act }],
+})
 const journaled = () => readJournal(join(keysDir, 'journal')).length
 
 test('well-formed claims are signed', async () => {
-  const answer = await requestSigner({ op: 'sign', batch: [claims] })
-  assert.ok(answer !== 'closed' && Array.isArray(answer.result), JSON.stringify(answer))
+  const answer = await requestSigner(batchOf(claims))
+  assert.ok(answer !== 'closed' && answer.error === undefined, JSON.stringify(answer))
+  const { signer, batch, jwts } = answer.result as { signer: string; batch: number; jwts: string[] }
+  assert.match(signer, /^sgn_[0-9a-f]{16}$/)
+  assert.deepEqual([batch, jwts.length], [1, 1])
 })
 
 const signed = async (payload: object) => {
@@ -99,20 +116,43 @@ test('a token for chains begins with its six claims, whatever order they came in
   assert.notEqual(test.kid, live.kid)
 })
 
+test('an acknowledgement of a batch that was not signed yet is not taken', async () => {
+  const acknowledgedBatches = async () => {
+    const answer = await requestSigner({ op: 'state' })
+    assert.ok(answer !== 'closed')
+    return (answer.result as { acknowledged: number[] }).acknowledged
+  }
+  const before = await acknowledgedBatches()
+  await requestSigner({ op: 'acknowledge', acknowledge: [9_000] })
+  assert.deepEqual(await acknowledgedBatches(), before)
+})
+
+test('the head of a signer that is not admitted is not journaled', async () => {
+  const other = { signer: 'sgn_00000000000000ff', sequence: 7, chain: 'c'.repeat(43) }
+  const peers = async () => {
+    const answer = await requestSigner({ op: 'state' })
+    assert.ok(answer !== 'closed')
+    return (answer.result as { peers: unknown[] }).peers
+  }
+  await requestSigner({ op: 'acknowledge', peers: [other] })
+  assert.deepEqual(await peers(), [])
+})
+
 const refusals: readonly (readonly [string, unknown])[] = [
-  ['a claim that is not on the list', { op: 'sign', batch: [{ ...claims, admin: true }] }],
-  [
-    'a test credential of the live issuer',
-    { op: 'sign', batch: [{ ...claims, iss: 'https://pohf.example' }] },
-  ],
-  ['a live credential of the test issuer', { op: 'sign', batch: [{ ...claims, test: undefined }] }],
-  ['a longer life than its kind has', { op: 'sign', batch: [{ ...claims, exp: claims.exp + 1 }] }],
-  ['a kind without its object', { op: 'sign', batch: [{ ...claims, view: undefined }] }],
-  ['verified: false', { op: 'sign', batch: [{ ...claims, verified: false }] }],
-  ['bytes in place of claims', { op: 'sign', batch: ['aGVhZGVy.cGF5bG9hZA'] }],
-  ['one bad one among good ones', { op: 'sign', batch: [claims, { ...claims, sub: 'x' }] }],
+  ['a claim that is not on the list', batchOf({ ...claims, admin: true })],
+  ['a test credential of the live issuer', batchOf({ ...claims, iss: 'https://pohf.example' })],
+  ['a live credential of the test issuer', batchOf({ ...claims, test: undefined })],
+  ['a longer life than its kind has', batchOf({ ...claims, exp: claims.exp + 1 })],
+  ['a kind without its object', batchOf({ ...claims, view: undefined })],
+  ['verified: false', batchOf({ ...claims, verified: false })],
+  ['bytes in place of claims', batchOf('aGVhZGVy.cGF5bG9hZA')],
+  ['one bad one among good ones', batchOf(claims, { ...claims, sub: 'x' })],
   ['no batch', { op: 'sign' }],
-  ['a batch of 257', { op: 'sign', batch: Array.from({ length: 257 }, () => claims) }],
+  ['claims without their act', { op: 'sign', batch: [{ claims }] }],
+  ['an act that can be read', { op: 'sign', batch: [{ claims, act: { ...act, key: 'session ses_1' } }] }],
+  ['a jump far ahead', { op: 'advance', batch: 2_000_000_000, position: 0 }],
+  ['a list of a stranger as published', { op: 'advance', batch: 0, position: 0, published: ['e30.e30.x'] }],
+  ['a batch of 257', batchOf(...Array.from({ length: 257 }, () => claims))],
   ['an unknown type', { op: 'sign-typed', typ: 'JWT', payload: claims }],
   ['a type of the prototype', { op: 'sign-typed', typ: 'constructor', payload: claims }],
   [
@@ -136,8 +176,9 @@ const refusals: readonly (readonly [string, unknown])[] = [
     `a token for chains with ${name}`,
     { op: 'sign-typed', typ: 'pohf-onchain+jwt', payload: { ...onchain, ...change } },
   ]),
-  ['an unknown operation', { op: 'export' }],
-  ['an unknown purpose', { op: 'rotate', purpose: 'root' }],
+  ...['rotate', 'revoke', 'admit', 'install', 'export', 'forget', 'import', 'request'].map(
+    (op): readonly [string, unknown] => [`${op}, which is for operators`, { op, purpose: 'live' }],
+  ),
   [
     'a journal page outside the journal',
     { op: 'journal', span: { from: 0, to: 1, cursor: { file: '../x.log', offset: 0 } } },
@@ -154,11 +195,11 @@ for (const [name, question] of refusals) {
 
 test('a line that is no question ends that connection and no other', async () => {
   for (const line of ['not json', 'null', '7', '[]', '{}']) assert.equal(await requestSigner(line), 'closed')
-  assert.notEqual(await requestSigner({ op: 'public-keys' }), 'closed')
+  assert.notEqual(await requestSigner({ op: 'exchange' }), 'closed')
 })
 
 test('no operation gives out a private part, and the list shows no reference to one', async () => {
-  for (const op of ['list', 'public-keys']) {
+  for (const op of ['list', 'exchange']) {
     const text = JSON.stringify(await requestSigner({ op }))
     assert.ok(!text.includes('"d"') && !text.includes('"ref"'), text)
   }
@@ -167,7 +208,7 @@ test('no operation gives out a private part, and the list shows no reference to 
 test('the socket is for its own user', () => assert.equal(statSync(socketPath).mode & 0o777, 0o600))
 
 test('while the signer is down the api answers 503 overloaded and /readyz says why; both recover by themselves', async () => {
-  const signer = connectSigner(socketPath)
+  const signer = connectSigner(harness.ctx)
   await signer.publicKeys()
   const verify = (sessionId: string) =>
     harness.call('POST', '/api/agents/verify', { key, body: { sessionId } })
@@ -185,21 +226,21 @@ test('while the signer is down the api answers 503 overloaded and /readyz says w
   assert.equal((await harness.call('GET', '/livez')).status, 200)
   // Verifiers do not notice: the cached keys are still served.
   assert.equal((await harness.call('GET', '/.well-known/jwks.json')).status, 200)
-  await assert.rejects(signer.sign([validateClaims(claims)]), /does not answer/)
+  await assert.rejects(signer.sign(signRequest()), /does not answer/)
 
   await harness.startSigner()
   assert.equal((await harness.call('GET', '/readyz')).status, 200)
   assert.equal((await verify('during')).status, 200)
-  assert.equal((await signer.sign([validateClaims(claims)])).length, 1)
-  signer.close()
+  assert.equal((await signer.sign(signRequest())).jwts.length, 1)
+  await signer.close()
 })
 
 test('after its socket file is removed the signer listens again, with the same mode, and a new connection is served', async () => {
-  const open = connectSigner(socketPath)
+  const open = connectSigner(harness.ctx)
   await open.selfTest()
   rmSync(socketPath)
   await open.selfTest()
-  const fresh = connectSigner(socketPath)
+  const fresh = connectSigner(harness.ctx)
   await assert.rejects(fresh.selfTest(), /does not answer/)
   await pollUntil('it is served', () =>
     fresh.selfTest().then(
@@ -209,11 +250,11 @@ test('after its socket file is removed the signer listens again, with the same m
   )
   assert.equal(statSync(socketPath).mode & 0o777, 0o600)
   await open.selfTest()
-  for (const signer of [open, fresh]) signer.close()
+  for (const signer of [open, fresh]) await signer.close()
   assert.equal(harness.lines.filter((line) => line.includes('signer listens again')).length, 1)
 })
 
-test('a connection that does not answer is given up after 5 s, and the next request gets a new one', async (t) => {
+test('a connection that does not answer is given up after its time, and the next request gets a new one', async (t) => {
   const path = join(harness.dataDir, 'silent.sock')
   const connections: Socket[] = []
   const server = createServer((socket) => {
@@ -231,11 +272,11 @@ test('a connection that does not answer is given up after 5 s, and the next requ
     server.close()
   })
   t.mock.timers.enable({ apis: ['setTimeout'] })
-  const signer = connectSigner(path)
-  const unanswered = assert.rejects(signer.selfTest(), /does not answer/)
+  const connection = openConnection({ path }, 5_000)
+  const unanswered = assert.rejects(connection.request({ op: 'self-test' }), /does not answer/)
   t.mock.timers.tick(5_000)
   await unanswered
-  await signer.selfTest()
+  await connection.request({ op: 'self-test' })
   assert.equal(connections.length, 2)
-  signer.close()
+  connection.close()
 })

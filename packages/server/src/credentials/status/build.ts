@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { deflate } from 'node:zlib'
 import { decodeProtectedHeader } from 'jose'
@@ -7,10 +6,30 @@ import { inTransaction } from '../../platform/db/db.ts'
 import type { Job } from '../../platform/queue/worker.ts'
 import type { Signer } from '../../signing/index.ts'
 import { issuerOf } from '../rules.ts'
-import { listPayload, listUri, packStatuses } from './rules.ts'
-import { findSnapshot, updateListBuilt, updateListsClaimed } from './store.ts'
+import { listEtag, listPayload, listUri, packStatuses } from './rules.ts'
+import { findListVersion, findSnapshot, updateListBuilt, updateListsClaimed } from './store.ts'
 
 const compress = promisify(deflate)
+
+type Build = {
+  readonly ctx: Ctx
+  readonly signer: Signer
+  readonly listId: string
+  readonly version: bigint
+}
+/** Undefined where another builder was faster: the signer refuses an older version than its last. */
+const signUnlessOvertaken = async (
+  { ctx, signer, listId, version }: Build,
+  payload: ReturnType<typeof listPayload>,
+): Promise<string | undefined> => {
+  try {
+    return await signer.signTyped('statuslist+jwt', payload)
+  } catch (error) {
+    const newest = await inTransaction(ctx, 'system', (tx) => findListVersion(tx, listId))
+    if (newest !== undefined && newest > version) return undefined
+    throw error
+  }
+}
 
 /**
  * Builds, signs and publishes a list. A change during the build leaves the list dirty, because the published
@@ -26,14 +45,16 @@ export const buildList = async (ctx: Ctx, signer: Signer, listId: string): Promi
     uri: listUri(baseUrl, listId),
     at: list.now,
     compressed,
+    version: list.version,
   })
-  const jwt = await signer.signTyped('statuslist+jwt', payload)
+  const jwt = await signUnlessOvertaken({ ctx, signer, listId, version: list.version }, payload)
+  if (jwt === undefined) return false
   const built = {
     listId,
     version: list.version,
     at: list.now,
     kid: decodeProtectedHeader(jwt).kid ?? '',
-    etag: `"${createHash('sha256').update(jwt).digest('base64url').slice(0, 22)}"`,
+    etag: listEtag(jwt),
     jwt,
   }
   return inTransaction(ctx, 'system', (tx) => updateListBuilt(tx, built))

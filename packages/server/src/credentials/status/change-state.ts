@@ -1,9 +1,11 @@
+import type { Mode } from '@pohf/protocol'
 import type { Audit, Operator } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import { registryRevocation } from '../onchain/token.ts'
+import { findForgottenLocked, updateForgottenState } from '../restore/store.ts'
 import { listUri, statusValues, type CredentialState } from './rules.ts'
 import { updateEntry } from './store.ts'
 import { findCredentialLocked, findCredentialState, insertCredentialState } from '../store.ts'
@@ -18,6 +20,19 @@ const transitions = {
   revoked: { action: 'credential.revoke', type: 'credential.revoked' },
 } as const
 
+/** The same for a credential that was issued and that a restored database does not have: it has no event. */
+const applyForgottenState = async (tx: Tx, ctx: Ctx, credentialId: string, to: CredentialState) => {
+  const forgotten = await findForgottenLocked(tx, credentialId)
+  if (!forgotten) throw new Refusal('not_found', { message: 'No such credential.' })
+  const { agentId, list, index, state: from } = forgotten
+  const mode: Mode = list.includes('-live-') ? 'live' : 'test'
+  const answer = { credentialId, agentId, mode, state: to, statusUri: listUri(ctx.config.BASE_URL, list) }
+  if (from === to || from === 'revoked') return { from, answer }
+  await updateForgottenState(tx, credentialId, to)
+  await updateEntry(tx, { listId: list, idx: index, value: statusValues[to] })
+  return { from, answer }
+}
+
 /**
  * Changes a credential's state, status list entry and event in the caller's transaction. Requesting the current state
  * changes nothing; revoked is final. It locks the status list until the commit, so a transaction that also posts to
@@ -25,7 +40,7 @@ const transitions = {
  */
 const applyState = async (tx: Tx, ctx: Ctx, { credentialId, reason }: StateChange, to: CredentialState) => {
   const credential = await findCredentialLocked(tx, credentialId)
-  if (!credential) throw new Refusal('not_found', { message: 'No such credential.' })
+  if (!credential) return applyForgottenState(tx, ctx, credentialId, to)
   const { agentId, mode, statusList, statusIdx } = credential
   const registry = to === 'issued' ? undefined : registryRevocation(credential.answer)
   const { seq, state: from } = await findCredentialState(tx, agentId, credentialId)

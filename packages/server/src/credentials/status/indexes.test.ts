@@ -8,7 +8,7 @@ import { packStatuses, shuffledRange } from './rules.ts'
 
 const harness = await startHarness()
 const { ctx, owner } = harness
-const signer = connectSigner(ctx.config.SIGNER_SOCKET)
+const signer = connectSigner(ctx)
 const small = { entries: 64, blockSize: 8 }
 
 const blockOf = ({ listId, idx }: { listId: string; idx: number }) => `${listId} ${idx >> 3}`
@@ -34,7 +34,7 @@ test('4 concurrent processes never assign an index twice, and open the next list
     for (const listId of new Set(places.map((place) => place.listId)))
       assert.equal((await harness.call('GET', `/status/${listId}`)).status, 200)
   } finally {
-    for (const process of processes) await process.db.pool.end()
+    for (const process of processes) await process.db.end()
   }
 })
 
@@ -46,6 +46,23 @@ test('a restarted process continues with a new block', async () => {
   assert.equal(new Set(before.map(blockOf)).size, 1)
   assert.equal(new Set(after.map(blockOf)).size, 1)
   assert.notEqual(blockOf(before[0] ?? assert.fail()), blockOf(after[0] ?? assert.fail()))
+})
+
+/** The blocks of test lists that some process has claimed. */
+const countClaimed = async (): Promise<number> => {
+  const text =
+    "select count(*)::int as n from status_blocks where taken_at is not null and list_id like '%-test-%'"
+  return Number((await owner.query<{ n: number }>(text)).rows[0]?.n)
+}
+
+test('a block that was being claimed while a restore dropped all blocks is not used', async () => {
+  const takenBefore = await countClaimed()
+  const indexes = makeStatusIndexes(ctx, signer, small)
+  const pending = indexes.next('test')
+  indexes.drop()
+  const first = await pending
+  assert.equal(blockOf(first), blockOf(await indexes.next('test')))
+  assert.equal(await countClaimed(), takenBefore + 2, 'the first block is left unused')
 })
 
 test('live and test never share a list', async () => {

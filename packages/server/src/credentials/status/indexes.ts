@@ -10,6 +10,8 @@ export type StatusIndex = { readonly listId: string; readonly idx: number; reado
 export type StatusIndexes = {
   /** An index that no other credential has or ever gets. */
   readonly next: (mode: Mode) => Promise<StatusIndex>
+  /** Gives up the indexes that this process has left: their lists are closed by a restore. */
+  readonly drop: () => void
 }
 
 type OpenBlock = { readonly listId: string; readonly unused: number[] }
@@ -48,12 +50,20 @@ export const makeStatusIndexes = (
 ): StatusIndexes => {
   const hands = new Map<Mode, OpenBlock>()
   const filling = new Map<Mode, Promise<void>>()
+  let drops = 0
   const fill = async (mode: Mode): Promise<void> => {
+    const dropsBefore = drops
     const block = await claimBlock(ctx, signer, mode, shape)
+    // The block may be of the time before the restore.
+    if (drops !== dropsBefore) return
     const left = shuffledRange(block.first, block.size, () => ctx.ids.randomFraction())
     hands.set(mode, { listId: block.listId, unused: left })
   }
   return {
+    drop: () => {
+      drops += 1
+      hands.clear()
+    },
     next: async (mode) => {
       for (;;) {
         const hand = hands.get(mode)

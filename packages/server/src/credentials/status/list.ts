@@ -3,6 +3,8 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { unlessUnavailable } from '../../platform/db/unless-unavailable.ts'
 import { Refusal } from '../../platform/http/errors.ts'
+import { versionOfList, type RestoreGuard, type Signer } from '../../signing/index.ts'
+import { listEtag } from './rules.ts'
 import { findPublishedList, type PublishedList } from './store.ts'
 
 const mediaType = 'application/statuslist+jwt'
@@ -29,11 +31,28 @@ const makeListReader = (ctx: Ctx) => {
   }
 }
 
+export type StatusListDeps = {
+  readonly ctx: Ctx
+  readonly signer: Pick<Signer, 'findStatusList'>
+  readonly restoreGuard: Pick<RestoreGuard, 'isPending'>
+}
+
 /** Serves a published list like a static file: the same bytes until it is rebuilt. */
-export const makeStatusList = (ctx: Ctx) => {
+export const makeStatusList = ({ ctx, signer, restoreGuard }: StatusListDeps) => {
   const findList = makeListReader(ctx)
+  /**
+   * A database from the past has an older list than the one that was published. A signer that signed it has the newest;
+   * another one may have an older one than the database.
+   */
+  const findNewest = async (listId: string): Promise<PublishedList | undefined> => {
+    if (!(await restoreGuard.isPending())) return findList(listId)
+    const signed = await unlessUnavailable(signer.findStatusList(listId))
+    const stored = await findList(listId)
+    if (signed === undefined || (stored && versionOfList(stored.jwt) > versionOfList(signed))) return stored
+    return { jwt: signed, etag: listEtag(signed) }
+  }
   return async (listId: string, ifNoneMatch: string | undefined) => {
-    const list = await findList(listId)
+    const list = await findNewest(listId)
     if (!list) throw new Refusal('not_found', { message: 'No such status list.' })
     const headers = { 'cache-control': 'public, max-age=60', etag: list.etag }
     // A cache that compressed the response sends the tag back as a weak one.

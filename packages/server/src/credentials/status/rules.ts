@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Mode } from '@pohf/protocol'
 
 /** Layout of a new list: its number of indexes, assigned to processes in blocks. */
@@ -17,6 +18,10 @@ export const statusValues: Readonly<Record<CredentialState, 0 | 1 | 2>> = {
 
 export const listName = (cell: string, mode: Mode, number: number): string => `${cell}-${mode}-${number}`
 export const listUri = (baseUrl: string, listId: string): string => `${baseUrl}/status/${listId}`
+
+/** The entity tag of a signed list. */
+export const listEtag = (jwt: string): string =>
+  `"${createHash('sha256').update(jwt).digest('base64url').slice(0, 22)}"`
 
 /** Packs entries from the database, four bytes each: idx * 4 + value. */
 export const packStatuses = (entries: number, words: Buffer): Buffer => {
@@ -55,9 +60,10 @@ type ListTokenInput = {
   readonly uri: string
   readonly at: Date
   readonly compressed: Buffer
+  readonly version: bigint
 }
 /** The claims of a status list token. */
-export const listPayload = ({ issuer, uri, at, compressed }: ListTokenInput) => {
+export const listPayload = ({ issuer, uri, at, compressed, version }: ListTokenInput) => {
   const iat = Math.floor(at.getTime() / 1_000)
   return {
     iss: issuer,
@@ -66,5 +72,6 @@ export const listPayload = ({ issuer, uri, at, compressed }: ListTokenInput) => 
     exp: iat + validitySeconds,
     ttl: ttlSeconds,
     status_list: { bits: 2, lst: compressed.toString('base64url') },
+    pohf_version: Number(version),
   }
 }

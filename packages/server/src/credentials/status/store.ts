@@ -24,6 +24,17 @@ export const updateBlockClaimed = async (tx: Tx, mode: Mode): Promise<Block | un
   return row && { listId: row.list_id, first: row.block * row.block_size, size: row.block_size }
 }
 
+/** Whether a list was ever published: then credentials of this deployment are out. */
+export const hasPublishedList = async (tx: Tx): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('status_lists')
+    .select('list_id')
+    .where('jwt', 'is not', null)
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 /** A list that is not published yet. */
 export const findUnpublishedList = async (tx: Tx, mode: Mode): Promise<string | undefined> => {
   const row = await tx
@@ -78,6 +89,15 @@ export const findSnapshot = async (tx: Tx, listId: string): Promise<Snapshot | u
       coalesce((select string_agg(int4send(idx * 4 + value), ''::bytea) from status_entries e where e.list_id = l.list_id), ''::bytea) as words
     from status_lists l where list_id = ${listId}`.execute(tx)
   return rows[0]
+}
+
+export const findListVersion = async (tx: Tx, listId: string): Promise<bigint | undefined> => {
+  const row = await tx
+    .selectFrom('status_lists')
+    .select('version')
+    .where('list_id', '=', listId)
+    .executeTakeFirst()
+  return row?.version
 }
 
 export type BuiltList = {
@@ -160,4 +180,12 @@ export const updateEntry = async (tx: Tx, entry: StatusEntry): Promise<void> => 
       .onConflict((on) => on.columns(['list_id', 'idx']).doUpdateSet({ value: entry.value }))
       .execute()
   await sql`update status_lists set version = version + 1 where list_id = ${entry.listId}`.execute(tx)
+}
+
+/** Seconds since the oldest change that no published list shows; 0 where there is none. There are few lists. */
+export const findPendingSeconds = async (tx: Tx): Promise<number> => {
+  const { rows } = await sql<{ seconds: number | null }>`
+    select extract(epoch from pohf_now() - min(changed_at))::float8 as seconds from status_lists
+    where changed_at is not null`.execute(tx)
+  return rows[0]?.seconds ?? 0
 }
