@@ -134,6 +134,9 @@ test('the database refuses illegal states and any change of a credential', async
       'insert into credential_states (agent_id, credential_id, seq, state, reason) values ($1, $2, $3, $4, $5)',
       [agentId, json.credentialId, seq, state, 'test'],
     )
+  await assert.rejects(add(1, 'issued'), /credential_states_pkey/)
+  await assert.rejects(add(1, 'revoked'), /cannot go from issued to revoked/)
+  await assert.rejects(add(3, 'suspended'), /cannot go from issued to suspended/)
   await assert.rejects(add(2, 'issued'), /cannot go from issued to issued/)
   await add(2, 'suspended')
   await add(3, 'issued')

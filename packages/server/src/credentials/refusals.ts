@@ -47,11 +47,12 @@ export const refuseBelowFloor = (
 
 /** A device signs for the key of the session, so without a key there is nothing to sign for. */
 export const stepUpWaysOf = (
-  ctx: Pick<Ctx, 'config' | 'secrets'>,
-  { agentId, mode }: Agent,
+  ctx: Pick<Ctx, 'config' | 'secrets' | 'ids'>,
+  { agentId, mode }: Pick<Agent, 'mode'> & { readonly agentId: string },
   { sessionId, jkt }: Session,
   at: Date,
-): readonly StepUpWay[] => (jkt === null ? [] : stepUpWays(ctx, { agentId, mode, subjectRef: sessionId }, at))
+): ReturnType<typeof stepUpWays> =>
+  jkt === null ? [] : stepUpWays(ctx, { agentId, mode, subjectRef: sessionId }, at)
 
 type SessionLookup = { readonly session: Session | undefined }
 
@@ -135,3 +136,17 @@ export const requireEnrolled = (found: Member | undefined): EnrolledMember =>
   checkAndNarrow(memberRefusals, { member: found }, ({ member }) =>
     member?.status === 'refused' ? undefined : member,
   )
+
+/** For the recording of a micro-task: the credential is that of its completion. */
+export const refuseSpentRecording = ({ isSpent }: { readonly isSpent: boolean }) =>
+  isSpent
+    ? new Refusal('session_rejected', {
+        details: [
+          {
+            path: 'session',
+            code: 'session_used',
+            message: 'a micro-task used this recording: verify the session of its completion',
+          },
+        ],
+      })
+    : undefined

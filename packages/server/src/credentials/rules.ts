@@ -1,7 +1,12 @@
 import { createHmac } from 'node:crypto'
-import { lifetimeDays, testLifetimeDays, type CredentialKind, type Mode } from '@pohf/protocol'
+import {
+  lifetimeDays,
+  testLifetimeDays,
+  type CredentialClaims,
+  type CredentialKind,
+  type Mode,
+} from '@pohf/protocol'
 import type { Session, SessionKind } from '../sessions/index.ts'
-import type { CredentialStrength } from './forging/rules.ts'
 
 export const credentialKindOf: Readonly<Record<SessionKind, 'view' | 'work' | 'presence'>> = {
   view: 'view',
@@ -54,9 +59,9 @@ export const commonClaims = ({ baseUrl, mode, kind, at }: ClaimsContext) => {
 export const isFresh = (mintedAt: Date, expiresAt: Date, at: Date): boolean =>
   at.getTime() < mintedAt.getTime() + ((expiresAt.getTime() - mintedAt.getTime()) * 2) / 3
 
-/** What a stored credential says of its strength. It was signed here, so its claims have their form. */
-export const strengthOf = (jwt: string): CredentialStrength =>
-  JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8')) as CredentialStrength
+/** The claims of a stored credential. It was signed here, so they have their form. */
+export const claimsOf = (jwt: string): CredentialClaims =>
+  JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8')) as CredentialClaims
 
 type DeviceProof = { readonly method: string; readonly assurance: string; readonly attestedAt: Date }
 export const deviceClaim = (device: DeviceProof | undefined) =>
@@ -69,3 +74,11 @@ export const deviceClaim = (device: DeviceProof | undefined) =>
           attested_at: Math.floor(device.attestedAt.getTime() / 1_000),
         },
       }
+
+export type VerifyAttempt = 'first' | 'retry'
+/**
+ * A mint seals its session in the same statement, so a session that is scored and not sealed has no credential. Where it gets
+ * one meanwhile, the mint answers `lost`, and the retry looks for every credential.
+ */
+export const mayHaveCredential = (session: Session | undefined, attempt: VerifyAttempt): boolean =>
+  attempt === 'retry' || session?.status !== 'scored'

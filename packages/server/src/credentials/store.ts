@@ -3,6 +3,7 @@ import { apiVersion, type CredentialKind, type Mode } from '@pohf/protocol'
 import { executePrepared, permitBitmaps, type Tx } from '../platform/db/db.ts'
 import type { DB } from '../platform/db/schema.ts'
 import type { RootCharge } from '../roots/index.ts'
+import { restorePending } from '../signing/index.ts'
 import type { CredentialState } from './status/rules.ts'
 
 type Act = 'session' | 'personhood' | 'binding' | 'purchase'
@@ -36,11 +37,13 @@ type CredentialRow = Pick<Selectable<DB['credentials']>, 'credential_id' | 'at' 
   readonly now: Date
 }
 
-/** The credentials of several acts, of any tenant, with their current state, in the order of the keys. */
+/** The credentials of several acts, of any tenant, with their current state, in the order of the keys; none for no key. */
 export const listMintedCredentials = async (
   tx: Tx,
-  keys: readonly ActKey[],
+  positions: readonly (ActKey | undefined)[],
 ): Promise<readonly (MintedCredential | undefined)[]> => {
+  const keys = positions.flatMap((key) => key ?? [])
+  if (keys.length === 0) return positions.map(() => undefined)
   const query = sql<CredentialRow>`
     select requested.n::int as n, c.credential_id, c.at, c.expires_at, c.expires_at <= pohf_now() as expired, c.jwt, c.answer,
       pohf_now() as now,
@@ -62,11 +65,11 @@ export const listMintedCredentials = async (
   const rows = await executePrepared(tx, 'credentials_stored', query)
   const found = new Map(
     rows.map(({ n, credential_id: credentialId, at: mintedAt, expires_at: expiresAt, ...rest }) => [
-      n,
+      keys[n - 1],
       { credentialId, mintedAt, expiresAt, ...rest },
     ]),
   )
-  return keys.map((_, index) => found.get(index + 1))
+  return positions.map((key) => key && found.get(key))
 }
 
 /** The credential of an act, with its current state. */
@@ -76,6 +79,10 @@ export const findMintedCredential = async (tx: Tx, key: ActKey): Promise<MintedC
 /** Everything that a mint writes. */
 export type MintRow = {
   readonly key: ActKey
+  /** The key of the act in the signer's journal. */
+  readonly actKey: string
+  /** The batch that it was signed with, and a batch that the database must have. */
+  readonly batch: { readonly signer: string; readonly batch: number; readonly acknowledged: number | null }
   /** The credential of the same act that this one replaces; the mint fails if it was replaced already. */
   readonly replaces: string | undefined
   readonly charged: boolean
@@ -98,25 +105,44 @@ export type MintRow = {
 /**
  * `lost`: the act already has a credential. `short`: no credits left. `owes`: the account is in debt. `stopped`:
  * the agent's ledger does not balance. `hour`, `day`: a budget of its root is used up for that time. `suspended`: its root
- * is.
+ * is. `forgotten`: a restore found that the act has a credential which is not stored.
  */
-export type MintOutcome = 'granted' | 'lost' | 'short' | 'owes' | 'stopped' | 'hour' | 'day' | 'suspended'
+export type MintOutcome =
+  'granted' | 'lost' | 'short' | 'owes' | 'stopped' | 'hour' | 'day' | 'suspended' | 'forgotten'
 
-/** Mints the rows that are paid for and not minted yet; returns the outcome of each row. */
+/** The SQLSTATE by which `credentials_mint` refuses a database that was restored to the past. */
+const isFromPast = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'PR001'
+
+/** JSON values as one parameter: PostgreSQL reads the text of an array one character at a time, and quotes double it. */
+const jsonArray = (values: readonly (object | null)[]) =>
+  sql`array(select nullif(value, 'null') from jsonb_array_elements(${JSON.stringify(values)}::jsonb))`
+
+/** Mints the rows of one batch that are paid for and not minted yet; returns the outcome of each row. */
 export const insertMintedCredentials = async (tx: Tx, rows: readonly MintRow[]): Promise<MintOutcome[]> => {
+  const batch = rows[0]?.batch
+  if (!batch || rows.some((row) => row.batch.batch !== batch.batch))
+    throw new Error(`a mint of ${rows.length} credentials needs one signed batch`)
   const all = <T>(of: (row: MintRow) => T): T[] => rows.map(of)
   const query = sql<{ outcome: MintOutcome }>`
     select outcome from credentials_mint(
       ${all((row) => row.key.agentId)}, ${all((row) => row.key.mode)}, ${all((row) => row.key.act)},
       ${all((row) => row.key.reference)}, ${all((row) => row.replaces ?? null)}, ${all((row) => row.charged)},
       ${all((row) => row.credentialId)}, ${all((row) => row.kind)}, ${all((row) => row.at)},
-      ${all((row) => row.expiresAt)}, ${all((row) => row.jwt)}, ${all((row) => JSON.stringify(row.answer))},
+      ${all((row) => row.expiresAt)}, string_to_array(${all((row) => row.jwt).join(',')}, ','),
+      ${jsonArray(all((row) => row.answer))},
       ${all((row) => row.salt)}, ${all((row) => row.statusIndex.listId)}, ${all((row) => row.statusIndex.idx)},
       ${all((row) => row.seals)}, ${all((row) => row.ids.entry)}, ${all((row) => row.ids.event)},
-      ${all((row) => JSON.stringify(row.event))}, ${all((row) => row.ids.notice)},
-      ${all((row) => row.root && JSON.stringify(row.root))}, ${apiVersion})
+      ${jsonArray(all((row) => row.event))}, ${all((row) => row.ids.notice)},
+      ${jsonArray(all((row) => row.root))}, ${apiVersion}, ${all((row) => row.actKey)},
+      ${batch.signer}, ${batch.batch}, ${batch.acknowledged})
     order by n`
-  const outcomes = await executePrepared(tx, 'credentials_mint', query)
+  const outcomes = await executePrepared(tx, 'credentials_mint', query).catch((error: unknown) => {
+    throw isFromPast(error) ? restorePending(error) : error
+  })
+  tx.outboxIds.push(
+    ...rows.flatMap((row, index) => (outcomes[index]?.outcome === 'granted' ? [row.ids.event] : [])),
+  )
   return outcomes.map(({ outcome }) => outcome)
 }
 
@@ -324,7 +350,8 @@ export const listUnknownCredentials = async (
       select true as minted from credentials c
       where c.agent_id = key.agent_id and c.credential_id = key.reference and c.at >= ${span.from} and c.at < ${span.to}
       limit 1) known on true
-    where known.minted is null`.execute(tx)
+    where known.minted is null and not exists (select from forgotten_credentials lost
+      where lost.agent_id = key.agent_id and lost.credential_id = key.reference)`.execute(tx)
   return rows
 }
 

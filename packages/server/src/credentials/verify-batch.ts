@@ -1,15 +1,23 @@
 import { resolveSession } from '../evidence/index.ts'
-import { inTransaction } from '../platform/db/db.ts'
+import { inSingleStatement, inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import type { Ctx } from '../platform/ops/context.ts'
+import {
+  currentRequestScope,
+  makeRequestScope,
+  withinRequest,
+} from '../platform/ops/tracing/request-scope.ts'
+import type { Span } from '../platform/ops/tracing/spans.ts'
+import { currentSpan, inCausedSpan } from '../platform/ops/tracing.ts'
 import { makeCoalescer, runBisected, type Outcome } from '../platform/queue/coalesce.ts'
 import type { Progress } from '../platform/queue/progress.ts'
 import type { CredentialsDeps } from './mint/mint.ts'
 import { busy } from './refusals.ts'
-import { verifyBatch, type VerifyRequest, type VerifyResponse } from './verify.ts'
+import { verifyBatch, type QueuedRequest, type VerifyRequest, type VerifyResponse } from './verify.ts'
 
 /** Two batches keep the database busy while this process signs; a third would only wait for their locks. */
 const inFlightMax = 2
+/** Small beside the time that a batch takes, and long enough for the callers of a returned batch to come back. */
+const batchWaitMs = 5
 const batchMax = 128
 const waitingMax = 10_000
 /** A call that lost its act to another or found no credits is tried twice. */
@@ -18,7 +26,7 @@ const attemptsMax = 2
 /** Verifies a batch, and again those of its calls that may succeed now. */
 const verifyWithRetry = async (
   deps: CredentialsDeps,
-  batch: readonly VerifyRequest[],
+  batch: readonly QueuedRequest[],
 ): Promise<readonly Outcome<VerifyResponse>[]> => {
   const results = await verifyBatch(deps, batch)
   for (let attempt = 1; attempt < attemptsMax; attempt++) {
@@ -27,6 +35,7 @@ const verifyWithRetry = async (
     const retried = await verifyBatch(
       deps,
       pending.flatMap((index) => batch[index] ?? []),
+      'retry',
     )
     for (const [position, index] of pending.entries()) results[index] = retried[position] ?? { retry: busy() }
   }
@@ -40,12 +49,17 @@ const isUnavailable = (error: unknown): boolean => error instanceof Refusal
 const busyMs = 10_000
 const busySessionsMax = 10_000
 
-/** Remembers sessions that got `network_busy`, and refuses them at once for a while. */
-const makeBusySessions = ({ clock }: Pick<Ctx, 'clock'>) => {
+/** Remembers sessions that got `network_busy`, and refuses them at once for a while, unless they hold places by now. */
+const makeBusySessions = ({ ctx, roots }: Pick<CredentialsDeps, 'ctx' | 'roots'>) => {
+  const { clock } = ctx
   const known = new Map<string, { readonly until: number; readonly refusal: Refusal }>()
-  return async <T>(name: string, run: () => Promise<T>): Promise<T> => {
+  return async <T>({ agent, input }: VerifyRequest, run: () => Promise<T>): Promise<T> => {
+    const name = `${agent.agentId} ${input.sessionId}`
     const busySession = known.get(name)
-    if (busySession && clock.now().getTime() < busySession.until) throw busySession.refusal
+    if (busySession && clock.now().getTime() < busySession.until) {
+      const isHeld = await inSingleStatement(ctx, (tx) => roots.isHeld(tx, input.sessionId))
+      if (!isHeld) throw busySession.refusal
+    }
     known.delete(name)
     try {
       return await run()
@@ -60,21 +74,45 @@ const makeBusySessions = ({ clock }: Pick<Ctx, 'clock'>) => {
   }
 }
 
+/** A call of verify with the span of its request. */
+type QueuedCall = { readonly request: QueuedRequest; readonly span: Span | undefined }
+
+/** Runs a batch for all its requests: log lines, the signer's too, name each of them. */
+const inBatchScope = <T>(queued: readonly QueuedCall[], run: () => Promise<T>): Promise<T> => {
+  const scope = makeRequestScope(queued.flatMap(({ request }) => request.scope?.requestIds ?? []))
+  return withinRequest(scope, () => inBatchSpan(queued, run))
+}
+
+/** Runs a batch below the first of its requests that is traced. It has links to the others, and they to it. */
+const inBatchSpan = <T>(queued: readonly QueuedCall[], run: () => Promise<T>): Promise<T> => {
+  const causes = queued.map(({ span }) => span?.traceparent)
+  const attributes = { 'pohf.batch_size': queued.length }
+  return inCausedSpan('verify batch', { causes, attributes }, (batch) => {
+    if (batch)
+      for (const { span } of queued) if (span?.traceId !== batch.traceId) span?.link(batch.traceparent)
+    return run()
+  })
+}
+
 /** Coalesces calls of verify into batches. A batch that fails is split, down to the call at fault. */
 export const makeVerifyQueue = (
   deps: CredentialsDeps,
   progress: Progress,
 ): ((request: VerifyRequest) => Promise<VerifyResponse>) => {
-  const enqueue = makeCoalescer<VerifyRequest, VerifyResponse>({
-    run: (batch) =>
-      progress.track(() => runBisected(batch, (part) => verifyWithRetry(deps, part), isUnavailable)),
+  const enqueue = makeCoalescer<QueuedCall, VerifyResponse>({
+    run: (queued) => {
+      const batch = queued.map(({ request }) => request)
+      const verify = () => runBisected(batch, (part) => verifyWithRetry(deps, part), isUnavailable)
+      return progress.track(() => inBatchScope(queued, verify))
+    },
     batchMax,
     inFlightMax,
+    batchWaitMs,
     waitingMax,
     waitLimitMs: deps.ctx.config.DATABASE_WAIT_SECONDS * 1_000,
     fullError: busy,
   })
-  const unlessBusy = makeBusySessions(deps.ctx)
+  const unlessBusy = makeBusySessions(deps)
   return async (request) => {
     const { agent, input } = request
     // The sandbox creates the session on demand, outside the batch, so that simulated calls do not delay live ones.
@@ -82,6 +120,8 @@ export const makeVerifyQueue = (
       await inTransaction(deps.ctx, agent.agentId, (tx) =>
         resolveSession(tx, agent, input.sessionId, input.challenge),
       )
-    return unlessBusy(`${agent.agentId} ${input.sessionId}`, () => enqueue(request))
+    return unlessBusy(request, () =>
+      enqueue({ request: { ...request, scope: currentRequestScope() }, span: currentSpan() }),
+    )
   }
 }

@@ -25,7 +25,7 @@ import {
   refuseRevoked,
   type FloorCheck,
 } from './refusals.ts'
-import { isFresh, strengthOf } from './rules.ts'
+import { claimsOf, isFresh } from './rules.ts'
 import { actName, findMintedCredential, type ActKey, type MintedCredential } from './store.ts'
 import { proveWallet, readWalletProof } from './wallet-proof.ts'
 
@@ -137,7 +137,7 @@ const floorCheckOf = (
   { forging }: CredentialsDeps,
   { floor }: PersonhoodCall,
   { jwt, now }: MintedCredential,
-): FloorCheck => ({ floor, strength: strengthOf(jwt), forging, at: now, stepUp: () => [] })
+): FloorCheck => ({ floor, strength: claimsOf(jwt), forging, at: now, stepUp: () => [] })
 
 /**
  * A repeat gets the stored credential until two thirds of its life have passed. With a wallet it is a new act. One below

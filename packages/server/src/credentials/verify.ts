@@ -1,16 +1,18 @@
 import type { CredentialFloor } from '@pohf/protocol'
 import { claimRecordings } from '../evidence/index.ts'
-import { inSingleStatement, inTransaction, readNow } from '../platform/db/db.ts'
+import { inSingleStatement, inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import type { Agent, ApiResponse } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { firstRefusal, keepRefusal, type Refusals } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import { noteOutboxRows, type RequestScope } from '../platform/ops/tracing/request-scope.ts'
 import type { Outcome } from '../platform/queue/coalesce.ts'
 import type { RootCharge } from '../roots/index.ts'
 import { findSessions, type Session } from '../sessions/index.ts'
 import { floorOf } from './forging/rules.ts'
 import { sessionAssuranceInputs, type SessionAssuranceInputs } from './mint/assurance-inputs.ts'
 import { draftSessionCredential, type VerifyAnswer } from './mint/draft-session.ts'
+import { withPhotos } from './mint/photos.ts'
 import {
   refusalOf,
   replayAnswer,
@@ -26,10 +28,11 @@ import {
   refuseBelowFloor,
   refuseLateMint,
   refuseRevoked,
+  refuseSpentRecording,
   sessionRefusals,
   stepUpWaysOf,
 } from './refusals.ts'
-import { credentialKindOf, strengthOf } from './rules.ts'
+import { claimsOf, credentialKindOf, mayHaveCredential, type VerifyAttempt } from './rules.ts'
 import {
   actName,
   insertMintedCredentials,
@@ -44,6 +47,8 @@ type Input = CredentialFloor & { readonly sessionId: string; readonly challenge?
 
 /** One call of verify. */
 export type VerifyRequest = { readonly agent: Agent; readonly input: Input }
+/** The same in a batch, with the scope of its own request. */
+export type QueuedRequest = VerifyRequest & { readonly scope: RequestScope | undefined }
 export type VerifyResponse = ApiResponse<WithToken<VerifyAnswer>>
 
 /** The outcome of one attempt. `retry`: the call is tried again, and gets this refusal if no attempt is left. */
@@ -55,9 +60,10 @@ export type VerifyOutcome = Outcome<VerifyResponse> | { readonly retry: Refusal 
  */
 export const verifyBatch = async (
   deps: CredentialsDeps,
-  requests: readonly VerifyRequest[],
+  requests: readonly QueuedRequest[],
+  attempt: VerifyAttempt = 'first',
 ): Promise<VerifyOutcome[]> => {
-  const loaded = await load(deps, requests)
+  const loaded = await load(deps, requests, attempt)
   const { decisions, mints } = decide(deps, loaded)
   const signed = await sign(deps, mints)
   const written = await commit(deps, mints, signed)
@@ -68,7 +74,7 @@ export const verifyBatch = async (
 
 /** A call with everything that its decision needs. */
 type LoadedCall = {
-  readonly request: VerifyRequest
+  readonly request: QueuedRequest
   readonly key: ActKey
   readonly stored: MintedCredential | undefined
   readonly session: Session | undefined
@@ -95,39 +101,48 @@ const isRepeated = <Call extends Pick<LoadedCall, 'stored'>>(
 ): call is Call & Pick<RepeatedCall, 'stored'> =>
   call.stored !== undefined && (!call.stored.expired || call.stored.state !== 'issued')
 
+type AgentSession = { readonly agent: Agent; readonly session: Session }
+
+/** Claims the recordings of micro-tasks; returns those that a micro-task has used. */
+const claimTaskRecordings = (tx: Tx, agentSessions: readonly AgentSession[]) =>
+  claimRecordings(
+    tx,
+    agentSessions
+      .filter(({ session }) => session.kind === 'task' && session.jkt !== null)
+      .map(({ agent: { agentId, mode }, session: { sessionId } }) => ({ agentId, mode, sessionId })),
+  )
+
 const rootRequestOf = (
-  { agent: { agentId, mode }, session }: { readonly agent: Agent; readonly session: Session },
+  { agent: { agentId, mode }, session }: AgentSession,
   inputs: SessionAssuranceInputs | undefined,
 ) => ({ agentId, mode, session, strong: inputs?.strong })
 
 /** Credentials, sessions with their assurance inputs, and balances, whatever the size of the batch. */
-const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): Promise<LoadedBatch> => {
+const load = async (
+  deps: CredentialsDeps,
+  requests: readonly QueuedRequest[],
+  attempt: VerifyAttempt,
+): Promise<LoadedBatch> => {
   const keys = requests.map(keyOf)
   const liveAgents = [
     ...new Set(requests.flatMap(({ agent }) => (agent.mode === 'live' ? [agent.agentId] : []))),
   ]
   // No single tenant: the batch mixes agents. Each row is found by its own agent, mode and id.
   const { at, lookups, allowances } = await inTransaction(deps.ctx, 'system', async (tx) => {
-    const stored = await listMintedCredentials(tx, keys)
     const sessions = await findSessions(
       tx,
       keys.map(({ agentId, mode, reference }) => ({ agentId, mode, sessionId: reference })),
+    )
+    const stored = await listMintedCredentials(
+      tx,
+      keys.map((key, index) => (mayHaveCredential(sessions[index], attempt) ? key : undefined)),
     )
     const agentSessions = requests.flatMap(({ agent }, index) => {
       const session = sessions[index]
       return session ? [{ agent, session }] : []
     })
     const inputs = await sessionAssuranceInputs(tx, agentSessions)
-    const spent = await claimRecordings(
-      tx,
-      agentSessions
-        .filter(({ session }) => session.kind === 'task' && session.jkt !== null)
-        .map(({ agent, session }) => ({
-          agentId: agent.agentId,
-          mode: agent.mode,
-          sessionId: session.sessionId,
-        })),
-    )
+    const spent = await claimTaskRecordings(tx, agentSessions)
     const inputsBySession = new Map(agentSessions.map(({ session }, index) => [session, inputs[index]]))
     const at = await readNow(tx)
     const requested = agentSessions.map((one, index) => rootRequestOf(one, inputs[index]))
@@ -148,7 +163,7 @@ const load = async (deps: CredentialsDeps, requests: readonly VerifyRequest[]): 
         }
       }),
       allowances:
-        liveAgents.length === 0 ? undefined : await deps.credits.readAllowanceSnapshots(tx, liveAgents),
+        liveAgents.length === 0 ? undefined : await deps.credits.readAllowanceSnapshots(tx, liveAgents, at),
     }
   })
   const unanswered = lookups.filter((lookup) => !isRepeated(lookup))
@@ -188,22 +203,9 @@ const refuseOtherChallenge = ({ request, session }: Pick<LoadedCall, 'request' |
   })
 }
 
-const refuseSpentRecording = ({ isSpent }: Pick<LoadedCall, 'isSpent'>) =>
-  isSpent
-    ? new Refusal('session_rejected', {
-        details: [
-          {
-            path: 'session',
-            code: 'session_used',
-            message: 'a micro-task used this recording: verify the session of its completion',
-          },
-        ],
-      })
-    : undefined
-
 /** What decisions need besides the call. The configuration has the addresses where credits are sold and people step up. */
 type DecisionContext = Pick<CredentialsDeps, 'forging'> & {
-  readonly ctx: Pick<Ctx, 'config' | 'secrets'>
+  readonly ctx: Pick<Ctx, 'config' | 'secrets' | 'ids'>
   readonly at: Date
 }
 /** A call that needs credits. */
@@ -225,7 +227,7 @@ const refuseWeakSession = ({ request, session, assuranceInputs, ctx, forging, at
 
 /** A stored credential below the floor is refused too: the answer never holds less than the caller asked for. */
 const refuseWeakCredential = ({ request, stored, forging, at }: RepeatedCall & DecisionContext) => {
-  const strength = strengthOf(stored.jwt)
+  const strength = claimsOf(stored.jwt)
   const floor = floorOf(request.agent.policy, strength.kind, request.input)
   return refuseBelowFloor('session_rejected', { floor, strength, forging, at, stepUp: () => [] })
 }
@@ -334,11 +336,10 @@ const draftMint = (deps: CredentialsDeps, call: LoadedCall, at: Date): Mint => {
 // Sign
 
 /** One call to the signer, outside any transaction; none where nothing is to be signed. */
-const sign = (deps: CredentialsDeps, mints: readonly Mint[]): Promise<SignedCredential<VerifyAnswer>[]> =>
-  signDrafts(
-    deps,
-    mints.map(({ draft }) => draft),
-  )
+const sign = async (
+  deps: CredentialsDeps,
+  mints: readonly Mint[],
+): Promise<SignedCredential<VerifyAnswer>[]> => signDrafts(deps, await withPhotos(deps.ctx, mints))
 
 // Commit
 
@@ -353,11 +354,17 @@ const commit = async (
   if (mints.length === 0) return new Map()
   const rows = signed.map(({ row }) => row)
   const outcomes = await inSingleStatement(deps.ctx, (tx) => insertMintedCredentials(tx, rows))
+  const batch = rows[0]?.batch
+  if (batch) {
+    const discarded = rows.flatMap((row, index) => (outcomes[index] === 'granted' ? [] : [row.credentialId]))
+    deps.mintSigner.committed({ signer: batch.signer, batch: batch.batch, discarded })
+  }
   return new Map(
     mints.map((mint, index) => {
       const [credential, outcome] = [signed[index], outcomes[index]]
       if (!credential || outcome === undefined)
         throw new Error(`credentials_mint returned no outcome for ${actName(mint.draft.key)}`)
+      if (outcome === 'granted') noteOutboxRows(mint.call.request.scope, [credential.row.ids.event])
       return [mint, { signed: credential, outcome }]
     }),
   )

@@ -207,6 +207,12 @@ test('the database refuses an illegal step of a session and a second score', asy
     harness.owner.query('update sessions set quality = 1 where session_id = $1', [json.sessionId]),
     /scored once/,
   )
+  // The step that a mint makes.
+  const seal = "update sessions set status = 'sealed', credential_id = 'crd_x'"
+  await assert.rejects(
+    harness.owner.query(`${seal}, quality = 1 where session_id = $1`, [json.sessionId]),
+    /scored once/,
+  )
 })
 
 const makeSession = (body: Record<string, unknown>, by = key) =>

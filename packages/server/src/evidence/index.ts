@@ -1,16 +1,18 @@
 export { operatorRoutes, routes } from './routes.ts'
-export { resolveSession, simulatedAttention } from './scoring/sandbox.ts'
+export { isReservedSession, resolveSession, simulatedAttention } from './scoring/sandbox.ts'
+export { rejectionOf } from './scoring/rejection.ts'
 export { makeScoring } from './scoring/score-session.ts'
 export {
   deleteOldAttestations,
   deleteUnusedStepUpKeys,
   findDevice,
   findDevices,
+  listAdmitted,
   type Device,
 } from './devices/store.ts'
 export { pages } from './devices/step-up-page.ts'
 export { stepUpWays } from './devices/step-up-token.ts'
-export { deleteOldNonces, listMemberTraces } from './store.ts'
+export { deleteOldNonces, listMemberTraces, voidNonces } from './store.ts'
 export { eraseEvidence } from './erase.ts'
 export { makePasskeyVerifier } from './devices/passkey-verifier.ts'
 export { loadDeviceTrust } from './devices/attestation-trust.ts'
@@ -24,5 +26,6 @@ export {
   type ProvenWallet,
   type WalletProof,
 } from './wallets/wallet.ts'
+export { listPhotoNames } from './presence/store.ts'
 export { evidenceItem } from './proof.ts'
 export { assuranceOf, isHardware, memberVerdictMs, strongestRoot } from './rules.ts'

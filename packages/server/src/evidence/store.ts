@@ -65,6 +65,12 @@ export const deleteOldNonces = async (tx: Tx): Promise<void> => {
   await sql`delete from nonces where expires_at < pohf_now() - interval '1 day'`.execute(tx)
 }
 
+/** After a restore: a nonce may have been used in the lost span. */
+export const voidNonces = async (tx: Tx): Promise<number> => {
+  const { numAffectedRows } = await sql`delete from nonces where expires_at > pohf_now()`.execute(tx)
+  return Number(numAffectedRows ?? 0)
+}
+
 /** Stored data of a member besides sessions: the last location and the devices. */
 export const listMemberTraces = async (
   tx: Tx,

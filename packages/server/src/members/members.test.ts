@@ -33,7 +33,7 @@ test('a person enrols by consent, passkey and attention check, and then has a pe
   assert.equal(agreed.json.recoveryCodes.length, 8)
   assert.match(
     String(agreed.headers['set-cookie']),
-    /^__Host-pohf_me=[\w-]{43}; Path=\/; Max-Age=\d+; Secure; HttpOnly; SameSite=Strict$/,
+    /^__Host-pohf_me=lgn_aa[\w-]{42}; Path=\/; Max-Age=\d+; Secure; HttpOnly; SameSite=Strict$/,
   )
   const waiting = await personhood(memberId)
   assertRefusal(waiting, 409, 'member_not_enrolled')

@@ -67,18 +67,10 @@ export const nullifierOf = (key: Buffer, fields: readonly string[]): Buffer =>
     )
     .digest()
 
-/** 78 random bits in groups of four, without ambiguous letters. */
-const alphabet = '23456789abcdefghjkmnpqrstvwxyz'
-export const recoveryCodeOf = (random: Buffer): string =>
-  Array.from(random.subarray(0, 16), (byte) => alphabet[byte % alphabet.length])
-    .join('')
-    .replaceAll(/(.{4})(?=.)/g, '$1-')
-export const normaliseCode = (code: string): string => code.toLowerCase().replaceAll(/[^0-9a-z]/g, '')
-
 export const loginCookie = (token: string): string =>
   `${memberCookie}=${token}; Path=/; Max-Age=${loginHours * 3_600}; Secure; HttpOnly; SameSite=Strict`
 export const expiredLoginCookie = `${memberCookie}=; Path=/; Max-Age=0; Secure; HttpOnly; SameSite=Strict`
-const cookiePattern = new RegExp(`(?:^|;\\s*)${memberCookie}=([A-Za-z0-9_-]{43})(?:;|$)`)
+const cookiePattern = new RegExp(`(?:^|;\\s*)${memberCookie}=([A-Za-z0-9_-]{43,48})(?:;|$)`)
 export const readCookie = (header: string | undefined): string | undefined =>
   cookiePattern.exec(header ?? '')?.[1]
 

@@ -1,4 +1,6 @@
 export { jobs } from './jobs.ts'
+export { recordLosses } from './losses.ts'
 export { makeRoots, type Roots, type SessionRef } from './roots.ts'
 export { operatorRoutes } from './routes.ts'
-export { secondsUntilOpen, type RootCharge, type StrongRoot } from './rules.ts'
+export { reservationMs, secondsUntilOpen, type RootCharge, type StrongRoot } from './rules.ts'
+export { findSiteFactor } from './store.ts'

@@ -42,7 +42,7 @@ export const makeFindDayKey = (secrets: Secrets): FindDayKey => {
     if (day < dayBefore(today)) return undefined
     const cached = known.get(day)
     if (cached) return cached
-    if (!(await findKey(tx, day))) await insertKey(tx, day, secrets.seal(purpose, tx.ids.token()))
+    if (!(await findKey(tx, day))) await insertKey(tx, day, secrets.seal(purpose, tx.ids.random()))
     const stored = await findKey(tx, day)
     const key = stored?.sealed ? openKey(secrets, stored.sealed) : undefined
     // A key that this transaction made is not kept: the transaction may fail, and the day then gets another one.

@@ -6,6 +6,7 @@ import { makeNoteAddress, type NoteAddress } from './addresses.ts'
 import { makeFindDayKey, type FindDayKey } from './keys.ts'
 import { readNetworks, type FindFactor } from './networks.ts'
 import {
+  browserPlace,
   budgetsOf,
   dayOf,
   modelCounters,
@@ -13,6 +14,7 @@ import {
   networkTagsOf,
   reservationMs,
   strongBudgetOf,
+  strongRefOf,
   strongTagOf,
   unknownCounter,
   type Counter,
@@ -22,9 +24,13 @@ import {
 } from './rules.ts'
 import {
   copySessionNetworks,
+  findHeld,
+  findSuspension,
   insertReservation,
   listSessionNetworks,
   moveReservation,
+  claimPlace,
+  type LookupResult,
   type SessionNetworks,
 } from './store.ts'
 
@@ -41,17 +47,27 @@ type RootRequest = {
   readonly strong: StrongRoot | undefined
 }
 
+/** Whether the places of a credential are held, and until when; or when a budget that is used up opens. */
+type Reservation =
+  | { readonly type: 'held'; readonly until: Date }
+  | { readonly type: 'busy'; readonly opensAt: Date }
+  | { readonly type: 'suspended' }
+
 /** Counts what credentials spend. Where ROOT_BUDGETS is off, nothing is noted and nothing is counted. */
 export type Roots = {
   /** Notes the address from which a page of a session calls. Refuses a session that comes from too many. */
   readonly noteAddress: NoteAddress
+  /** Takes a place for a returning browser of the network of this address, for today; false where none is left. */
+  readonly admitBrowser: (tx: Tx, address: string, now: Date) => Promise<boolean>
   /**
    * What each credential spends, in the order of the requests: pass it to `credentials_mint`. Null for a test credential. `at`
    * is the time of the credential.
    */
   readonly listCharges: (tx: Tx, requests: readonly RootRequest[], at: Date) => Promise<(RootCharge | null)[]>
-  /** Holds the places of a session that passed, for 15 minutes. Without a place, the mint tries again. */
-  readonly reserve: (tx: Tx, request: Omit<RootRequest, 'strong'>, at: Date) => Promise<void>
+  /** Holds the places that the credential of a session will spend, for 15 minutes. A second call changes nothing. */
+  readonly reserve: (tx: Tx, request: RootRequest, at: Date) => Promise<Reservation>
+  /** Whether a session holds places. */
+  readonly isHeld: (tx: Tx, sessionId: string) => Promise<boolean>
   /** Gives a session the networks of the one that it rests on. */
   readonly inherit: (tx: Tx, from: SessionRef, to: SessionRef) => Promise<void>
   /** The same for a session that takes the place of the other, which is not minted any more: with its reservation. */
@@ -66,11 +82,11 @@ const findTags = async (
   tx: Tx,
   { findDayKey, findFactor }: RootsDeps,
   networks: SessionNetworks,
-  { day, today }: { readonly day: string; readonly today: string },
+  day: string,
 ): Promise<DayNetworks> => {
   if (networks.keyDay === day) return { tags: networks.tags, old: false }
-  const sealedWith = await findDayKey(tx, networks.keyDay, today)
-  const key = sealedWith && (await findDayKey(tx, day, today))
+  const sealedWith = await findDayKey(tx, networks.keyDay, day)
+  const key = sealedWith && (await findDayKey(tx, day, day))
   if (!key) return { tags: networks.tags, old: true }
   const addresses = sealedWith.openAddresses(networks.sealed)
   return { tags: addresses.map((one) => networkTagsOf(key.tagKey, one, findFactor(one))), old: false }
@@ -96,60 +112,96 @@ const strongCounters = async (
   ]
 }
 
+type SpentOnDay = { readonly seen: DayNetworks | undefined; readonly counters: Counter[] }
+
+/** What a credential spends that is minted on this day. */
+const findSpent = async (
+  tx: Tx,
+  deps: RootsDeps,
+  { agentId, strong, found }: RootRequest & { readonly found: LookupResult | undefined },
+  day: string,
+): Promise<SpentOnDay> => {
+  const budgets = budgetsOf(deps.ctx.config)
+  const { networks, siteFactor } = found ?? {}
+  const seen = networks && (await findTags(tx, deps, networks, day))
+  const site = siteFactor === undefined ? undefined : { agentId, factor: siteFactor }
+  const scale = { site, strong: strong !== undefined, old: seen?.old ?? false }
+  return {
+    seen,
+    counters: [
+      ...(seen ? networkCounters(seen.tags, budgets, scale) : [unknownCounter(agentId, budgets)]),
+      ...(strong ? await strongCounters(tx, deps, { strong, seen }, day) : []),
+    ],
+  }
+}
+
+const rootOf = (strong: StrongRoot) => ({ kind: strong.kind, name: strong.name, ref: strongRefOf(strong) })
+
+const lookupOf = ({ agentId, session }: RootRequest, at: Date) => ({
+  agentId,
+  sessionId: session?.sessionId ?? null,
+  day: dayOf(session?.at ?? at),
+})
+
 const makeListCharges =
   (deps: RootsDeps): Roots['listCharges'] =>
   async (tx, requests, at) => {
     const live = requests.filter(({ mode }) => mode === 'live')
     if (live.length === 0) return requests.map(() => null)
-    const budgets = budgetsOf(deps.ctx.config)
-    const today = dayOf(at)
-    const found = await listSessionNetworks(
-      tx,
-      live.map(({ agentId, session }) => ({
-        agentId,
-        sessionId: session?.sessionId ?? null,
-        day: dayOf(session?.at ?? at),
-      })),
-    )
+    const lookups = live.map((request) => lookupOf(request, at))
+    const found = await listSessionNetworks(tx, lookups)
     const charges = new Map<RootRequest, RootCharge>()
     for (const [index, request] of live.entries()) {
-      const { agentId, session, strong } = request
-      const { networks, siteFactor } = found[index] ?? {}
-      const seen = networks && (await findTags(tx, deps, networks, { day: today, today }))
-      const site = siteFactor === undefined ? undefined : { agentId, factor: siteFactor }
-      const scale = { site, strong: strong !== undefined, old: seen?.old ?? false }
+      const { session, strong } = request
+      const { seen, counters } = await findSpent(tx, deps, { ...request, found: found[index] }, dayOf(at))
       charges.set(request, {
         session: session?.sessionId ?? null,
-        counters: [
-          ...(seen ? networkCounters(seen.tags, budgets, scale) : [unknownCounter(agentId, budgets)]),
-          ...(strong ? await strongCounters(tx, deps, { strong, seen }, today) : []),
-        ],
+        counters,
         networks: seen && !seen.old ? seen.tags.map(({ wide, narrow }) => [wide, narrow] as const) : [],
-        ...(strong ? { root: { kind: strong.kind, name: strong.name } } : {}),
+        ...(strong ? { root: rootOf(strong) } : {}),
       })
     }
     return requests.map((request) => charges.get(request) ?? null)
   }
 
+/** Where nothing is counted, every place is there. */
+const heldUncounted = (at: Date): Reservation => ({
+  type: 'held',
+  until: new Date(at.getTime() + reservationMs),
+})
+
 const makeReserve =
   (deps: RootsDeps): Roots['reserve'] =>
-  async (tx, { agentId, mode, session }, at) => {
-    if (mode === 'test' || !session) return
-    const [found] = await listSessionNetworks(tx, [
-      { agentId, sessionId: session.sessionId, day: dayOf(session.at) },
-    ])
-    const { networks, siteFactor } = found ?? {}
-    if (!networks) return
+  async (tx, request, at) => {
+    const { agentId, mode, session, strong } = request
+    if (mode === 'test' || !session) return heldUncounted(at)
+    if (strong && (await findSuspension(tx, strong))) return { type: 'suspended' }
+    const [found] = await listSessionNetworks(tx, [lookupOf(request, at)])
     const until = new Date(at.getTime() + reservationMs)
-    const today = dayOf(at)
-    const site = siteFactor === undefined ? undefined : { agentId, factor: siteFactor }
     const days: { day: string; counters: Counter[] }[] = []
-    for (const day of new Set([today, dayOf(until)])) {
-      const { tags, old } = await findTags(tx, deps, networks, { day, today })
-      const scale = { site, strong: false, old }
-      days.push({ day, counters: networkCounters(tags, budgetsOf(deps.ctx.config), scale) })
-    }
-    await insertReservation(tx, { sessionId: session.sessionId, agentId, from: at, until, days })
+    // As the mint of each day computes it.
+    for (const day of new Set([dayOf(at), dayOf(until)]))
+      days.push({ day, counters: (await findSpent(tx, deps, { ...request, found }, day)).counters })
+    const root = strong ? strongRefOf(strong) : ''
+    const { heldUntil, opensAt } = await insertReservation(tx, {
+      sessionId: session.sessionId,
+      root,
+      agentId,
+      from: at,
+      until,
+      days,
+    })
+    return heldUntil ? { type: 'held', until: heldUntil } : { type: 'busy', opensAt: opensAt ?? until }
+  }
+
+const makeAdmitBrowser =
+  ({ findDayKey, findFactor }: RootsDeps): Roots['admitBrowser'] =>
+  async (tx, address, now) => {
+    const today = dayOf(now)
+    const key = await findDayKey(tx, today, today)
+    if (!key) return false
+    const tags = networkTagsOf(key.tagKey, address, findFactor(address))
+    return claimPlace(tx, now, browserPlace(tags))
   }
 
 const inherit: Roots['inherit'] = (tx, from, to) =>
@@ -162,13 +214,16 @@ const inherit: Roots['inherit'] = (tx, from, to) =>
 /** Nothing is counted. The stronger root stays: credentials are found by it, and none rests on a suspended one. */
 const off: Roots = {
   noteAddress: async () => undefined,
+  admitBrowser: async () => true,
   listCharges: async (_tx, requests) =>
     requests.map(({ mode, strong }) =>
-      mode === 'live' && strong
-        ? { session: null, counters: [], networks: [], root: { kind: strong.kind, name: strong.name } }
-        : null,
+      mode === 'live' && strong ? { session: null, counters: [], networks: [], root: rootOf(strong) } : null,
     ),
-  reserve: async () => undefined,
+  reserve: async (tx, { mode, strong }, at) =>
+    mode === 'live' && strong && (await findSuspension(tx, strong))
+      ? { type: 'suspended' }
+      : heldUncounted(at),
+  isHeld: async () => false,
   inherit: async () => undefined,
   replace: async () => undefined,
 }
@@ -181,8 +236,10 @@ export const makeRoots = (ctx: Ctx): Roots => {
   const deps = { ctx, findDayKey, findFactor }
   return {
     noteAddress: makeNoteAddress(findDayKey, findFactor),
+    admitBrowser: makeAdmitBrowser(deps),
     listCharges: makeListCharges(deps),
     reserve: makeReserve(deps),
+    isHeld: findHeld,
     inherit,
     replace: async (tx, from, to) => {
       await inherit(tx, from, to)

@@ -1,4 +1,4 @@
-import { createHmac } from 'node:crypto'
+import { createHash, createHmac } from 'node:crypto'
 import type { Config } from '../platform/ops/config.ts'
 import {
   addressPartsOf,
@@ -72,6 +72,12 @@ export const parseNetworkName = (
 export const strongTagOf = (key: Buffer, { kind, name }: StrongRoot, unit: string): string =>
   tagOf(key, kind, name, unit)
 
+/** Names a stronger root for as long as a session holds places of it, also where the key of the day changes meanwhile. */
+export const strongRefOf = ({ kind, name, key }: StrongRoot): string =>
+  createHash('sha256')
+    .update([kind, name, key ?? ''].join('\0'))
+    .digest('base64url')
+
 /** A counter that a credential takes a place of, with its limits; null where there is no such limit. */
 export type Counter = {
   readonly tag: string
@@ -79,7 +85,7 @@ export type Counter = {
   readonly day: number
   readonly agentHour: number | null
   readonly agentDay: number | null
-  /** Set for the counter of a stronger root, for which a session holds no place. */
+  /** Set for the counter of a stronger root itself, besides those of the network. */
   readonly strong?: true
 }
 
@@ -160,6 +166,15 @@ export const modelCounters = (
   return lowestByTag(counters)
 }
 
+/** Returning browsers of a /24 or /48 in a UTC day, so many times the factor of its kind. */
+const browsersPerDay = 50
+
+/** The counter of returning browsers: nothing of the budget. */
+export const browserPlace = ({ wide, factor }: NetworkTags) => ({
+  tag: `${wide}.browser`,
+  places: browsersPerDay * factor,
+})
+
 /** For an act of an agent without a known network: one counter for the agent, with a tenth of the budget of a wide network. */
 export const unknownCounter = (agentId: string, { wide }: Budgets): Counter => ({
   tag: `unknown.${agentId}`,
@@ -177,7 +192,7 @@ export type RootCharge = {
   /** Wide and narrow tag of each network, to find the credentials that rest on it. */
   readonly networks: readonly (readonly [wide: string, narrow: string])[]
   /** The stronger root, which must not be suspended. */
-  readonly root?: { readonly kind: StrongRootKind; readonly name: string }
+  readonly root?: { readonly kind: StrongRootKind; readonly name: string; readonly ref: string }
 }
 
 /** Seconds until a budget is open again: the next clock hour, or the next UTC day. */

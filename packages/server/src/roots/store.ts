@@ -124,7 +124,7 @@ export const moveReservation = async (tx: Tx, from: string, to: string): Promise
 }
 
 type Lookup = { readonly agentId: string; readonly sessionId: string | null; readonly day: string }
-type LookupResult = {
+export type LookupResult = {
   readonly networks: SessionNetworks | undefined
   /** The factor of an agent with a budget of its own. */
   readonly siteFactor: number | undefined
@@ -157,22 +157,63 @@ export const listSessionNetworks = async (tx: Tx, lookups: readonly Lookup[]): P
   })
 }
 
-type Reservation = {
+type NewReservation = {
   readonly sessionId: string
+  /** The reference of the stronger root; empty for the network alone. */
+  readonly root: string
   readonly agentId: string
   readonly from: Date
   readonly until: Date
   readonly days: readonly { readonly day: string; readonly counters: readonly Counter[] }[]
 }
+/** Until when the places are held, or when the budget that is used up opens. */
+type ReservationResult = { readonly heldUntil: Date | null; readonly opensAt: Date | null }
 
-/** Reserves places for a session in every hour and day until then; false where a budget is used up. */
-export const insertReservation = async (tx: Tx, wanted: Reservation): Promise<boolean> => {
-  const { rows } = await sql<{ reserved: boolean }>`
-    select roots_reserve(${wanted.sessionId}, ${wanted.agentId}, ${wanted.from}, ${wanted.until},
-      ${wanted.days.map(({ day }) => day)}::date[],
-      ${wanted.days.map(({ counters }) => JSON.stringify(counters))}::jsonb[]) as reserved`.execute(tx)
-  return rows[0]?.reserved ?? false
+/** Reserves places for a session in every hour and day until then, unless it holds them already. */
+export const insertReservation = async (tx: Tx, wanted: NewReservation): Promise<ReservationResult> => {
+  const { rows } = await sql<ReservationResult>`
+    select held_until as "heldUntil", opens_at as "opensAt" from roots_reserve(${wanted.sessionId}, ${wanted.root},
+      ${wanted.agentId}, ${wanted.from}, ${wanted.until}, ${wanted.days.map(({ day }) => day)}::date[],
+      ${wanted.days.map(({ counters }) => JSON.stringify(counters))}::jsonb[])`.execute(tx)
+  const [result] = rows
+  if (!result) throw new Error(`roots_reserve returned no row for session ${wanted.sessionId}`)
+  return result
 }
+
+/** Whether a session holds places now. */
+export const findHeld = async (tx: Tx, sessionId: string): Promise<boolean> => {
+  const { rows } = await sql`
+    select from root_reservations where session_id = ${sessionId} and expires_at > pohf_now() limit 1`.execute(
+    tx,
+  )
+  return rows.length > 0
+}
+
+/** Claims a place of the UTC day of this time; false where none is left. */
+export const claimPlace = async (
+  tx: Tx,
+  at: Date,
+  { tag, places }: { readonly tag: string; readonly places: number },
+): Promise<boolean> => {
+  const { rows } = await sql<{ taken: boolean }>`
+    select roots_take_place(${at}, ${tag}, ${places}) as taken`.execute(tx)
+  return rows[0]?.taken ?? false
+}
+
+/** Adds credentials whose roots a restored database does not know, by clock hour since 1970. */
+export const insertLosses = async (
+  tx: Tx,
+  losses: readonly { readonly hour: number; readonly credentials: number }[],
+): Promise<void> => {
+  await sql`
+    insert into root_losses as loss (hour, credentials)
+    select * from unnest(${losses.map(({ hour }) => hour)}::int[], ${losses.map(({ credentials }) => credentials)}::int[])
+    on conflict (hour) do update set credentials = least(loss.credentials::bigint + excluded.credentials, ${lossMax})`.execute(
+    tx,
+  )
+}
+/** Above every limit: so many credentials of an hour count as lost where their number is not known. */
+export const lossMax = 1_000_000_000
 
 /** Ends reservations that are over, a batch at a time; returns how many. */
 export const deleteExpiredReservations = async (tx: Tx): Promise<number> => {
@@ -189,6 +230,22 @@ export const updateSite = async (tx: Tx, agentId: string, factor: number | null)
       on conflict (agent_id) do update set factor = excluded.factor, changed_at = pohf_now()`.execute(tx)
 }
 
+export const findSiteFactor = async (tx: Tx, agentId: string): Promise<number | null> => {
+  const { rows } = await sql<{ factor: number }>`
+    select factor from root_sites where agent_id = ${agentId} limit 1`.execute(tx)
+  return rows[0]?.factor ?? null
+}
+
+/** Sites with a budget of their own, in the order of their ids, after `after`. */
+export const listSites = async (tx: Tx, page: { readonly after: string; readonly limit: number }) =>
+  tx
+    .selectFrom('root_sites')
+    .select(['agent_id', 'factor', 'changed_at'])
+    .where('agent_id', '>', page.after)
+    .orderBy('agent_id')
+    .limit(page.limit)
+    .execute()
+
 type NamedRoot = { readonly kind: StrongRootKind; readonly name: string }
 
 /** Suspends a root; a second time changes the reason. */
@@ -197,6 +254,26 @@ export const insertSuspension = async (tx: Tx, { kind, name }: NamedRoot, reason
     insert into root_suspensions (kind, name, reason) values (${kind}, ${name}, ${reason})
     on conflict (kind, name) do update set reason = excluded.reason`.execute(tx)
 }
+
+export const findSuspension = async (tx: Tx, { kind, name }: NamedRoot): Promise<boolean> => {
+  const { rows } = await sql`
+    select from root_suspensions where kind = ${kind} and name = ${name} limit 1`.execute(tx)
+  return rows.length > 0
+}
+
+/** Suspended roots by kind and name, after the root that `after` names. */
+export const listSuspensions = async (
+  tx: Tx,
+  page: { readonly after: { readonly kind: string; readonly name: string }; readonly limit: number },
+) =>
+  tx
+    .selectFrom('root_suspensions')
+    .select(['kind', 'name', 'suspended_at', 'reason'])
+    .where(sql<boolean>`(kind, name) > (${page.after.kind}, ${page.after.name})`)
+    .orderBy('kind')
+    .orderBy('name')
+    .limit(page.limit)
+    .execute()
 
 export const deleteSuspension = async (tx: Tx, { kind, name }: NamedRoot): Promise<boolean> => {
   const { numAffectedRows } = await sql`

@@ -5,9 +5,11 @@ import { Refusal } from '../platform/http/errors.ts'
 import type { NoteAddress } from './recording/append.ts'
 import { firstLinkOf, packKey, readKey, thumbprintOf, type PublicJwk } from './recording/chain.ts'
 import { probeLanguageOf } from './recording/probes.ts'
+import type { RenderProbe } from './recording/render.ts'
 import { beginRecording, receiptOf } from './recording/state.ts'
 import { sealSubjectKey } from './recording/records.ts'
-import { parseUserAgent, sessionMinutesOf } from './rules.ts'
+import { noteBrowser, requireBrowserProof, type AdmitBrowser, type BrowserProof } from './browsers.ts'
+import { hostnameOf, parseUserAgent, sessionMinutesOf } from './rules.ts'
 import { insertRecording } from './recording/store.ts'
 
 /** Injected by the wiring: mode and allowed origins of an agent; undefined when there is none. */
@@ -29,10 +31,16 @@ type Input = {
   readonly workflowId?: string | undefined
   readonly challenge?: string | undefined
   readonly language?: string | undefined
+  readonly words?: boolean | undefined
   readonly key: PublicJwk
+  readonly browser?: BrowserProof | undefined
 }
 
-type CreateDeps = SiteLookups & { readonly noteAddress: NoteAddress }
+type CreateDeps = SiteLookups & {
+  readonly noteAddress: NoteAddress
+  readonly admitBrowser: AdmitBrowser
+  readonly render: RenderProbe
+}
 
 type PageCall = {
   readonly origin: string | undefined
@@ -55,50 +63,68 @@ const requireKey = (key: PublicJwk): void => {
   })
 }
 
+type Recorded = {
+  readonly siteId: `agt_${string}`
+  readonly kind: string
+  readonly challenge?: string | undefined
+}
+
+/** The agent that the session belongs to, and its mode. The owner of recorded work may be another agent than the site. */
+const findOwner = async (
+  tx: Tx,
+  deps: SiteLookups,
+  { siteId, kind, challenge }: Recorded,
+  page: PageCall,
+) => {
+  const site = await deps.findSite(tx, siteId)
+  if (!site) throw new Refusal('not_found', { message: 'No such site.' })
+  requireOrigin(site.allowedOrigins, page.origin)
+  const agentId =
+    kind === 'work' && challenge !== undefined
+      ? await deps.findRecordingOwner(tx, { site: siteId, challenge })
+      : siteId
+  return { agentId, mode: site.mode }
+}
+
 /** Opens a session for a page of this site. */
 export const create = async (ctx: Ctx, deps: CreateDeps, input: Input, page: PageCall) => {
   // Text that is not an id costs no read.
   if (!isId('agt_', input.site)) throw new Refusal('not_found', { message: 'No such site.' })
   requireKey(input.key)
+  const jkt = thumbprintOf(input.key)
+  const { browser } = input
+  if (browser) requireBrowserProof(browser, input.site, jkt)
   const siteId = input.site as `agt_${string}`
   const kind = input.kind ?? 'view'
   const { challenge } = input
-  // The owner of recorded work may be another agent than the site.
-  return inTransaction(ctx, kind === 'work' ? 'system' : siteId, async (tx) => {
-    const site = await deps.findSite(tx, siteId)
-    if (!site) throw new Refusal('not_found', { message: 'No such site.' })
-    requireOrigin(site.allowedOrigins, page.origin)
-    const agentId =
-      kind === 'work' && challenge !== undefined
-        ? await deps.findRecordingOwner(tx, { site: siteId, challenge })
-        : siteId
+  const { state, ...created } = await inTransaction(ctx, kind === 'work' ? 'system' : siteId, async (tx) => {
+    const { agentId, mode } = await findOwner(tx, deps, { siteId, kind, challenge }, page)
     const at = await readNow(tx)
     const sessionId = ctx.ids.make('ses_')
-    const nonce = ctx.ids.token()
-    const jkt = thumbprintOf(input.key)
+    const nonce = ctx.ids.random()
     const action = { site: siteId, kind, workflowId: input.workflowId, challenge }
     const link = firstLinkOf({ sessionId, nonce, jkt }, action)
-    const randomness = { token: ctx.ids.token(), draw: ctx.ids.randomFraction(), seed: ctx.ids.token() }
-    const state = beginRecording(link, at.getTime(), {
-      chance: randomness,
-      language: probeLanguageOf(input.language),
-    })
+    const randomness = { token: ctx.ids.random(), draw: ctx.ids.randomFraction(), seed: ctx.ids.random() }
+    // Work is asked throughout, whoever does it.
+    const returning =
+      browser !== undefined &&
+      kind !== 'work' &&
+      (await noteBrowser(
+        tx,
+        deps.admitBrowser,
+        { agentId, mode, sessionId, at },
+        { key: browser.key, address: page.address },
+      ))
+    const language = probeLanguageOf(input.language)
+    const start = { kind, returning, words: input.words ?? false, language }
+    const state = beginRecording(link, at.getTime(), start, randomness)
     const expiresAt = new Date(at.getTime() + sessionMinutesOf[kind] * 60_000)
     const publicKey = packKey(input.key)
     await insertRecording(tx, {
-      recording: {
-        agentId,
-        sessionId,
-        mode: site.mode,
-        kind,
-        at,
-        expiresAt,
-        status: 'open',
-        publicKey,
-        state,
-      },
+      recording: { agentId, sessionId, mode, kind, at, expiresAt, status: 'open', publicKey, state },
       workflowId: input.workflowId ?? null,
       challenge: challenge ?? null,
+      hostname: hostnameOf(page.origin),
       jkt,
       opening: {
         nonce,
@@ -107,9 +133,10 @@ export const create = async (ctx: Ctx, deps: CreateDeps, input: Input, page: Pag
         client: parseUserAgent(page.userAgent),
         ...(agentId === siteId ? {} : { site: siteId }),
       },
-      sealedKey: sealSubjectKey(ctx.secrets, ctx.ids.token()),
+      sealedKey: sealSubjectKey(ctx.secrets, ctx.ids.random()),
     })
-    if (site.mode === 'live') await deps.noteAddress(tx, { sessionId, at, now: at }, page.address)
-    return { sessionId, nonce, receipt: receiptOf(state), expiresAt: expiresAt.toISOString() }
+    if (mode === 'live') await deps.noteAddress(tx, { sessionId, at, now: at }, page.address)
+    return { sessionId, nonce, state, expiresAt: expiresAt.toISOString(), returning }
   })
+  return { ...created, receipt: await receiptOf(deps.render, state) }
 }

@@ -1,60 +1,45 @@
-import { isId } from '@pohf/protocol'
-import { telemetryAlg } from '@pohf/protocol/telemetry'
-import { inTransaction, type Tx } from '../platform/db/db.ts'
+import { setTimeout } from 'node:timers/promises'
+import { isId, type Mode, type SessionVerdict } from '@pohf/protocol'
+import type { Ctx } from '../platform/ops/context.ts'
+import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
+import type { makeCloser } from './closing/close.ts'
 import type { SignedChunk } from './recording/chain.ts'
-import { makeViewToken, type SessionStatus } from './rules.ts'
-import { listLeaves, updateSessionClosed, type LockedRecording } from './recording/store.ts'
-import { findSession, type SessionRowKey } from './store.ts'
-import { appendChunks, type RecordingDeps } from './recording/append.ts'
-import { packLeaves, rootOf } from './recording/tree.ts'
+import { makeViewToken, type Session, type SessionStatus } from './rules.ts'
+import { findSession, type SessionKey } from './store.ts'
 
-/** Injected by the wiring: scores the session once it is closed. If it fails, a job scores it later. */
-export type OnClosed = (rowKey: SessionRowKey) => Promise<void>
+type Owner = { readonly agentId: string; readonly mode: Mode }
 
-const closeSession = async (tx: Tx, recording: LockedRecording): Promise<void> => {
-  const leaves = await listLeaves(tx, recording)
-  const { chain, faults } = recording.state
-  if (leaves.length !== chain.seq)
-    throw new Error(
-      `session ${recording.sessionId} has ${leaves.length} stored chunks, but its chain ends at ${chain.seq}`,
-    )
-  await updateSessionClosed(tx, recording, {
-    endedAt: recording.now,
-    telemetry: {
-      alg: telemetryAlg,
-      link: chain.link,
-      root: rootOf(leaves).toString('base64url'),
-      n: chain.seq,
-    },
-    leaves: packLeaves(leaves),
-    faults,
-  })
+export type FinishDeps = {
+  readonly ctx: Ctx
+  readonly closeSession: ReturnType<typeof makeCloser>
+  /** Injected by the wiring: what the person is told of a session as it is now. Where they pass, it holds places. */
+  readonly readVerdict: (owner: Owner, session: Session) => Promise<SessionVerdict>
 }
 
-/** Appends the last chunk and closes the session. */
+/** How long a call waits for the score. Scoring goes on behind the answer, and the page asks again. */
+const scoreWaitMs = 1_000
+
+const readSession = async (ctx: Ctx, key: SessionKey): Promise<Session> => {
+  const session = await inTransaction(ctx, 'system', (tx) => findSession(tx, key))
+  if (!session)
+    throw new Error(`session ${key.sessionId} of agent ${key.agentId} not found while finishing it`)
+  return session
+}
+
+/** Appends the last chunk, closes the session and answers with the verdict. The same chunk again gets the verdict of then. */
 export const finish = async (
-  deps: RecordingDeps,
+  { ctx, closeSession, readVerdict }: FinishDeps,
   { sessionId, address }: { readonly sessionId: string; readonly address: string },
   signed: SignedChunk,
-  onClosed: OnClosed,
-): Promise<{ sessionId: string; status: SessionStatus; vt?: string }> => {
-  const { ctx } = deps
+): Promise<SessionVerdict & { sessionId: string; status: SessionStatus; vt?: string }> => {
   if (!isId('ses_', sessionId)) throw new Refusal('not_found', { message: 'No such session.' })
-  const ended = await inTransaction(ctx, 'system', async (tx) => {
-    const [appended] = await appendChunks(tx, deps, [{ sessionId, address, signed, isEnd: true }])
-    if (!appended) throw new Error(`no result for the last chunk of session ${sessionId} while finishing it`)
-    if (appended.type === 'refused') return appended
-    const { recording } = appended
-    if (appended.type === 'accepted') {
-      await closeSession(tx, recording)
-    }
-    return appended
-  })
-  if (ended.type === 'refused') throw ended.refusal
-  if (ended.type === 'accepted') await onClosed(ended.recording)
-  const found = await inTransaction(ctx, 'system', (tx) => findSession(tx, ended.recording))
-  const { agentId, mode, kind, at } = ended.recording
-  const vt = makeViewToken(ctx.secrets.derive('vt'), { agentId, mode, sessionId, viewedAt: at })
-  return { sessionId, status: found?.status ?? 'closed', ...(kind === 'view' ? { vt } : {}) }
+  const { recording, scored } = await closeSession({ sessionId, address, signed, isEnd: true })
+  const { agentId, mode, kind, at } = recording
+  const session =
+    (scored && (await Promise.race([scored, setTimeout(scoreWaitMs, undefined, { ref: false })]))) ??
+    (await readSession(ctx, recording))
+  const verdict = await readVerdict({ agentId, mode }, session)
+  const vt = makeViewToken(ctx, { agentId, mode, sessionId, viewedAt: at })
+  return { sessionId, status: session.status, ...verdict, ...(kind === 'view' ? { vt } : {}) }
 }

@@ -1,9 +1,22 @@
 export { readChunks } from './recording/chunks.ts'
+export { voidSessions } from './recording/store.ts'
+export {
+  findClosedRecording,
+  listClosedSessions,
+  updateSessionsScored,
+  type ClosedRecording,
+  type SessionScoreUpdate,
+} from './closing/store.ts'
+export type { ScoredRecording, ScoringInput } from './closing/score-recording.ts'
+export { makeRecordingScorer, type RecordingScorer } from './closing/scorer.ts'
 export type { FindRecordingOwner, FindSite } from './create.ts'
 export { jobs } from './jobs.ts'
 export { readRecords, type DecryptedSession } from './recording/open-records.ts'
+export { openSubjectKey } from './recording/records.ts'
 export { routes } from './routes.ts'
 export {
+  faultFlags,
+  hostnameOf,
   makeViewToken,
   readViewToken,
   type EvidenceItem,
@@ -17,15 +30,15 @@ export {
   findSession,
   eraseSession,
   findSessions,
-  findViewSummary,
   insertScoredSession,
   insertUnscoredSession,
-  listClosedSessions,
   listSessionsOfMember,
   listViews,
   memberSessionsMax,
   updateSessionMember,
-  updateSessionScored,
+  updateSessionRedeemed,
   type SessionKey,
   type SessionRowKey,
 } from './store.ts'
+export { findViewSummary } from './views/store.ts'
+export { listRefusedByReason, listSessionFigures, type BucketWindow } from './hours/store.ts'

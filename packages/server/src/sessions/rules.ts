@@ -1,7 +1,7 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Assurance, Mode } from '@pohf/protocol'
 import type { Components } from '@pohf/scorer'
 import type { EvidenceItem, SessionCounts, TelemetrySeal } from '../platform/db/columns.ts'
+import { readSignedToken, signToken, type SigningCtx } from '../platform/ops/tokens.ts'
 
 export type SessionKind = 'view' | 'work' | 'task' | 'presence'
 export type SessionStatus = 'open' | 'closed' | 'scored' | 'sealed' | 'expired'
@@ -28,6 +28,8 @@ export type SessionMeasurement = {
   readonly flags: readonly string[]
   readonly reasons: readonly string[]
   readonly telemetry?: Telemetry | undefined
+  /** Of the recording that it rests on. */
+  readonly counted?: EvidenceCounts | undefined
   readonly evidence: readonly EvidenceItem[]
   readonly salt: Buffer
 }
@@ -57,7 +59,16 @@ export type Session = {
   readonly counted: EvidenceCounts | null
   /** Thumbprint of the page's key; null where no page recorded it. */
   readonly jkt: string | null
+  /** The host of the page that opened it; null where no page did. */
+  readonly hostname: string | null
+  /** When siteverify first answered success for it, and the idempotency_key of that call. */
+  readonly redeemedAt: Date | null
+  readonly redeemedKey: string | null
 }
+
+/** The host of an Origin header; null for `null` and anything that is no origin. */
+export const hostnameOf = (origin: string | undefined): string | null =>
+  (origin !== undefined && URL.parse(origin)?.hostname.slice(0, 255)) || null
 
 /** The contents of a view token. */
 export type View = {
@@ -67,25 +78,19 @@ export type View = {
   readonly viewedAt: Date
 }
 
-const macOf = (key: Buffer, payload: string): Buffer =>
-  createHmac('sha256', key).update(payload).digest().subarray(0, 16)
+const signerOf = ({ secrets, ids }: SigningCtx) => ({ key: secrets.derive('vt'), cell: ids.cell })
 
-/** An unforgeable token for a view: payload and 128 bits of HMAC. Checking it needs no read. */
-export const makeViewToken = (key: Buffer, view: View): string => {
-  const fields = [view.agentId, view.mode, view.sessionId, Math.floor(view.viewedAt.getTime() / 1_000)]
-  const payload = Buffer.from(JSON.stringify(fields)).toString('base64url')
-  return `vt_${payload}.${macOf(key, payload).toString('base64url')}`
+/** An unforgeable token for a view. */
+export const makeViewToken = (ctx: SigningCtx, view: View): string => {
+  const seconds = Math.floor(view.viewedAt.getTime() / 1_000)
+  return signToken(signerOf(ctx), 'vt_', [view.agentId, view.mode, view.sessionId, seconds])
 }
 
 /** The view of a valid token; undefined for anything else. */
-export const readViewToken = (key: Buffer, token: string): View | undefined => {
-  const [, payload, mac] = /^vt_([A-Za-z0-9_-]{1,600})\.([A-Za-z0-9_-]{22})$/.exec(token) ?? []
-  if (payload === undefined || mac === undefined) return undefined
-  const receivedMac = Buffer.from(mac, 'base64url')
-  if (receivedMac.length !== 16 || !timingSafeEqual(receivedMac, macOf(key, payload))) return undefined
-  const [agentId, mode, sessionId, viewedAt] = JSON.parse(
-    Buffer.from(payload, 'base64url').toString('utf8'),
-  ) as [string, Mode, string, number]
+export const readViewToken = (ctx: SigningCtx, token: string): View | undefined => {
+  const fields = readSignedToken(signerOf(ctx), 'vt_', token)
+  if (!fields) return undefined
+  const [agentId, mode, sessionId, viewedAt] = fields as [string, Mode, string, number]
   return { agentId, mode, sessionId, viewedAt: new Date(viewedAt * 1_000) }
 }
 

@@ -5,7 +5,7 @@ import { inTransaction } from '../platform/db/db.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { playSession } from '../../test/fixtures/people/play-session.ts'
 import { makeSessionKey, openRecorder } from '../../test/fixtures/people/recorder.ts'
-import { findSession, readRecords, updateSessionScored, type DecryptedSession } from './index.ts'
+import { findSession, readRecords, updateSessionsScored, type DecryptedSession } from './index.ts'
 import { thumbprintOf } from './recording/chain.ts'
 import { deleteSubjectKey } from './recording/store.ts'
 
@@ -25,7 +25,8 @@ const decryptedOf = async (sessionId: string): Promise<DecryptedSession> => {
 test('a session is recorded chunk by chunk, closes, and opens again for the scorer', async () => {
   const recorder = await open({ challenge: 'for the shop' })
   assert.equal(recorder.created.json.receipt.seq, 0)
-  assert.deepEqual(recorder.created.json.receipt.progress, { done: 0, of: 3 })
+  assert.deepEqual(recorder.created.json.receipt.progress, { done: 0, of: 2, hits: 0 })
+  assert.equal(recorder.created.json.receipt.probe.kind, 'point', 'the first probe comes with the session')
   await recorder.chunk({ t1: 100, events: [['s', 10, 40]] })
   const second = await recorder.chunk({ t1: 200, events: [['f', 10, 1, 1, 100]] })
   assert.equal(second.seq, 2)
@@ -303,9 +304,9 @@ test('a session is scored once, and its credential names the key of the page', a
       salt: Buffer.alloc(32),
     }
     const again = await inTransaction(harness.ctx, 'system', (tx) =>
-      updateSessionScored(tx, { ...sessionKey, at: stored.at }, score),
+      updateSessionsScored(tx, [{ rowKey: { ...sessionKey, at: stored.at }, ...score }]),
     )
-    assert.equal(again, false)
+    assert.deepEqual(again, [])
     const minted = await harness.call('POST', '/api/agents/verify', { key: apiKey, body: { sessionId } })
     assert.equal(minted.status, 200, minted.text)
     const payload = (minted.json.pohf_jwt as string).split('.')[1] ?? ''

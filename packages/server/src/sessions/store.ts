@@ -2,11 +2,12 @@ import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { executePrepared, readNow, type Tx } from '../platform/db/db.ts'
 import type { DB } from '../platform/db/schema.ts'
-import type { EvidenceCounts, SessionMeasurement, Session, SessionKind } from './rules.ts'
+import type { PageScan } from '../platform/http/list-page.ts'
+import type { SessionMeasurement, Session, SessionKind } from './rules.ts'
 
 export type SessionKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
 
-const columns = [
+export const sessionColumns = [
   'session_id',
   'at',
   'kind',
@@ -29,11 +30,14 @@ const columns = [
   'credential_id',
   'counted',
   'jkt',
+  'hostname',
+  'redeemed_at',
+  'redeemed_key',
 ] as const
 
-type Row = Pick<Selectable<DB['sessions']>, (typeof columns)[number]>
+export type SelectedSession = Pick<Selectable<DB['sessions']>, (typeof sessionColumns)[number]>
 
-const sessionOf = (row: Row): Session => ({
+export const sessionOf = (row: SelectedSession): Session => ({
   sessionId: row.session_id,
   at: row.at,
   kind: row.kind,
@@ -56,6 +60,9 @@ const sessionOf = (row: Row): Session => ({
   credentialId: row.credential_id,
   counted: row.counted,
   jkt: row.jkt,
+  hostname: row.hostname,
+  redeemedAt: row.redeemed_at,
+  redeemedKey: row.redeemed_key,
 })
 
 /** Sessions of any tenant, in the order of the keys. */
@@ -63,8 +70,8 @@ export const findSessions = async (
   tx: Tx,
   keys: readonly SessionKey[],
 ): Promise<readonly (Session | undefined)[]> => {
-  const query = sql<Row & { n: number }>`
-    select requested.n::int as n, ${sql.join(columns.map((column) => sql.ref(`session.${column}`)))}
+  const query = sql<SelectedSession & { n: number }>`
+    select requested.n::int as n, ${sql.join(sessionColumns.map((column) => sql.ref(`session.${column}`)))}
     from unnest(${keys.map((key) => key.agentId)}::text[], ${keys.map((key) => key.mode)}::text[],
       ${keys.map((key) => key.sessionId)}::text[]) with ordinality requested (agent_id, mode, session_id, n)
     cross join lateral (
@@ -72,7 +79,7 @@ export const findSessions = async (
         and c.session_id = requested.session_id
       limit 1) claim
     cross join lateral (
-      select ${sql.join(columns.map((column) => sql.ref(`s.${column}`)))} from sessions s
+      select ${sql.join(sessionColumns.map((column) => sql.ref(`s.${column}`)))} from sessions s
       where s.agent_id = requested.agent_id and s.session_id = requested.session_id and s.at = claim.at
         and s.mode = requested.mode
       limit 1) session`
@@ -153,6 +160,7 @@ export const insertScoredSession = async (
       flags: [...measured.flags],
       reasons: [...measured.reasons],
       telemetry: measured.telemetry ? JSON.stringify(measured.telemetry) : null,
+      counted: measured.counted ? JSON.stringify(measured.counted) : null,
       evidence: JSON.stringify(measured.evidence),
       salt: measured.salt,
     })
@@ -177,6 +185,24 @@ export const updateSessionMember = async (
     .execute()
 }
 
+/** Marks a session as used by siteverify; false where it was used before. */
+export const updateSessionRedeemed = async (
+  tx: Tx,
+  rowKey: SessionRowKey,
+  idempotencyKey: string | undefined,
+): Promise<boolean> => {
+  const result = await tx
+    .updateTable('sessions')
+    .set({ redeemed_at: sql<Date>`pohf_now()`, redeemed_key: idempotencyKey ?? null })
+    .where('agent_id', '=', rowKey.agentId)
+    .where('mode', '=', rowKey.mode)
+    .where('session_id', '=', rowKey.sessionId)
+    .where('at', '=', rowKey.at)
+    .where('redeemed_at', 'is', null)
+    .executeTakeFirst()
+  return result.numUpdatedRows === 1n
+}
+
 export const memberSessionsMax = 500
 
 /** Sessions of a member, newest first, because ids begin with their time; one page below `before`. */
@@ -187,7 +213,7 @@ export const listSessionsOfMember = async (
 ): Promise<Session[]> => {
   let query = tx
     .selectFrom('sessions')
-    .select(columns)
+    .select(sessionColumns)
     .where('agent_id', '=', member.agentId)
     .where('mode', '=', member.mode)
     .where('member_ref', '=', member.memberId)
@@ -259,7 +285,7 @@ type ViewPage = {
 export const listViews = async (tx: Tx, page: ViewPage): Promise<Session[]> => {
   let query = tx
     .selectFrom('sessions')
-    .select(columns)
+    .select(sessionColumns)
     .where('agent_id', '=', page.agentId)
     .where('mode', '=', page.mode)
     .where('kind', '=', 'view')
@@ -270,95 +296,39 @@ export const listViews = async (tx: Tx, page: ViewPage): Promise<Session[]> => {
   return rows.map(sessionOf)
 }
 
-type ViewSummary = {
-  readonly views: number
-  readonly verified: number
-  readonly rejected: number
-  readonly avgQuality: number | null
-  readonly flags: Record<string, number>
-}
+type SessionScan = PageScan & { readonly mode: Mode; readonly kinds: readonly SessionKind[] }
+/** A session without what its recording and its evidence say in detail. */
+export type ListedSession = Omit<
+  Session,
+  | 'sessionId'
+  | 'memberRef'
+  | 'challenge'
+  | 'source'
+  | 'scoring'
+  | 'components'
+  | 'telemetry'
+  | 'evidence'
+  | 'counted'
+  | 'jkt'
+  | 'redeemedAt'
+  | 'redeemedKey'
+> & { readonly id: string }
 
-export const findViewSummary = async (
-  tx: Tx,
-  range: { agentId: string; mode: Mode; since: Date },
-): Promise<ViewSummary> => {
-  const counts = await tx
-    .selectFrom('sessions')
-    .select([
-      sql<number>`count(*)::int`.as('views'),
-      sql<number>`(count(*) filter (where verified))::int`.as('verified'),
-      sql<number>`(count(*) filter (where not verified))::int`.as('rejected'),
-      sql<number | null>`avg(quality)`.as('quality'),
-    ])
-    .where('agent_id', '=', range.agentId)
-    .where('mode', '=', range.mode)
-    .where('kind', '=', 'view')
-    .where('at', '>=', range.since)
-    .executeTakeFirstOrThrow()
-  const { rows } = await sql<{ flag: string; count: number }>`
-    select flag, count(*)::int as count from sessions, unnest(flags) as flag
-    where agent_id = ${range.agentId} and mode = ${range.mode} and kind = 'view' and at >= ${range.since}
-    group by flag order by flag limit 64`.execute(tx)
-  return {
-    views: counts.views,
-    verified: counts.verified,
-    rejected: counts.rejected,
-    avgQuality: counts.quality,
-    flags: Object.fromEntries(rows.map((row) => [row.flag, row.count])),
-  }
+/** Sessions of an agent before a position, newest first: at most `rowsMax` of each kind are read. */
+export const listSessions = async (tx: Tx, scan: SessionScan): Promise<ListedSession[]> => {
+  const { before, until } = scan
+  const { rows } = await sql<ListedSession>`
+    select found.* from unnest(${[...scan.kinds]}::text[]) listed (kind) cross join lateral (
+      select s.session_id as id, s.at, s.kind, s.status, s.simulated, s.workflow_id as "workflowId", s.ended_at as "endedAt",
+        s.quality, s.verified, s.assurance, s.flags, s.reasons, s.credential_id as "credentialId", s.hostname
+      from sessions s
+      where s.agent_id = ${scan.agentId} and s.mode = ${scan.mode} and s.kind = listed.kind and s.at >= ${scan.since}
+        and s.at <= pohf_now() + interval '1 day'
+        ${until ? sql`and s.at < ${until}` : sql``}
+        ${before ? sql`and (s.at, s.session_id) < (${before.at}, ${before.id})` : sql``}
+      order by s.at desc, s.session_id desc limit ${scan.rowsMax}) found
+    order by found.at desc, found.id desc limit ${scan.rowsMax}`.execute(tx)
+  return rows
 }
 
 export type SessionRowKey = SessionKey & { readonly at: Date }
-
-/** Closed sessions without a score, oldest first. */
-export const listClosedSessions = async (tx: Tx, limit: number): Promise<SessionRowKey[]> => {
-  const rows = await tx
-    .selectFrom('sessions')
-    .select(['agent_id', 'mode', 'session_id', 'at'])
-    .where('status', '=', 'closed')
-    .orderBy('at')
-    .orderBy('session_id')
-    .limit(limit)
-    .execute()
-  return rows.map((row) => ({
-    agentId: row.agent_id,
-    mode: row.mode,
-    sessionId: row.session_id,
-    at: row.at,
-  }))
-}
-
-type SessionScoreUpdate = Pick<
-  SessionMeasurement,
-  'quality' | 'verified' | 'assurance' | 'scoring' | 'components' | 'flags' | 'reasons' | 'evidence' | 'salt'
-> & { readonly counted: EvidenceCounts | null }
-
-/** Stores the score of a closed session; false when it is not closed or was scored before. */
-export const updateSessionScored = async (
-  tx: Tx,
-  rowKey: SessionRowKey,
-  score: SessionScoreUpdate,
-): Promise<boolean> => {
-  const result = await tx
-    .updateTable('sessions')
-    .set({
-      status: 'scored',
-      quality: score.quality,
-      verified: score.verified,
-      assurance: score.assurance,
-      scoring: score.scoring,
-      components: JSON.stringify(score.components),
-      flags: [...score.flags],
-      reasons: [...score.reasons],
-      evidence: JSON.stringify(score.evidence),
-      counted: score.counted && JSON.stringify(score.counted),
-      salt: score.salt,
-    })
-    .where('agent_id', '=', rowKey.agentId)
-    .where('mode', '=', rowKey.mode)
-    .where('session_id', '=', rowKey.sessionId)
-    .where('at', '=', rowKey.at)
-    .where('status', '=', 'closed')
-    .executeTakeFirst()
-  return result.numUpdatedRows === 1n
-}

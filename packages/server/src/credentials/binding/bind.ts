@@ -13,6 +13,7 @@ import {
 } from '../../evidence/index.ts'
 import { resolveMember } from '../../members/index.ts'
 import type { SessionRef } from '../../roots/index.ts'
+import { isForgottenValue, journalKeyOf } from '../../signing/index.ts'
 import { mint, replayUnrevoked, type CredentialsDeps } from '../mint/mint.ts'
 import { rootClaim } from '../mint/root-claim.ts'
 import { requireAllowance, spendAllowance, type AllowanceDeps } from './allowance.ts'
@@ -241,6 +242,7 @@ export const bindTransaction = async (deps: BindDeps, caller: Agent, request: In
   const isLookedUp = agent.mode === 'live' && !own
   const found = isLookedUp ? await findSettlement(deps, agent, payment, { ...input, proof }) : undefined
   const { at, root } = await loadCharge(deps, agent, human)
+  const bound = paymentNamesOf(payment, own ?? found)
   const draft = draftBinding(deps, agent, { human, payment, settled: own ?? found, at })
   const full = {
     key,
@@ -250,10 +252,11 @@ export const bindTransaction = async (deps: BindDeps, caller: Agent, request: In
     simulated: human.simulated,
     sessionId: input.sessionId ?? null,
     charged: false,
+    once: agent.mode === 'test' ? undefined : bound.flatMap(paymentKeysOf(deps, agent, human)),
   }
   return mint(deps, full, async (tx) => {
     await spendAllowance(tx, deps, agent)
-    await claimPayment(tx, agent, { human, payment, settled: own ?? found, at })
+    await claimPayment(tx, deps, agent, { human, names: bound })
     if (isLookedUp && proof) await consumeWalletNonce(tx, agent.agentId, proof.walletNonce)
     const data = { credentialId: draft.claims.jti, rail: payment.rail, paymentRef: payment.ref }
     await publish(tx, {
@@ -266,18 +269,33 @@ export const bindTransaction = async (deps: BindDeps, caller: Agent, request: In
   })
 }
 
-/** A live payment binds one human per agent, under every reference to it. */
+/** The references to a payment, in a fixed order, so that two concurrent bindings cannot deadlock. */
+const paymentNamesOf = (payment: PaymentRef, settled: PaymentSettlement | undefined): string[] =>
+  [...new Set([payment.ref, ...(settled ? [settled.identity] : [])])].toSorted()
+
+/** The keyed values of a bound payment for the journal: without its human, and with. */
+const paymentKeysOf =
+  ({ ctx }: CredentialsDeps, { agentId }: Agent, { person }: HumanAnchor) =>
+  (name: string): [string, string] => [
+    journalKeyOf(ctx, 'payment', `${agentId} ${name}`),
+    journalKeyOf(ctx, 'payment', `${agentId} ${name} ${person}`),
+  ]
+
+/** A live payment binds one human per agent, under every reference to it, also if a restored database has forgotten it. */
 const claimPayment = async (
   tx: Tx,
+  deps: CredentialsDeps,
   agent: Agent,
-  { human, payment, settled }: BindingInput,
+  { human, names }: { readonly human: HumanAnchor; readonly names: readonly string[] },
 ): Promise<void> => {
   if (agent.mode === 'test') return
-  const names = new Set([payment.ref, ...(settled ? [settled.identity] : [])])
-  // A fixed order, so that two concurrent bindings cannot deadlock.
-  for (const paymentRef of [...names].toSorted()) {
+  const keysOf = paymentKeysOf(deps, agent, human)
+  for (const paymentRef of names) {
     const key = { agentId: agent.agentId, mode: 'live', paymentRef } as const
-    if (!(await insertPaymentBinding(tx, key, human.person))) throw new Refusal('payment_ref_bound')
+    const [bound, boundToHuman] = keysOf(paymentRef)
+    const isForgotten = (await isForgottenValue(tx, bound)) && !(await isForgottenValue(tx, boundToHuman))
+    if (isForgotten || !(await insertPaymentBinding(tx, key, human.person)))
+      throw new Refusal('payment_ref_bound')
   }
 }
 
@@ -287,7 +305,7 @@ const draftBinding = (deps: CredentialsDeps, agent: Agent, { human, payment, set
   const { ref: paymentRef, rail } = payment
   const frame = commonClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'binding', at })
   const credentialId = deps.ctx.ids.make('crd_')
-  const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
+  const salt = Buffer.from(deps.ctx.ids.random(), 'base64url')
   const settlementClaims =
     settled?.isPayerProven === true
       ? {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { compile, startChain, TestDollar, usdcAddress } from '@pohf/chain'
 import { decodeJwt } from 'jose'
 import { encodeFunctionData, type Address, type Hex } from 'viem'
@@ -159,8 +160,10 @@ testOnChain('one payment binds one human under every reference to it', async (on
 
 testOnChain(
   'too few blocks: refused, and verified as soon as there are enough, not one earlier',
-  async () => {
+  async (on) => {
     const hash = await pay(merchant, 1_000_000n)
+    // The node answers before it has made the block.
+    while (!(await on.rpc('eth_getTransactionReceipt', [hash]))) await setTimeout(10)
     for (let blocks = 1; blocks < confirmations; blocks++) {
       assert.deepEqual(await refusal({ paymentRef: refOf(hash) }), notSettled('unconfirmed'), `${blocks}`)
       await mine(1)

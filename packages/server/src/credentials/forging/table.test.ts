@@ -6,7 +6,6 @@ import { after, test } from 'node:test'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { forgingEntries, readForgingTable, type Fetch, type ForgingInputs } from '@pohf/verify'
 import { startHarness, openHarness, type Harness } from '../../../test/fixtures/harness.ts'
-import { connectSigner } from '../../signing/index.ts'
 import { readForgingFile } from './prices.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-forging-'))
@@ -71,9 +70,7 @@ test('a table is signed again after a day, once for many readers, and at once wh
   assert.notEqual(second, first)
   assert.ok(others.every((other) => other === second))
   assert.deepEqual(decodeJwt(second), decodeJwt(first), 'the date stays that of the table')
-  const signer = connectSigner(harness.ctx.config.SIGNER_SOCKET)
-  await signer.revoke(decodeProtectedHeader(second).kid ?? '')
-  signer.close()
+  await harness.revokeKey(decodeProtectedHeader(second).kid ?? '')
   // The api keeps the public keys for five seconds.
   await harness.advance(6_000)
   const third = await readTable()

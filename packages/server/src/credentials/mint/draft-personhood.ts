@@ -28,7 +28,7 @@ export const draftPersonhood = async (
   const at = await readNow(tx)
   const frame = commonClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'personhood', at })
   const credentialId = deps.ctx.ids.make('crd_')
-  const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
+  const salt = Buffer.from(deps.ctx.ids.random(), 'base64url')
   const { quality, scoring, assurance, strong, checkedAt, evidence, claim } = await memberAssuranceInputs(
     tx,
     subject,

@@ -22,6 +22,10 @@ const kindClaim = (session: Session) => {
   }
 }
 
+/** The questions by kind; nothing where no page recorded the session, or an older version scored it. */
+export const probesClaim = ({ counted }: Session) =>
+  counted?.pictures && counted.words ? { probes: { pictures: counted.pictures, words: counted.words } } : {}
+
 /** The agent for which a credential is minted. */
 type MintTenant = { readonly agentId: string; readonly mode: Mode }
 
@@ -33,6 +37,7 @@ const sessionClaims = (deps: Pick<CredentialsDeps, 'ctx'>, agent: MintTenant, se
   ...(session.components === null ? {} : { components: { ...session.components } }),
   flags: [...session.flags],
   ...(session.scoring === null ? {} : { scoring: session.scoring }),
+  ...probesClaim(session),
   evidence: session.evidence.map((item) => ({ ...item })),
   ...(session.telemetry === null ? {} : { telemetry: { ...session.telemetry } }),
   ...(session.challenge === null ? {} : { challenge: session.challenge }),

@@ -5,7 +5,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal, type StepUpWay } from '../../platform/http/errors.ts'
 import { secondsUntilOpen, type RootCharge, type Roots, type SessionRef } from '../../roots/index.ts'
-import { validateClaims, type Signer } from '../../signing/index.ts'
+import { actKeyOf, type MintSigner, type SignedBatch, type Signer } from '../../signing/index.ts'
 import { insufficientCredits, refuseRevoked } from '../refusals.ts'
 import type { StatusIndexes, StatusIndex } from '../status/indexes.ts'
 import {
@@ -29,8 +29,9 @@ type WorkRef = {
 export type CredentialsDeps = {
   readonly ctx: Ctx
   readonly signer: Signer
+  readonly mintSigner: MintSigner
   readonly statusIndexes: StatusIndexes
-  readonly roots: Pick<Roots, 'listCharges'>
+  readonly roots: Pick<Roots, 'listCharges' | 'isHeld'>
   /** The table by which the forging classes of policies are decided. */
   readonly forging: ForgingFile
   readonly credits: Pick<Credits, 'hasAllowance' | 'readAllowanceSnapshots' | 'countSpendable'>
@@ -56,6 +57,8 @@ export type Draft<T> = {
   readonly replaces: string | undefined
   /** What it spends besides a credit, at the time of its claims. */
   readonly root: RootCharge | null
+  /** Keyed values that count once, for the journal. */
+  readonly once?: readonly string[] | undefined
 }
 
 /** The response body with the token. */
@@ -78,10 +81,16 @@ export const replayUnrevoked = <T>(stored: MintedCredential): ApiResponse<WithTo
 /** A signed credential that is not stored yet: the row to write, and the response once it is written. */
 export type SignedCredential<T> = { readonly row: MintRow; readonly answer: ApiResponse<WithToken<T>> }
 
+type SignedDraft<T> = {
+  readonly draft: Draft<T>
+  readonly statusIndex: StatusIndex
+  readonly actKey: string
+}
+
 const signedCredentialOf = <T extends object>(
   ctx: Ctx,
-  draft: Draft<T>,
-  statusIndex: StatusIndex,
+  { draft, statusIndex, actKey }: SignedDraft<T>,
+  batch: SignedBatch,
   jwt: string,
 ): SignedCredential<T> => {
   const { key, claims } = draft
@@ -89,6 +98,8 @@ const signedCredentialOf = <T extends object>(
   return {
     row: {
       key,
+      actKey,
+      batch,
       replaces: draft.replaces,
       charged: draft.charged,
       credentialId: claims.jti,
@@ -117,36 +128,42 @@ const signedCredentialOf = <T extends object>(
   }
 }
 
+type SigningDeps = Pick<CredentialsDeps, 'ctx' | 'mintSigner' | 'statusIndexes'>
 /** Checks and signs, outside any transaction: one call to the signer for the whole batch. */
 export const signDrafts = async <T extends object>(
-  deps: Pick<CredentialsDeps, 'ctx' | 'signer' | 'statusIndexes'>,
+  deps: SigningDeps,
   drafts: readonly Draft<T>[],
 ): Promise<SignedCredential<T>[]> => {
   if (drafts.length === 0) return []
-  const indexedDrafts: { draft: Draft<T>; statusIndex: StatusIndex }[] = []
+  // Before an index is assigned: a database from the past would assign it a second time.
+  await deps.mintSigner.ready()
+  const signedDrafts: SignedDraft<T>[] = []
   for (const draft of drafts)
-    indexedDrafts.push({ draft, statusIndex: await deps.statusIndexes.next(draft.key.mode) })
-  const jwts = await deps.signer.sign(
-    indexedDrafts.map(({ draft, statusIndex }) =>
-      validateClaims({
-        ...draft.claims,
-        status: { status_list: { idx: statusIndex.idx, uri: statusIndex.uri } },
-      }),
-    ),
+    signedDrafts.push({
+      draft,
+      statusIndex: await deps.statusIndexes.next(draft.key.mode),
+      actKey: actKeyOf(deps.ctx, draft.key),
+    })
+  const batch = await deps.mintSigner.sign(
+    signedDrafts.map(({ draft, statusIndex, actKey }) => ({
+      // The signer validates them.
+      claims: { ...draft.claims, status: { status_list: { idx: statusIndex.idx, uri: statusIndex.uri } } },
+      act: { key: actKey, charged: draft.charged, ...(draft.once ? { once: draft.once } : {}) },
+    })),
   )
-  return indexedDrafts.map(({ draft, statusIndex }, index) => {
-    const jwt = jwts[index]
+  return signedDrafts.map((signed, index) => {
+    const jwt = batch.jwts[index]
     if (jwt === undefined)
       throw new Error(
-        `signer returned ${jwts.length} signatures for ${drafts.length} drafts, none for ${actName(draft.key)}`,
+        `signer returned ${batch.jwts.length} signatures for ${drafts.length} drafts, none for ${actName(signed.draft.key)}`,
       )
-    return signedCredentialOf(deps.ctx, draft, statusIndex, jwt)
+    return signedCredentialOf(deps.ctx, signed, batch, jwt)
   })
 }
 
 /** The same for one draft. */
 export const signDraft = async <T extends object>(
-  deps: Pick<CredentialsDeps, 'ctx' | 'signer' | 'statusIndexes'>,
+  deps: SigningDeps,
   draft: Draft<T>,
 ): Promise<SignedCredential<T>> => {
   const [signed] = await signDrafts(deps, [draft])
@@ -174,6 +191,7 @@ const networkBusy = (at: Date, period: 'hour' | 'day', stepUp: readonly StepUpWa
 export const refusalOf = (ctx: Ctx, { outcome, at, stepUp = [] }: RefusedMint): Refusal => {
   if (outcome === 'short') return insufficientCredits(ctx)
   if (outcome === 'owes') return new Refusal('account_in_debt')
+  if (outcome === 'forgotten') return new Refusal('credential_lost')
   if (outcome === 'suspended') return new Refusal('root_suspended')
   if (outcome === 'hour' || outcome === 'day') return networkBusy(at, outcome, stepUp)
   return new Refusal('overloaded', {

@@ -2,8 +2,11 @@ import type { CredentialClaims, Mode } from '@pohf/protocol'
 import { evidenceItem, simulatedAttention } from '../../evidence/index.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { findSession, type Session } from '../../sessions/index.ts'
+import { actKeyOf } from '../../signing/index.ts'
+import { hasForgottenAct } from '../restore/store.ts'
 import { refusalOf, signDraft, type CredentialsDeps, type SignedCredential, type WithToken } from './mint.ts'
 import { commonClaims, pairwiseSubject } from '../rules.ts'
+import { probesClaim } from './draft-session.ts'
 import { sessionAssuranceInputs, type SessionAssuranceInputs } from './assurance-inputs.ts'
 import { rootClaim } from './root-claim.ts'
 import { insertMintedCredential, type ActKey } from '../store.ts'
@@ -54,6 +57,7 @@ const measurementClaims = (completed: CompletedWork | undefined) => {
     quality: quality ?? 0,
     ...(scoring === null ? {} : { scoring }),
     ...(components === null ? {} : { components: { ...components } }),
+    ...probesClaim(completed.session),
     ...(telemetry === null ? {} : { telemetry: { ...telemetry } }),
   }
 }
@@ -88,7 +92,7 @@ const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, work: PurchasedWo
     at,
   )
   const credentialId = deps.ctx.ids.make('crd_')
-  const salt = Buffer.from(deps.ctx.ids.token(), 'base64url')
+  const salt = Buffer.from(deps.ctx.ids.random(), 'base64url')
   const person = completed
     ? (completed.session.memberRef ?? completed.session.jkt ?? completed.session.sessionId)
     : `simulated ${purchaseId}`
@@ -124,7 +128,7 @@ const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, work: PurchasedWo
   }
 }
 
-type MintDeps = Pick<CredentialsDeps, 'ctx' | 'signer' | 'statusIndexes' | 'roots'>
+type MintDeps = Pick<CredentialsDeps, 'ctx' | 'signer' | 'mintSigner' | 'statusIndexes' | 'roots'>
 type PurchaseAnswer = Awaited<ReturnType<typeof draftPurchaseCredential>>['answer']
 export type PurchaseCredential = WithToken<PurchaseAnswer>
 
@@ -132,7 +136,11 @@ export type PurchaseCredential = WithToken<PurchaseAnswer>
 export type SignedPurchaseCredential = SignedCredential<PurchaseAnswer>
 
 export type PurchaseMint = {
-  /** Fails when the signer is unavailable, so that nothing is charged. */
+  /** Whether a restored database has forgotten the credential of this purchase, which was delivered. */
+  readonly isForgotten: (
+    purchase: Omit<ActKey, 'act' | 'reference'> & { readonly purchaseId: string },
+  ) => Promise<boolean>
+  /** Fails when the signer is unavailable or a restore is pending, so that nothing is charged. */
   readonly ready: () => Promise<void>
   /**
    * Signs the credential of a purchase and writes nothing. Nobody receives it before `write`, so it may be signed
@@ -150,21 +158,33 @@ export type PurchaseMint = {
 /** Within this time a passed self-test is reused; a credential that then cannot be signed is delivered later. */
 const selfTestCacheMs = 1_000
 
-const makeCachedSelfTest = ({ ctx, signer }: MintDeps): (() => Promise<void>) => {
+const makeCachedSelfTest = ({ ctx, signer, mintSigner }: MintDeps): (() => Promise<void>) => {
   let passedAt = Number.NEGATIVE_INFINITY
   return async () => {
     const now = ctx.clock.now().getTime()
     if (Math.abs(now - passedAt) < selfTestCacheMs) return
+    await mintSigner.ready()
     await signer.selfTest()
     passedAt = now
   }
 }
 
+const keyOf = (agentId: string, mode: Mode, purchaseId: string): ActKey => ({
+  agentId,
+  mode,
+  act: 'purchase',
+  reference: purchaseId,
+})
+
 export const makePurchaseMint = (deps: MintDeps): PurchaseMint => ({
+  isForgotten: ({ agentId, mode, purchaseId }) => {
+    const actKey = actKeyOf(deps.ctx, keyOf(agentId, mode, purchaseId))
+    return inTransaction(deps.ctx, 'system', (tx) => hasForgottenAct(tx, agentId, actKey))
+  },
   ready: makeCachedSelfTest(deps),
   sign: async (work) => {
     const { agentId, mode, purchaseId } = work
-    const key: ActKey = { agentId, mode, act: 'purchase', reference: purchaseId }
+    const key = keyOf(agentId, mode, purchaseId)
     const draft = await inTransaction(deps.ctx, 'system', (tx) => draftPurchaseCredential(tx, deps, work))
     return signDraft(deps, { key, ...draft, replaces: undefined, sessionId: null, charged: false })
   },

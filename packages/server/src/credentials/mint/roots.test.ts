@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { startHarness } from '../../../test/fixtures/harness.ts'
+import { mintSignerOf } from '../../../test/fixtures/mint-signer.ts'
 import {
   browseFrom,
   budgetSettings,
@@ -32,9 +33,15 @@ const agent = await registerConfirmedAgent(harness, 'live', 'agent@example.com')
 await grantCredits(harness, agent, 1_000n)
 const post = (path: string, body: unknown, headers = {}) =>
   harness.call('POST', path, { key: agent.apiKey, body, headers })
-const signer = connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
+const signer = connectSigner(ctx)
 after(() => signer.close())
-const deps = { ctx, signer, statusIndexes: makeStatusIndexes(ctx, signer), roots: makeRoots(ctx) }
+const deps = {
+  ctx,
+  signer,
+  mintSigner: mintSignerOf(ctx, signer),
+  statusIndexes: makeStatusIndexes(ctx, signer),
+  roots: makeRoots(ctx),
+}
 
 /** The networks that a credential spent on. */
 const networksOf = async (credentialId: string): Promise<number> => {
@@ -120,11 +127,11 @@ test('a binding and presence on a session leave its own credential what the sess
 
 test('a micro-task takes over what its recording reserved', async () => {
   await moveClockTo(harness, 9, 5)
-  const token = makeTaskToken(ctx.secrets.derive('task-token'), {
+  const token = makeTaskToken(ctx, {
     agentId: agent.agentId,
     mode: 'live',
     taskId: 'tsk_odd_fruit',
-    nonce: ctx.ids.token(),
+    nonce: ctx.ids.random(),
     expiresAt: new Date(ctx.clock.now().getTime() + 600_000),
   })
   const page = browseFrom(harness, '203.0.113.13')

@@ -200,9 +200,9 @@ test('a token without a stored credential, or changed in the table, is found by 
   assert.equal(before.ok, true, JSON.stringify(before))
   // An attacker who controls the api can ask the signer for a token.
   const claims = JSON.parse(textOf(onchain))
-  const signer = connectSigner(harness.ctx.config.SIGNER_SOCKET)
+  const signer = connectSigner(harness.ctx)
   await signer.signTyped('pohf-onchain+jwt', { ...claims, nul: `0x${'ee'.repeat(32)}` })
-  signer.close()
+  await signer.close()
   const after = await check()
   assert.deepEqual([after.neverStored, after.ok], [before.neverStored + 1, true])
   const forged = Buffer.from(textOf(onchain).replace(/"nul":"0x../, '"nul":"0x00')).toString('base64url')

@@ -63,11 +63,11 @@ test('an attested authenticator that answers for a session a person played raise
 
 /** Completes a micro-task; returns the session of its completion. */
 const completeTask = async (isAttested: boolean): Promise<string> => {
-  const token = makeTaskToken(harness.ctx.secrets.derive('task-token'), {
+  const token = makeTaskToken(harness.ctx, {
     agentId: live.agentId,
     mode: 'live',
     taskId: 'tsk_odd_fruit',
-    nonce: harness.ctx.ids.token(),
+    nonce: harness.ctx.ids.random(),
     expiresAt: new Date(harness.ctx.clock.now().getTime() + 600_000),
   })
   const { sessionId } = await playSession(harness, { site: live.agentId, kind: 'task' })

@@ -41,7 +41,7 @@ export const makeChallenge = async (
 ) => {
   const { agentId, mode, subjectRef } = subject
   // 32 random bytes in base64url. Where nothing is bound, the same text is nonce and challenge.
-  const nonce = deps.ctx.ids.token()
+  const nonce = deps.ctx.ids.random()
   const bound =
     subjectRef === undefined ? undefined : await findBoundSession(tx, deps, { agentId, mode, subjectRef })
   const challenge = bound ? boundChallenge(nonce, bound) : nonce

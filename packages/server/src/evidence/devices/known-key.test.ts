@@ -20,7 +20,7 @@ const restartWithoutMetadata = async () => {
   await Promise.all([app.api.ready(), app.operator.ready()])
   after(async () => {
     await Promise.all([app.api.close(), app.operator.close()])
-    await ctx.db.pool.end()
+    await ctx.db.end()
   })
   return sendTo(app.api)
 }

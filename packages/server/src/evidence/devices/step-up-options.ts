@@ -34,7 +34,7 @@ export const stepUpOptions = (deps: StepUpDeps, origin: string | undefined, { to
       create: {
         challenge,
         rp: { id: rpId, name: 'PoHF' },
-        user: { id: deps.ctx.ids.token(), name: 'PoHF', displayName: 'PoHF' },
+        user: { id: deps.ctx.ids.random(), name: 'PoHF', displayName: 'PoHF' },
         pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key' as const, alg })),
         authenticatorSelection: {
           authenticatorAttachment: 'cross-platform' as const,

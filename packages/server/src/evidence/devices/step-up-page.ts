@@ -143,7 +143,7 @@ export const pages = ({ ctx, findName }: StepUpPageDeps): Page[] => [
       const language = languageOf(request.query['lang'], request.header('accept-language'))
       const token = request.params['token'] ?? ''
       const agent = await inTransaction(ctx, 'system', async (tx) => {
-        const subject = readStepUpToken(ctx.secrets.derive('step-up'), token, await readNow(tx))
+        const subject = readStepUpToken(ctx, token, await readNow(tx))
         return subject && findName(tx, subject.agentId)
       })
       return agent === undefined ? expiredPage(language) : askPage(language, agent, token)

@@ -1,9 +1,9 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Mode } from '@pohf/protocol'
 import { originOf } from '../../members/index.ts'
 import { readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
+import { readSignedToken, signToken, type SigningCtx } from '../../platform/ops/tokens.ts'
 import type { ChallengeDeps, Subject } from './challenge.ts'
 import { stepUpSubject, type KeyOwner } from './store.ts'
 import type { AttestDeps } from './verify.ts'
@@ -16,39 +16,27 @@ export type StepUpDeps = ChallengeDeps & AttestDeps
 /** As long as a session can be minted. */
 const linkMs = 24 * 3_600_000
 
-const macOf = (key: Buffer, payload: string): Buffer =>
-  createHmac('sha256', key).update(payload).digest().subarray(0, 16)
-
-const makeStepUpToken = (key: Buffer, { agentId, mode, subjectRef }: Subject, expiresAt: Date): string => {
-  const fields = [agentId, mode, subjectRef, Math.floor(expiresAt.getTime() / 1_000)]
-  const payload = Buffer.from(JSON.stringify(fields)).toString('base64url')
-  return `${payload}.${macOf(key, payload).toString('base64url')}`
-}
+type LinkCtx = Pick<Ctx, 'config' | 'secrets' | 'ids'>
+const signerOf = ({ secrets, ids }: SigningCtx) => ({ key: secrets.derive('step-up'), cell: ids.cell })
 
 /** The subject of a valid token; undefined for anything else. */
-export const readStepUpToken = (key: Buffer, token: string, at: Date): Subject | undefined => {
-  const [, payload, mac] = /^([A-Za-z0-9_-]{1,800})\.([A-Za-z0-9_-]{22})$/.exec(token) ?? []
-  if (payload === undefined || mac === undefined) return undefined
-  if (!timingSafeEqual(Buffer.from(mac, 'base64url'), macOf(key, payload))) return undefined
-  const [agentId, mode, subjectRef, seconds] = JSON.parse(
-    Buffer.from(payload, 'base64url').toString('utf8'),
-  ) as [string, Mode, string, number]
+export const readStepUpToken = (ctx: SigningCtx, token: string, at: Date): Subject | undefined => {
+  const fields = readSignedToken(signerOf(ctx), 'stp_', token)
+  if (!fields) return undefined
+  const [agentId, mode, subjectRef, seconds] = fields as [string, Mode, string, number]
   return at.getTime() < seconds * 1_000 ? { agentId, mode, subjectRef } : undefined
 }
 
 /** The address of the page on which a person steps up, for this session or member. */
-export const stepUpUrl = (
-  { config, secrets }: Pick<Ctx, 'config' | 'secrets'>,
-  subject: Subject,
-  at: Date,
-) => {
+export const stepUpUrl = (ctx: LinkCtx, { agentId, mode, subjectRef }: Subject, at: Date) => {
   const expiresAt = new Date(at.getTime() + linkMs)
-  const token = makeStepUpToken(secrets.derive('step-up'), subject, expiresAt)
-  return { url: `${originOf(config).origin}/step-up/${token}`, expiresAt }
+  const fields = [agentId, mode, subjectRef, Math.floor(expiresAt.getTime() / 1_000)]
+  const token = signToken(signerOf(ctx), 'stp_', fields)
+  return { url: `${originOf(ctx.config).origin}/step-up/${token}`, expiresAt }
 }
 
 /** The ways to a stronger root, for `details[].stepUp` of a refusal. */
-export const stepUpWays = (ctx: Pick<Ctx, 'config' | 'secrets'>, subject: Subject, at: Date) =>
+export const stepUpWays = (ctx: LinkCtx, subject: Subject, at: Date) =>
   subject.mode === 'test' ? [] : [{ kind: 'authenticator', url: stepUpUrl(ctx, subject, at).url }]
 
 /** The subject of a link. Only a page of ours may use it. */
@@ -58,7 +46,7 @@ export const requireSubject = async (
   { token, origin }: { readonly token: string; readonly origin: string | undefined },
 ): Promise<Subject> => {
   if (origin !== originOf(ctx.config).origin) throw new Refusal('forbidden')
-  const subject = readStepUpToken(ctx.secrets.derive('step-up'), token, await readNow(tx))
+  const subject = readStepUpToken(ctx, token, await readNow(tx))
   if (!subject) throw new Refusal('not_found', { message: 'This link is invalid or has expired.' })
   return subject
 }

@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import { now, type Tx } from '../../platform/db/db.ts'
+import { executePrepared, now, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
 import type { StrongRoot } from '../../roots/index.ts'
 import type { AppRef, AttestedAssurance, DeviceKey } from './attestation.ts'
@@ -209,7 +209,7 @@ export const findDevices = async (
   )
   if (requested.length === 0) return lookups.map(() => undefined)
   const column = <K extends keyof (typeof requested)[number]>(name: K) => requested.map((one) => one[name])
-  const { rows } = await sql<DeviceRow>`
+  const query = sql<DeviceRow>`
     select distinct on (k.position) k.position, d.method, d.assurance, d.attested_at, d.root_name, d.root_key, d.counts
     from unnest(${column('position')}::int[], ${column('agentId')}::text[], ${column('mode')}::text[],
       ${column('subjectRef')}::text[], ${column('sessionId')}::text[],
@@ -224,7 +224,8 @@ export const findDevices = async (
         and found.expires_at > pohf_now()
       limit ${methodsMax}) d
     order by k.position, d.counts desc, array_position(array['hardware_strong', 'hardware', 'software'], d.assurance),
-      d.attested_at desc`.execute(tx)
+      d.attested_at desc`
+  const rows = await executePrepared(tx, 'device_attestations_of_acts', query)
   const found = new Map(rows.map((row) => [row.position, deviceOf(row)]))
   return lookups.map((_, position) => found.get(position))
 }
@@ -244,6 +245,17 @@ export const isAdmitted = async (tx: Tx, agentId: string, { kind, name }: AppRef
     .executeTakeFirst()
   return row !== undefined
 }
+
+/** Apps and relying parties of the agent that an operator has admitted, at most 100. */
+export const listAdmitted = async (tx: Tx, agentId: string) =>
+  tx
+    .selectFrom('admitted_apps')
+    .select(['kind', 'name'])
+    .where('agent_id', '=', agentId)
+    .orderBy('kind')
+    .orderBy('name')
+    .limit(100)
+    .execute()
 
 /** Admits an app or relying party; once more changes nothing. */
 export const insertAdmission = async (tx: Tx, agentId: string, { kind, name }: AppRef): Promise<void> => {

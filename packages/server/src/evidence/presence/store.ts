@@ -9,12 +9,46 @@ type Photo = {
   readonly sessionId: string
 }
 
+const scopeOf = ({ mode, agentId }: Pick<Photo, 'mode' | 'agentId'>): string =>
+  mode === 'live' ? 'live' : agentId
+
+/** How the journal of the signer names a photo, before it is keyed. */
+export const photoName = (photo: Pick<Photo, 'mode' | 'agentId' | 'hash'>): string =>
+  `${scopeOf(photo)} ${photo.hash.toString('base64url')}`
+
+type PresenceKey = Pick<Photo, 'agentId' | 'mode' | 'sessionId'>
+/** The names of the photos that sessions of presence were submitted with. */
+export const listPhotoNames = async (
+  tx: Tx,
+  sessions: readonly PresenceKey[],
+): Promise<ReadonlyMap<string, readonly string[]>> => {
+  const rows = await tx
+    .selectFrom('photo_hashes')
+    .select(['agent_id', 'session_id', 'photo_hash'])
+    .where('agent_id', 'in', [...new Set(sessions.map(({ agentId }) => agentId))])
+    .where(
+      'session_id',
+      'in',
+      sessions.map(({ sessionId }) => sessionId),
+    )
+    .execute()
+  const photos = Map.groupBy(rows, (row) => `${row.agent_id} ${row.session_id}`)
+  return new Map(
+    sessions.map(({ agentId, mode, sessionId }) => [
+      sessionId,
+      (photos.get(`${agentId} ${sessionId}`) ?? []).map((row) =>
+        photoName({ agentId, mode, hash: row.photo_hash }),
+      ),
+    ]),
+  )
+}
+
 /** Claims a photo; false when it was used before. */
 export const insertPhotoHash = async (tx: Tx, photo: Photo): Promise<boolean> => {
   const result = await tx
     .insertInto('photo_hashes')
     .values({
-      scope: photo.mode === 'live' ? 'live' : photo.agentId,
+      scope: scopeOf(photo),
       photo_hash: photo.hash,
       agent_id: photo.agentId,
       session_id: photo.sessionId,

@@ -8,8 +8,9 @@ import { checkRefusals, type Refusals } from '../../platform/http/refusals.ts'
 import { resolveMember } from '../../members/index.ts'
 import type { Roots } from '../../roots/index.ts'
 import { findSession, insertScoredSession } from '../../sessions/index.ts'
+import { isForgottenValue, journalKeyOf } from '../../signing/index.ts'
 import { evidenceItem } from '../proof.ts'
-import { publishSessionScore, type ScoredSessionKey } from '../scoring/publish-scored.ts'
+import { publishScores, type ScoredSessionKey } from '../scoring/publish-scored.ts'
 import {
   assuranceOf,
   canonicalPhotoHash,
@@ -20,7 +21,7 @@ import {
   type GeoPoint,
 } from '../rules.ts'
 import { copyVerdicts, findDevice, isDeviceShared } from '../devices/store.ts'
-import { findPresence, insertPhotoHash, insertPresence, updatePresence } from './store.ts'
+import { findPresence, insertPhotoHash, insertPresence, photoName, updatePresence } from './store.ts'
 
 type Submission = {
   readonly memberId: string
@@ -51,15 +52,18 @@ const geoFlags = async (tx: Tx, agent: Agent, input: Submission): Promise<FlagNa
 
 const sharedFlags: readonly FlagName[] = ['device_shared']
 
-/** Claims the photo, so that it counts once. */
+/** Claims the photo, so that it counts once, also if a restored database has forgotten the first time. */
 const claimPhoto = async (
   tx: Tx,
+  ctx: Ctx,
   { agentId, mode, sessionId }: ScoredSessionKey,
   photoHash: string | undefined,
 ): Promise<void> => {
   if (photoHash === undefined) return
   const hash = createHash('sha256').update(canonicalPhotoHash(photoHash)).digest()
-  if (!(await insertPhotoHash(tx, { agentId, mode, hash, sessionId }))) throw new Refusal('photo_hash_used')
+  const photo = { agentId, mode, hash, sessionId }
+  const isForgotten = await isForgottenValue(tx, journalKeyOf(ctx, 'photo', photoName(photo)))
+  if (isForgotten || !(await insertPhotoHash(tx, photo))) throw new Refusal('photo_hash_used')
 }
 
 /** The session that a submission rests on. `subjectRef` is the subject of verdicts that are bound to it. */
@@ -197,7 +201,7 @@ export const kineticSubmit = async (
     const key = { agentId: agent.agentId, mode: agent.mode, sessionId: ctx.ids.make('ses_') }
     const proof = await findMemberProof(tx, agent, input)
     checkRefusals(presenceRefusals, { input, proof })
-    await claimPhoto(tx, key, photoHash)
+    await claimPhoto(tx, ctx, key, photoHash)
     const { attested, assurance, fresh } = proof
     const isShared = await isDeviceShared(tx, { ...key, subjectRef: memberId })
     const flags = [...(await geoFlags(tx, agent, input)), ...(isShared ? sharedFlags : [])]
@@ -209,7 +213,7 @@ export const kineticSubmit = async (
       attested,
       evidenced: simulated || hasLocation(input) || photoHash !== undefined,
     })
-    const salt = Buffer.from(ctx.ids.token(), 'base64url')
+    const salt = Buffer.from(ctx.ids.random(), 'base64url')
     await insertScoredSession(tx, key, {
       kind: 'presence',
       simulated,
@@ -223,7 +227,7 @@ export const kineticSubmit = async (
       evidence: evidenceItemsOf(salt, key, input),
       salt,
     })
-    await publishSessionScore(tx, key, verdict)
+    await publishScores(tx, [{ key, verdict }])
     // No page of ours saw this act: its credential spends on the session that it rests on, and has its verdicts.
     if (fresh && !simulated) {
       await roots.inherit(tx, fresh, { sessionId: key.sessionId, at: await readNow(tx) })

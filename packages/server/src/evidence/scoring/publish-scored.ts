@@ -1,23 +1,22 @@
 import type { Mode } from '@pohf/protocol'
 import type { Verdict } from '@pohf/scorer'
 import type { Tx } from '../../platform/db/db.ts'
-import { publish } from '../../platform/queue/outbox.ts'
+import { publishAll, type Publication } from '../../platform/queue/outbox.ts'
 
 export type ScoredSessionKey = { readonly agentId: string; readonly mode: Mode; readonly sessionId: string }
+type ScoredSession = { readonly key: ScoredSessionKey; readonly verdict: Verdict }
 
-/** Publishes the event with a session's score. */
-export const publishSessionScore = async (
-  tx: Tx,
-  key: ScoredSessionKey,
-  { quality, verified, reasons }: Verdict,
-): Promise<void> => {
-  const subject = { agentId: key.agentId, mode: key.mode, subject: key.sessionId }
-  if (verified)
-    await publish(tx, { ...subject, type: 'session.scored', data: { sessionId: key.sessionId, quality } })
-  else
-    await publish(tx, {
-      ...subject,
-      type: 'session.rejected',
-      data: { sessionId: key.sessionId, quality, reasons: [...reasons] },
-    })
+const publicationOf = ({
+  key: { agentId, mode, sessionId },
+  verdict: { quality, verified, reasons },
+}: ScoredSession): Publication<'session.scored' | 'session.rejected'> => {
+  const subject = { agentId, mode, subject: sessionId }
+  return verified
+    ? { ...subject, type: 'session.scored', data: { sessionId, quality } }
+    : { ...subject, type: 'session.rejected', data: { sessionId, quality, reasons: [...reasons] } }
+}
+
+/** Publishes the events with the scores of sessions. */
+export const publishScores = async (tx: Tx, scored: readonly ScoredSession[]): Promise<void> => {
+  await publishAll(tx, scored.map(publicationOf))
 }

@@ -1,20 +1,15 @@
 import type { Mode } from '@pohf/protocol'
 import {
-  describeStroke,
   isReplay,
   replayCell,
   replayCellsNear,
   replayModel,
   strokeDistance,
-  toRuns,
-  type MotionPoint,
   type ReplayDescriptor,
 } from '@pohf/scorer'
 import type { Tx } from '../../platform/db/db.ts'
 import { insertSketches, listSketchesNear } from './store.ts'
 
-/** About ten minutes of continuous motion; later strokes are not stored. */
-const sketchesStoredMax = 256
 /**
  * Strokes compared, spread evenly over the session. With three million stored strokes each is compared with a
  * thousand.
@@ -31,25 +26,21 @@ type SketchKey = {
 /** Test strokes are compared within one agent, live strokes across all agents. */
 const scopeOf = ({ agentId, mode }: SketchKey): string => (mode === 'live' ? 'live' : agentId)
 
-/** Sketches of the distinctive strokes of a session; most strokes are alike in everybody and are not stored. */
-export const sketchesOf = (points: readonly MotionPoint[]): ReplayDescriptor[] =>
-  toRuns(points)
-    .flatMap((run) => describeStroke(run, replayModel) ?? [])
-    .slice(0, sketchesStoredMax)
+type SketchedSession = { readonly key: SketchKey; readonly sketches: readonly ReplayDescriptor[] }
 
-/** Stores the sketches of a session; idempotent. */
-export const storeSketches = async (
-  tx: Tx,
-  key: SketchKey,
-  sketches: readonly ReplayDescriptor[],
-): Promise<void> =>
+/** Stores the sketches of sessions; idempotent. */
+export const storeSketches = async (tx: Tx, sessions: readonly SketchedSession[]): Promise<void> =>
   insertSketches(
     tx,
-    { ...key, scope: scopeOf(key) },
-    sketches.map((sketch) => ({
-      cell: replayCell(sketch, replayModel),
-      bytes: Buffer.from(sketch.buffer, sketch.byteOffset, sketch.byteLength),
-    })),
+    sessions.flatMap(({ key, sketches }) =>
+      sketches.map((sketch, index) => ({
+        ...key,
+        scope: scopeOf(key),
+        number: index + 1,
+        cell: replayCell(sketch, replayModel),
+        bytes: Buffer.from(sketch.buffer, sketch.byteOffset, sketch.byteLength),
+      })),
+    ),
   )
 
 const sampleEvenly = (sketches: readonly ReplayDescriptor[]): ReplayDescriptor[] => {

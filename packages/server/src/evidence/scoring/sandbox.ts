@@ -7,7 +7,7 @@ import {
   type Session,
 } from '../../sessions/index.ts'
 import { evidenceItem, singleChunkTelemetry } from '../proof.ts'
-import { publishSessionScore, type ScoredSessionKey } from './publish-scored.ts'
+import { publishScores, type ScoredSessionKey } from './publish-scored.ts'
 import { scoreProfile, type Profile } from './simulated.ts'
 
 /** Ids with this prefix are reserved: one that is not listed below does not exist, so that a wrong guess shows. */
@@ -20,6 +20,9 @@ export const reservedSessions: ReadonlyMap<string, Profile | 'open' | 'expired'>
   ['ses_test_pending', 'open'],
   ['ses_test_expired', 'expired'],
 ])
+
+/** Whether an id always has the same outcome, however often and late it is used. */
+export const isReservedSession = (sessionId: string): boolean => reservedSessions.has(sessionId)
 
 /** The score of the attentive profile, used in the sandbox when only a member is named. */
 export const simulatedAttention = () => scoreProfile('human')
@@ -36,7 +39,7 @@ export const insertSimulatedSession = async (
   { profile, kind = 'view', challenge }: SimulatedSession,
 ): Promise<void> => {
   const { quality, verified, reasons, assurance, scoring, components, flags } = scoreProfile(profile)
-  const salt = Buffer.from(tx.ids.token(), 'base64url')
+  const salt = Buffer.from(tx.ids.random(), 'base64url')
   const stored = await insertScoredSession(tx, key, {
     kind,
     simulated: true,
@@ -52,7 +55,7 @@ export const insertSimulatedSession = async (
     evidence: [evidenceItem(salt, 'simulated', { session: key.sessionId })],
     salt,
   })
-  if (stored) await publishSessionScore(tx, key, { quality, verified, reasons })
+  if (stored) await publishScores(tx, [{ key, verdict: { quality, verified, reasons } }])
 }
 
 /** Finds a session. To a test key an id of its own choice is a simulated session, stored on first use. */

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inTransaction } from '../../platform/db/db.ts'
-import { makeRoots } from '../../roots/index.ts'
-import { listClosedSessions } from '../../sessions/index.ts'
+import { findClosedRecording, listClosedSessions } from '../../sessions/index.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { playSession, makeStrokes } from '../../../test/fixtures/people/play-session.ts'
 import { makeScoring } from './score-session.ts'
@@ -21,10 +20,17 @@ test('an attentive person at a keyboard is recorded, scored at the end and minte
   const session = await read(sessionId)
   assert.deepEqual([session.verified, session.flags, session.reasons], [true, [], []])
   assert.equal(session.simulated, false)
-  assert.equal(session.scoring, 'rules-2026.11+input-2026.11')
+  assert.equal(session.scoring, 'rules-2026.11.2+input-2026.11')
   assert.equal(session.components.input, null)
-  assert.equal(session.counted.probes, 3)
-  assert.equal(session.counted.hits, 3)
+  assert.deepEqual([session.counted.probes, session.counted.hits], [2, 2])
+  assert.deepEqual(
+    [session.counted.pictures, session.counted.words],
+    [
+      { asked: 0, hit: 0 },
+      { asked: 2, hit: 2 },
+    ],
+  )
+  assert.equal(session.counted.returning, false)
   assert.deepEqual(session.counted.observations, [])
   assert.deepEqual(
     session.evidence.map(({ type }: { type: string }) => type),
@@ -94,18 +100,27 @@ const unscore = async (...sessionIds: string[]) => {
   await harness.owner.query('alter table sessions enable trigger transition')
 }
 
+const listUnscored = () =>
+  inTransaction(harness.ctx, 'system', (tx) => listClosedSessions(tx, { limit: 10, ageSeconds: 0 }))
+
 test('of two copies scored at the same moment, at least one is flagged as a replay', async () => {
   const { agentId, apiKey } = await harness.register('live')
   const ids: string[] = []
   for (const _ of ['first', 'second'])
     ids.push((await playSession(harness, { site: agentId, strokes: makeStrokes(3) })).sessionId)
-  const { onClosed } = makeScoring(harness.ctx, makeRoots(harness.ctx), async () => undefined)
+  const { scoreClosed } = makeScoring(harness.ctx, async () => undefined)
   for (let round = 0; round < 8; round += 1) {
     await unscore(...ids)
     await harness.owner.query('delete from stroke_sketches where agent_id = $1', [agentId])
-    const closed = await inTransaction(harness.ctx, 'system', (tx) => listClosedSessions(tx, 10))
-    assert.deepEqual(closed.map(({ sessionId }) => sessionId).toSorted(), ids.toSorted())
-    await Promise.all(closed.map((rowKey) => onClosed(rowKey)))
+    const keys = await listUnscored()
+    assert.deepEqual(keys.map(({ sessionId }) => sessionId).toSorted(), ids.toSorted())
+    const closed = await Promise.all(
+      keys.map((key) => inTransaction(harness.ctx, 'system', (tx) => findClosedRecording(tx, key))),
+    )
+    // As two processes, and as one batch.
+    const batches =
+      round % 2 === 0 ? closed.map((one) => (one ? [one] : [])) : [closed.flatMap((one) => one ?? [])]
+    await Promise.all(batches.map((batch) => scoreClosed(batch)))
     const sessions = await Promise.all(ids.map((sessionId) => read(sessionId, apiKey)))
     assert.ok(sessions.some(({ flags }) => flags.includes('replay_match')))
   }
@@ -143,14 +158,43 @@ test('a closed session without a score is scored by the worker, once', async () 
   await unscore(sessionId)
   assert.equal((await verify(sessionId)).json.error, 'session_not_ready')
   await harness.runJobs()
+  assert.equal((await read(sessionId)).status, 'closed', 'the call that closed it may still score it')
+  await harness.advance(5_000)
+  await harness.runJobs()
   assert.equal((await read(sessionId)).status, 'scored')
-  assert.deepEqual(await inTransaction(harness.ctx, 'system', (tx) => listClosedSessions(tx, 10)), [])
+  assert.deepEqual(await listUnscored(), [])
+})
+
+test('a session that cannot be decrypted is rejected alone, and those of its batch are scored', async () => {
+  const ids: string[] = []
+  for (const _ of ['whole', 'broken', 'whole']) ids.push((await playSession(harness, { site })).sessionId)
+  await unscore(...ids)
+  await harness.owner.query('update session_chunks set ciphertext = $2 where session_id = $1 and seq = 2', [
+    ids[1],
+    Buffer.alloc(40),
+  ])
+  const closed = await Promise.all(
+    (await listUnscored()).map((key) =>
+      inTransaction(harness.ctx, 'system', (tx) => findClosedRecording(tx, key)),
+    ),
+  )
+  const { scoreClosed } = makeScoring(harness.ctx, async () => undefined)
+  const scored = await scoreClosed(closed.flatMap((one) => one ?? []))
+  assert.deepEqual(
+    ids.map((id) => [scored.get(id)?.verified, scored.get(id)?.reasons]),
+    [
+      [true, []],
+      [false, ['scoring_failed']],
+      [true, []],
+    ],
+  )
 })
 
 test('a session whose records were deleted is rejected and does not stay closed', async () => {
   const { sessionId } = await playSession(harness, { site })
   await unscore(sessionId)
   await harness.owner.query('delete from session_keys where session_id = $1', [sessionId])
+  await harness.advance(5_000)
   await harness.runJobs()
   const session = await read(sessionId)
   assert.deepEqual([session.status, session.verified, session.reasons], ['scored', false, ['records_gone']])

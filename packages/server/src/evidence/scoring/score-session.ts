@@ -1,37 +1,35 @@
-import {
-  deviceScores,
-  historyScore,
-  readMouseMotion,
-  scoreSession,
-  type FlagName,
-  type ReplayDescriptor,
-  type SessionScore,
-} from '@pohf/scorer'
+import { addServerFlag, type FlagName, type SessionScore } from '@pohf/scorer'
 import { inputModel } from '@pohf/scorer/input-model'
 import type { Ctx } from '../../platform/ops/context.ts'
-import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
-import { isAttentionChallenge } from '../../members/index.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { runBisected } from '../../platform/queue/coalesce.ts'
+import { ThreadTaskError } from '../../platform/queue/thread.ts'
 import type { Job } from '../../platform/queue/worker.ts'
-import type { Roots } from '../../roots/index.ts'
 import {
+  faultFlags,
+  findClosedRecording,
   listClosedSessions,
-  readRecords,
-  updateSessionScored,
-  type DecryptedSession,
+  makeRecordingScorer,
+  openSubjectKey,
+  updateSessionsScored,
+  type ClosedRecording,
+  type RecordingScorer,
+  type ScoredRecording,
+  type ScoringInput,
   type Session,
   type SessionRowKey,
+  type SessionScoreUpdate,
 } from '../../sessions/index.ts'
 import { makeFindCalibration, type FindCalibration } from './calibrations.ts'
 import { evidenceItem } from '../proof.ts'
-import { publishSessionScore } from './publish-scored.ts'
-import { isKnownReplay, sketchesOf, storeSketches } from './replay.ts'
+import { publishScores } from './publish-scored.ts'
+import { isKnownReplay, storeSketches } from './replay.ts'
 import { dropOldSketches } from './store.ts'
 
 /** A session that cannot be scored is rejected with the reason, so that it does not stay closed for ever. */
 type Unscorable = { readonly unscorable: 'records_gone' | 'scoring_failed' }
-/** Where a session that passes holds its places. */
-type ScoringRoots = Pick<Roots, 'reserve'>
-type LoadedRecording = { readonly opened: DecryptedSession; readonly sketches: readonly ReplayDescriptor[] }
+type PreparedScore = { readonly rowKey: SessionRowKey; readonly result: ScoredRecording | Unscorable }
 
 const unscorableScore = {
   quality: 0,
@@ -41,123 +39,161 @@ const unscorableScore = {
   flags: ['insufficient_evidence'],
 } as const
 
-const loadRecording = async (tx: Tx, ctx: Ctx, key: SessionRowKey): Promise<LoadedRecording | Unscorable> => {
-  const opened = await readRecords(tx, ctx, key)
-  if (!opened) return { unscorable: 'records_gone' }
-  return { opened, sketches: sketchesOf(readMouseMotion(opened.records)) }
-}
-
-/** The acts of a person for one agent: paid, accepted and not refunded, and those that were refused. */
-type History = { readonly good: number; readonly bad: number }
 /** Injected by the wiring: the history of the worker whose work this session records; undefined for any other session. */
 type FindHistory = (tx: Tx, session: Session) => Promise<History | undefined>
+type History = ScoringInput['history']
 const noHistory: History = { good: 0, bad: 0 }
 
 type ScoringDeps = {
   readonly ctx: Ctx
-  readonly roots: ScoringRoots
   readonly findCalibration: FindCalibration
   readonly findHistory: FindHistory
+  readonly scorer: RecordingScorer
 }
-type ServerFacts = { readonly replayed: boolean; readonly history: History }
 
-const scoreRecording = (
-  opened: DecryptedSession,
-  { replayed, history }: ServerFacts,
-  findCalibration: FindCalibration,
-): SessionScore => {
-  const { session, client, records } = opened
-  if (session.kind === 'presence')
-    throw new Error(`session ${session.sessionId} is a presence session and has no recording`)
+/** Only recorded work has a history. */
+const findHistories = async (
+  { ctx, findHistory }: ScoringDeps,
+  closed: readonly ClosedRecording[],
+): Promise<ReadonlyMap<string, History>> => {
+  const work = closed.filter(({ session }) => session.kind === 'work')
+  const histories = new Map<string, History>()
+  if (work.length === 0) return histories
+  return inTransaction(ctx, 'system', async (tx) => {
+    for (const { session } of work)
+      histories.set(session.sessionId, (await findHistory(tx, session)) ?? noHistory)
+    return histories
+  })
+}
+
+const inputOf = (
+  { ctx, findCalibration }: ScoringDeps,
+  { session, client, faults, sealedKey, ciphertexts }: ClosedRecording,
+  history: History,
+): ScoringInput | undefined => {
+  const { sessionId, kind } = session
+  if (kind === 'presence') throw new Error(`session ${sessionId} is a presence session and has no recording`)
+  if (sealedKey === null || !ciphertexts) return undefined
   const known: FlagName[] = [
-    ...opened.flags,
+    ...faultFlags(faults),
     ...(client.automated ? (['automation_env'] as const) : []),
-    ...(replayed ? (['replay_match'] as const) : []),
   ]
-  const context = {
-    kind: session.kind,
-    // A page's key proves nothing about the person or the device; members and attested devices do.
-    device: deviceScores.none,
-    history: historyScore(history.good, history.bad),
-    known,
-    answerCorrect: null,
-    calibration: findCalibration(client.platform),
-  }
-  return scoreSession(records, context, inputModel)
+  const calibration = findCalibration(client.platform)
+  const subjectKey = openSubjectKey(ctx.secrets, sealedKey)
+  return { sessionId, subjectKey, ciphertexts, kind, history, known, calibration }
 }
 
-const storeScore = async (
-  tx: Tx,
-  key: SessionRowKey,
+/** Scores on the thread, without what other sessions show. Undefined where it may succeed later. */
+const prepare = async (
+  deps: ScoringDeps,
+  closed: ClosedRecording,
+  history: History,
+): Promise<PreparedScore | undefined> => {
+  const { rowKey } = closed
+  const { log } = deps.ctx
+  const { sessionId } = rowKey
+  try {
+    const input = inputOf(deps, closed, history)
+    return { rowKey, result: input ? await deps.scorer.run(input) : { unscorable: 'records_gone' } }
+  } catch (error) {
+    if (error instanceof ThreadTaskError) {
+      log.error({ err: error, sessionId }, 'session scoring failed; it counts as not scorable')
+      return { rowKey, result: { unscorable: 'scoring_failed' } }
+    }
+    log.warn({ err: error, sessionId }, 'session scoring failed; the worker retries it')
+    return undefined
+  }
+}
+
+const updateOf = (
+  rowKey: SessionRowKey,
   scored: SessionScore | Unscorable,
-): Promise<boolean> => {
-  const salt = Buffer.from(tx.ids.token(), 'base64url')
+  salt: Buffer,
+): SessionScoreUpdate => {
   if ('unscorable' in scored) {
     const verdict = { ...unscorableScore, reasons: [scored.unscorable] }
-    const result = { ...verdict, scoring: inputModel.version, evidence: [], counted: null, salt }
-    if (!(await updateSessionScored(tx, key, result))) return false
-    await publishSessionScore(tx, key, verdict)
-    return true
+    return { rowKey, ...verdict, scoring: inputModel.version, evidence: [], counted: null, salt }
   }
   const counted = { ...scored.evidence, observations: [...scored.observations] }
-  const evidence = [evidenceItem(salt, 'telemetry', { session: key.sessionId, counted })]
-  if (!(await updateSessionScored(tx, key, { ...scored, evidence, counted, salt }))) return false
-  await publishSessionScore(tx, key, scored)
-  return true
+  const evidence = [evidenceItem(salt, 'telemetry', { session: rowKey.sessionId, counted })]
+  return { ...scored, rowKey, evidence, counted, salt }
+}
+
+/** Compares with other sessions, and stores scores and events; returns the sessions that were not scored before. */
+const storeScores = async (tx: Tx, prepared: readonly PreparedScore[]): Promise<Session[]> => {
+  const updates: SessionScoreUpdate[] = []
+  for (const { rowKey, result } of prepared) {
+    const salt = Buffer.from(tx.ids.random(), 'base64url')
+    if ('unscorable' in result) updates.push(updateOf(rowKey, result, salt))
+    else {
+      const isReplayed = await isKnownReplay(tx, rowKey, result.sketches)
+      const scored = isReplayed ? addServerFlag(result.sessionScore, 'replay_match') : result.sessionScore
+      updates.push(updateOf(rowKey, scored, salt))
+    }
+  }
+  const sessions = await updateSessionsScored(tx, updates)
+  const scored = new Set(sessions.map(({ sessionId }) => sessionId))
+  await publishScores(
+    tx,
+    updates
+      .filter(({ rowKey }) => scored.has(rowKey.sessionId))
+      .map(({ rowKey: key, ...verdict }) => ({ key, verdict })),
+  )
+  return sessions
 }
 
 /**
- * Scores a closed session, once; false when another process did. Its sketches are committed before others are
- * compared: of two copies that close at the same moment at least one finds the other.
+ * Scores closed sessions, each once; returns those that no other process scored. Their sketches are committed before others
+ * are compared: of two copies that close at the same moment at least one finds the other.
  */
-const scoreClosed = async (
-  { ctx, roots, findCalibration, findHistory }: ScoringDeps,
-  key: SessionRowKey,
-): Promise<boolean> => {
-  const ready = await inTransaction(ctx, 'system', async (tx) => {
-    const found = await loadRecording(tx, ctx, key)
-    if ('sketches' in found) await storeSketches(tx, key, found.sketches)
-    return found
-  })
-  return inTransaction(ctx, 'system', async (tx) => {
-    if ('unscorable' in ready) return storeScore(tx, key, ready)
-    const { opened, sketches } = ready
-    const replayed = await isKnownReplay(tx, key, sketches)
-    const history = (await findHistory(tx, opened.session)) ?? noHistory
-    let scored: SessionScore | Unscorable
-    try {
-      scored = scoreRecording(opened, { replayed, history }, findCalibration)
-    } catch (error) {
-      ctx.log.error(
-        { err: error, sessionId: key.sessionId },
-        'session scoring failed; it counts as not scorable',
-      )
-      scored = { unscorable: 'scoring_failed' }
-    }
-    const isStored = await storeScore(tx, key, scored)
-    // Last, because others of the same network wait for its counters until the commit. The credential that follows an
-    // attention check is another agent's, and spends directly.
-    if (
-      isStored &&
-      'verified' in scored &&
-      scored.verified &&
-      !isAttentionChallenge(opened.session.challenge)
-    )
-      await roots.reserve(tx, { ...key, session: key }, await readNow(tx))
-    return isStored
-  })
+const scoreClosed = async (deps: ScoringDeps, closed: readonly ClosedRecording[]): Promise<Session[]> => {
+  const histories = await findHistories(deps, closed)
+  const results = await Promise.all(
+    closed.map((one) => prepare(deps, one, histories.get(one.session.sessionId) ?? noHistory)),
+  )
+  const prepared = results.flatMap((result) => result ?? [])
+  const sketched = prepared.flatMap(({ rowKey: key, result }) =>
+    'sketches' in result && result.sketches.length > 0 ? [{ key, sketches: result.sketches }] : [],
+  )
+  if (sketched.length > 0) await inTransaction(deps.ctx, 'system', (tx) => storeSketches(tx, sketched))
+  return inTransaction(deps.ctx, 'system', (tx) => storeScores(tx, prepared))
 }
 
 const batchMax = 50
+/** After this time the call that closed a session does not score it any more, or its process has ended. */
+const retryAgeSeconds = 5
 
 /** Scoring on close, and the jobs that retry it. Calibrations are read once, at the start. */
-export const makeScoring = (ctx: Ctx, roots: ScoringRoots, findHistory: FindHistory) => {
+export const makeScoring = (ctx: Ctx, findHistory: FindHistory) => {
+  const scorer = makeRecordingScorer()
   const findCalibration = makeFindCalibration(ctx.config.CALIBRATIONS_FILE)
-  const deps = { ctx, roots, findCalibration, findHistory }
+  const deps = { ctx, findCalibration, findHistory, scorer }
+  /** What fails is split, down to the session at fault; the others are scored. */
+  const scoreAll = async (closed: readonly ClosedRecording[]): Promise<Session[]> => {
+    const outcomes = await runBisected(
+      closed,
+      async (part) => {
+        const sessions = new Map((await scoreClosed(deps, part)).map((one) => [one.sessionId, one]))
+        return part.map(({ session }) => ({ value: sessions.get(session.sessionId) }))
+      },
+      (error) => error instanceof Refusal,
+    )
+    return outcomes.flatMap((outcome, index) => {
+      if ('value' in outcome) return outcome.value ?? []
+      const sessionId = closed[index]?.session.sessionId
+      ctx.log.warn({ err: outcome.error, sessionId }, 'session scoring failed; the worker retries it')
+      return []
+    })
+  }
   const scoreWaiting = async (): Promise<number> => {
-    const closedKeys = await inTransaction(ctx, 'system', (tx) => listClosedSessions(tx, batchMax))
+    const closedKeys = await inTransaction(ctx, 'system', (tx) =>
+      listClosedSessions(tx, { limit: batchMax, ageSeconds: retryAgeSeconds }),
+    )
     let scoredCount = 0
-    for (const key of closedKeys) if (await scoreClosed(deps, key)) scoredCount += 1
+    for (const key of closedKeys) {
+      const closed = await inTransaction(ctx, 'system', (tx) => findClosedRecording(tx, key))
+      if (closed) scoredCount += (await scoreAll([closed])).length
+    }
     return scoredCount
   }
   const jobs: Job[] = [
@@ -174,16 +210,10 @@ export const makeScoring = (ctx: Ctx, roots: ScoringRoots, findHistory: FindHist
   ]
   return {
     jobs,
-    /** The session stays closed, so a failure here does not fail the call: the job scores it later. */
-    onClosed: async (key: SessionRowKey): Promise<void> => {
-      try {
-        await scoreClosed(deps, key)
-      } catch (error) {
-        ctx.log.warn(
-          { err: error, sessionId: key.sessionId },
-          'session scoring failed; the worker retries it',
-        )
-      }
-    },
+    /** So that the first session does not wait for the thread to start. */
+    start: scorer.start,
+    /** The sessions stay closed, so a failure here does not fail their calls: the job scores them later. */
+    scoreClosed: async (closed: readonly ClosedRecording[]): Promise<ReadonlyMap<string, Session>> =>
+      new Map((await scoreAll(closed)).map((session) => [session.sessionId, session])),
   }
 }

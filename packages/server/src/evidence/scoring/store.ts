@@ -7,21 +7,23 @@ type SketchScope = { readonly agentId: string; readonly sessionId: string; reado
 
 type Sketch = { readonly cell: number; readonly bytes: Buffer }
 
-/** Stores the sketches of a session, unless it has some since it began, at `at`. */
-export const insertSketches = async (
-  tx: Tx,
-  session: SketchScope & { readonly at: Date },
-  sketches: readonly Sketch[],
-): Promise<void> => {
+type NewSketch = SketchScope & Sketch & { readonly number: number; readonly at: Date }
+
+/** Stores the sketches of sessions, but none of a session that has some since it began, at `at`. */
+export const insertSketches = async (tx: Tx, sketches: readonly NewSketch[]): Promise<void> => {
   if (sketches.length === 0) return
-  await sql`
+  const since = new Date(Math.min(...sketches.map(({ at }) => at.getTime())))
+  const query = sql`
     insert into stroke_sketches (agent_id, session_id, number, scope, cell, sketch)
-    select ${session.agentId}, ${session.sessionId}, number, ${session.scope}, cell, sketch
-    from unnest(${sketches.map(({ cell }) => cell)}::bigint[], ${sketches.map(({ bytes }) => bytes)}::bytea[])
-      with ordinality as sketches(cell, sketch, number)
+    select made.agent_id, made.session_id, made.number, made.scope, made.cell, made.sketch
+    from unnest(${sketches.map(({ agentId }) => agentId)}::text[], ${sketches.map(({ sessionId }) => sessionId)}::text[],
+      ${sketches.map(({ at }) => at)}::timestamptz[], ${sketches.map(({ number }) => number)}::int[],
+      ${sketches.map(({ scope }) => scope)}::text[], ${sketches.map(({ cell }) => cell)}::bigint[],
+      ${sketches.map(({ bytes }) => bytes)}::bytea[]) made (agent_id, session_id, at, number, scope, cell, sketch)
     where not exists (
-      select from stroke_sketches where agent_id = ${session.agentId} and session_id = ${session.sessionId}
-        and at >= ${session.at} and at <= pohf_now())`.execute(tx)
+      select from stroke_sketches s where s.agent_id = made.agent_id and s.session_id = made.session_id
+        and s.at >= made.at and s.at >= ${since} and s.at <= pohf_now())`
+  await executePrepared(tx, 'stroke_sketches_insert', query)
 }
 
 /** Far more than honest data holds; an attacker who floods one cell must not slow the others down. */

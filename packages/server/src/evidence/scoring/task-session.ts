@@ -12,7 +12,7 @@ import type { Roots } from '../../roots/index.ts'
 import { findSession, insertScoredSession, type Session, type Telemetry } from '../../sessions/index.ts'
 import { copyVerdicts } from '../devices/store.ts'
 import { evidenceItem } from '../proof.ts'
-import { publishSessionScore } from './publish-scored.ts'
+import { publishScores } from './publish-scored.ts'
 import { insertAttentionClaim } from './store.ts'
 
 type TaskCompletion = {
@@ -34,7 +34,8 @@ type TaskCompletion = {
 type Attention = {
   readonly components: Components
   readonly flags: readonly FlagName[]
-  readonly probesOffered: number
+  /** Of the recording; undefined where there is none. */
+  readonly counted?: Session['counted']
   readonly scoring: string
   readonly telemetry?: Telemetry | undefined
   readonly recordedId?: string
@@ -52,7 +53,6 @@ const noAttention: Attention = {
     history: historyScore(0, 0),
   },
   flags: [],
-  probesOffered: 0,
   scoring: rulesVersion,
 }
 const sandboxAttention: Attention = { ...noAttention, components: { ...noAttention.components, focus: 0.97 } }
@@ -91,7 +91,7 @@ const findAttention = async (
   return {
     components: session.components,
     flags: session.flags as FlagName[],
-    probesOffered: session.counted.probes,
+    counted: session.counted,
     scoring: session.scoring ?? rulesVersion,
     telemetry: session.telemetry ?? undefined,
     recordedId: session.sessionId,
@@ -117,16 +117,17 @@ export const recordTaskSession = async (
   const key = { agentId: completion.agentId, mode: completion.mode, sessionId }
   const found = await findAttention(tx, completion, sessionId)
   const attention = 'missing' in found ? noAttention : found
-  const { components, flags, probesOffered, scoring, telemetry, recordedId, recordedAt } = attention
+  const { components, flags, counted, scoring, telemetry, recordedId, recordedAt } = attention
   const evaluated = evaluateAttention({
     components,
     flags,
-    probesOffered,
+    probesOffered: counted?.probes ?? 0,
+    returning: counted?.returning ?? false,
     answerCorrect: isAnswerCorrect(completion, attention),
   })
   const verdict =
     'missing' in found ? { ...evaluated, reasons: [found.missing, ...evaluated.reasons] } : evaluated
-  const salt = Buffer.from(tx.ids.token(), 'base64url')
+  const salt = Buffer.from(tx.ids.random(), 'base64url')
   const isSimulated = completion.mode === 'test' && recordedId === undefined
   await insertScoredSession(tx, key, {
     kind: 'task',
@@ -139,6 +140,7 @@ export const recordTaskSession = async (
     components,
     flags,
     telemetry,
+    counted: counted ?? undefined,
     evidence: [
       evidenceItem(salt, 'answer', { task: completion.taskId, answer: completion.answer ?? null }),
       ...(recordedId === undefined ? [] : [evidenceItem(salt, 'telemetry', { session: recordedId })]),
@@ -146,7 +148,7 @@ export const recordTaskSession = async (
     ],
     salt,
   })
-  await publishSessionScore(tx, key, verdict)
+  await publishScores(tx, [{ key, verdict }])
   if (recordedAt !== undefined && recordedId !== undefined && completion.mode === 'live') {
     await roots.replace(tx, { sessionId: recordedId, at: recordedAt }, { sessionId, at: await readNow(tx) })
     await copyVerdicts(tx, completion, { subjectRef: recordedId, sessionId: recordedId }, sessionId)

@@ -15,7 +15,7 @@ type WalletChallengeRequest = {
 export const walletChallenge = async (ctx: Ctx, agent: Agent, request: WalletChallengeRequest) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     // EIP-4361 nonces are alphanumeric.
-    const nonce = ctx.ids.token().replaceAll(/[^A-Za-z0-9]/g, 'x')
+    const nonce = ctx.ids.random().replaceAll(/[^A-Za-z0-9]/g, 'x')
     const issuedAt = await readNow(tx)
     const expiresAt = new Date(issuedAt.getTime() + nonceMinutes * 60_000)
     const message = walletMessage({

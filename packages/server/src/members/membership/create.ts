@@ -4,6 +4,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { hashKey } from '../../platform/ops/keys.ts'
+import { makeToken } from '../../platform/ops/tokens.ts'
 import { linkDays, originOf } from '../rules.ts'
 import { findMember, insertEnrolmentLink, insertMember, type MemberRow } from './store.ts'
 
@@ -31,7 +32,7 @@ const findOrInsert = async (tx: Tx, owner: Owner, { externalRef, memberId }: Inp
 /** Invites a person as a member of an agent. The same reference or member id gives the same member with a new link. */
 export const inviteMember = async (tx: Tx, ctx: Ctx, owner: Owner, input: Input) => {
   const member = await findOrInsert(tx, owner, input)
-  const token = ctx.ids.token()
+  const token = makeToken(ctx.ids, 'inv_')
   const expiresAt = await insertEnrolmentLink(tx, member, { hash: hashKey(token), days: linkDays })
   return {
     memberId: member.memberId,

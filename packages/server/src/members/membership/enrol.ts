@@ -14,7 +14,8 @@ import {
   type PageRequest,
 } from '../people/login.ts'
 import { boundToOf } from '../people/passkey-options.ts'
-import { readChallenge, type Passkey, type PasskeyVerifier } from '../people/passkeys.ts'
+import { readChallenge } from '../../platform/ops/tokens.ts'
+import type { Passkey, PasskeyVerifier } from '../people/passkeys.ts'
 import { makeRecoveryCodes } from '../people/recovery-codes.ts'
 import {
   attentionChallenge,
@@ -70,7 +71,7 @@ export const verifyNewPasskey = async (
   credential: unknown,
   boundTo: string,
 ): Promise<Passkey> => {
-  const challenge = readChallenge(credential)
+  const challenge = readChallenge(ctx.ids, credential)
   const consumed =
     challenge !== undefined &&
     (await inTransaction(ctx, 'system', (tx) =>
@@ -102,7 +103,7 @@ export const addPasskey = async (tx: Tx, personId: string, passkey: Passkey): Pr
 
 /** Creates a person with a passkey and recovery codes. */
 const makePerson = async (tx: Tx, passkey: Passkey) => {
-  const personId = tx.ids.token()
+  const personId = tx.ids.random()
   await insertPerson(tx, personId)
   await addPasskey(tx, personId, passkey)
   const codes = await makeRecoveryCodes(tx, personId)
@@ -147,7 +148,7 @@ export const enrol = async (deps: MembersDeps, page: PageRequest, input: Input) 
     if (personId === undefined) throw new Refusal('sign_in_required')
     await requireUnclaimed(tx, member, personId)
     if (passkey && !newPerson) await addPasskey(tx, personId, passkey)
-    const consentRef = member.consentRef ?? tx.ids.token()
+    const consentRef = member.consentRef ?? tx.ids.random()
     const { language } = input
     await insertConsent(tx, consentRef, { act: 'given', version: consentVersion, language })
     const status = member.attention === null ? ('consented' as const) : ('enrolled' as const)

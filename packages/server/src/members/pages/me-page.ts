@@ -16,7 +16,8 @@ const timeOf = (instant: string): Html =>
 
 const scriptMessages = (messages: Messages): string => {
   const { wait, waitDevice, failed, me } = messages
-  return JSON.stringify({ wait, waitDevice, failed, sureFirst: me.sureFirst, erased: me.erased })
+  const { sureFirst, erased, copied } = me
+  return JSON.stringify({ wait, waitDevice, failed, sureFirst, erased, copied })
 }
 
 const frame = (messages: Messages, language: Language, content: Html): PageResponse =>
@@ -64,7 +65,7 @@ const isRecorded = ({ kind, status }: SessionSummary): boolean =>
   kind !== 'presence' && status !== 'open' && status !== 'expired'
 
 const replayLink = ({ me, language }: Messages, session: SessionSummary): Html =>
-  html`<a href="/me/recording?id=${session.sessionId}&lang=${language}"
+  html`<a class="replay" href="/me/recording?id=${session.sessionId}&lang=${language}"
     >${me.replay}<span class="hidden"
       >: ${fillPlaceholders(me.replayOf, { when: session.at.slice(0, 16).replace('T', ' ') })}</span
     ></a
@@ -79,7 +80,6 @@ const sessionTable = (messages: Messages, acts: readonly SessionSummary[]): Html
             <th scope="col">${messages.me.when}</th>
             <th scope="col">${messages.me.what}</th>
             <th scope="col">${messages.me.outcome}</th>
-            <td></td>
           </tr>
         </thead>
         <tbody>
@@ -88,12 +88,20 @@ const sessionTable = (messages: Messages, acts: readonly SessionSummary[]): Html
               html`<tr>
                 <td>${timeOf(session.at)}</td>
                 <td>${messages.me.kinds[session.kind]}</td>
-                <td>${outcomeOf(messages, session)}</td>
-                <td>${isRecorded(session) ? replayLink(messages, session) : ''}</td>
+                <td>
+                  <div>${outcomeOf(messages, session)}</div>
+                  ${isRecorded(session) ? replayLink(messages, session) : ''}
+                </td>
               </tr>`,
           )}
         </tbody>
       </table>`
+
+/** An id, shortened: the whole of it is copied, and is in the title. */
+const copyId = ({ me }: Messages, id: string): Html =>
+  html`<button type="button" class="copy id" title="${id}" data-copy="${id}">
+    <span class="hidden">${me.copy}: </span><span>${`${id.slice(0, 8)}…${id.slice(-4)}`}</span>
+  </button>`
 
 const statusClasses = { enrolled: 'ok', consented: 'warn', invited: 'warn', withdrawn: 'stop' } as const
 
@@ -101,14 +109,14 @@ const membershipCard = (messages: Messages, member: Membership): Html => {
   const { me } = messages
   return html`<article class="card pad flow">
     <h3>
-      ${member.agentName ?? member.agentId}
+      ${member.agentName ?? me.unnamed}
       <span class="chip ${statusClasses[member.status]}">${me.status[member.status]}</span>
       ${member.mode === 'test' ? html`<span class="chip test">${me.testMode}</span>` : ''}
     </h3>
     <dl class="facts">
       <div>
         <dt>${me.knownAs}</dt>
-        <dd class="id">${member.memberId}</dd>
+        <dd>${copyId(messages, member.memberId)}</dd>
       </div>
       ${
         member.externalRef === null
@@ -132,7 +140,7 @@ const membershipCard = (messages: Messages, member: Membership): Html => {
             <dt>${me.consents}</dt>
             <dd>
               ${consent.act === 'given' ? me.consentGiven : me.consentWithdrawn}, ${timeOf(consent.at)}
-              (${consent.version})
+              (${fillPlaceholders(me.consentText, { version: consent.version })})
             </dd>
           </div>`,
       )}

@@ -17,9 +17,19 @@ type Facts = { readonly agent: string; readonly days: string }
 const listOf = (texts: readonly string[], facts: Facts): Html[] =>
   texts.map((text) => html`<li>${fillPlaceholders(text, facts)}</li>`)
 
+type Step = keyof Messages['stepNext']
+const stepNumbers: Readonly<Record<Step, string>> = { consent: '1', codes: '2', check: '3' }
+
+/** Which step this is, and what comes next. */
+const stepLine = ({ stepOf, stepNext }: Messages, step: Step): Html =>
+  html`<p class="small muted">
+    <b>${fillPlaceholders(stepOf, { n: stepNumbers[step] })}.</b> ${stepNext[step]}
+  </p>`
+
 const consentPart = (messages: Messages, facts: Facts): Html =>
   html`<section id="step-consent" class="flow">
     <p class="muted">${fillPlaceholders(messages.enrolLead, facts)}</p>
+    ${stepLine(messages, 'consent')}
     <h2>${messages.stepsTitle}</h2>
     <ol class="plain">
       ${listOf(messages.steps, facts)}
@@ -41,14 +51,18 @@ const consentPart = (messages: Messages, facts: Facts): Html =>
 
 const laterSteps = (messages: Messages, facts: Facts): Html =>
   html`<section id="step-codes" class="flow" hidden>
+      ${stepLine(messages, 'codes')}
       <h2 tabindex="-1">${messages.codesTitle}</h2>
       <p>${messages.codesLead}</p>
       <pre class="codes"></pre>
+      <p class="muted">${messages.codesStored}</p>
       <p><button class="btn main" type="button">${messages.codesKept}</button></p>
     </section>
     <section id="step-check" class="flow" hidden>
+      ${stepLine(messages, 'check')}
       <h2 tabindex="-1">${messages.checkTitle}</h2>
       <p>${messages.checkLead}</p>
+      <p class="muted">${fillPlaceholders(messages.checkWhy, facts)}</p>
     </section>
     <section id="step-done" class="flow" hidden>
       <h2 tabindex="-1">${messages.doneTitle}</h2>

@@ -3,6 +3,7 @@ import type { Browser, Person } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { hashKey } from '../../platform/ops/keys.ts'
+import { makeToken, tokenHashOf } from '../../platform/ops/tokens.ts'
 import { loginCookie, loginHours, originOf, readCookie } from '../rules.ts'
 import { findLogin, insertLogin, lockPerson } from './store.ts'
 
@@ -18,7 +19,8 @@ export const requireOwnPage = (ctx: Ctx, page: PageRequest): void => {
 /** The signed-in person; undefined when nobody is. */
 export const findSignedIn = async (tx: Tx, page: PageRequest): Promise<string | undefined> => {
   const token = readCookie(page.cookie)
-  return token === undefined ? undefined : findLogin(tx, hashKey(token))
+  const hash = token === undefined ? undefined : tokenHashOf(tx.ids, 'lgn_', token)
+  return hash && findLogin(tx, hash)
 }
 
 export const requireSignedIn = async (tx: Tx, page: PageRequest): Promise<string> => {
@@ -40,7 +42,7 @@ export const requirePerson = async (tx: Tx, personId: string): Promise<void> => 
 
 /** Signs a person in; returns the cookie header. */
 export const signPersonIn = async (tx: Tx, personId: string): Promise<Record<string, string>> => {
-  const token = tx.ids.token()
+  const token = makeToken(tx.ids, 'lgn_')
   await insertLogin(tx, personId, hashKey(token), loginHours)
   return { 'set-cookie': loginCookie(token) }
 }

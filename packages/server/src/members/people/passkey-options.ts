@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { makeToken } from '../../platform/ops/tokens.ts'
 import { requireInvited } from '../membership/invitation.ts'
 import { findSignedIn, requireOwnPage, requireSignedIn, type PageRequest } from './login.ts'
 import { challengeMinutes, originOf } from '../rules.ts'
@@ -36,7 +37,7 @@ const algorithms = [-7, -8, -257]
 export const passkeyOptions = async (ctx: Ctx, page: PageRequest, input: Input) => {
   requireOwnPage(ctx, page)
   const { rpId } = originOf(ctx.config)
-  const challenge = ctx.ids.token()
+  const challenge = makeToken(ctx.ids, 'chl_')
   const timeout = challengeMinutes * 60_000
   return inTransaction(ctx, 'system', async (tx) => {
     if (input.purpose === 'sign_in') {
@@ -58,8 +59,8 @@ export const passkeyOptions = async (ctx: Ctx, page: PageRequest, input: Input) 
         challenge,
         timeout,
         rp: { id: rpId, name: 'PoHF' },
-        // The user handle is random and not stored: it must not identify the person.
-        user: { id: ctx.ids.token(), name: 'PoHF', displayName: 'PoHF' },
+        // The user handle is not stored. It tells the cell of the person, and must not identify them.
+        user: { id: makeToken(ctx.ids, 'uhd_'), name: 'PoHF', displayName: 'PoHF' },
         pubKeyCredParams: algorithms.map((alg) => ({ type: 'public-key', alg })),
         excludeCredentials: credentialDescriptors(known),
         authenticatorSelection: {

@@ -19,15 +19,3 @@ export type PasskeyVerifier = {
     expected: PasskeyExpectation,
   ) => Promise<number | undefined>
 }
-
-/** The challenge that the client data claims; the verifier checks the signature. */
-export const readChallenge = (credential: unknown): string | undefined => {
-  try {
-    const { response } = credential as { response: { clientDataJSON: string } }
-    const client: unknown = JSON.parse(Buffer.from(response.clientDataJSON, 'base64url').toString('utf8'))
-    const { challenge } = client as { challenge: unknown }
-    return typeof challenge === 'string' && challenge.length <= 128 ? challenge : undefined
-  } catch {
-    return undefined
-  }
-}

@@ -1,11 +1,10 @@
 import { ApiResponse } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { hashKey } from '../../platform/ops/keys.ts'
+import { recoveryCodeHashOf } from '../../platform/ops/tokens.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
 import { requireOwnPage, signPersonIn, type PageRequest } from './login.ts'
 import { boundToAnyone } from './passkey-options.ts'
-import { normaliseCode } from '../rules.ts'
 import { consumeRecoveryCode } from './store.ts'
 import { withPasskey } from './use-passkey.ts'
 
@@ -16,7 +15,8 @@ const byPasskey = (deps: MembersDeps, credential: unknown) =>
 
 const byCode = async ({ ctx }: MembersDeps, code: string) =>
   inTransaction(ctx, 'system', async (tx) => {
-    const personId = await consumeRecoveryCode(tx, hashKey(normaliseCode(code)))
+    const hash = recoveryCodeHashOf(tx.ids, code)
+    const personId = hash && (await consumeRecoveryCode(tx, hash))
     if (personId === undefined)
       throw new Refusal('passkey_refused', { message: 'This recovery code is invalid or was already used.' })
     return signPersonIn(tx, personId)

@@ -268,3 +268,10 @@ export const listPeopleCreated = async (
     .execute()
   return new Map(rows.map((row) => [row.person_id, row.created_at]))
 }
+
+/** After a restore: a sign-in may have ended in the lost span, and a challenge may have been answered. */
+export const voidSignIns = async (tx: Tx): Promise<number> => {
+  await sql`delete from passkey_challenges`.execute(tx)
+  const { numAffectedRows } = await sql`delete from person_logins`.execute(tx)
+  return Number(numAffectedRows ?? 0)
+}

@@ -1,7 +1,7 @@
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
-import { readChallenge } from './passkeys.ts'
+import { readChallenge } from '../../platform/ops/tokens.ts'
 import { originOf } from '../rules.ts'
 import { findPasskey, consumeChallenge, updatePasskeyUsed } from './store.ts'
 
@@ -22,7 +22,7 @@ export const withPasskey = async <T>(
   { credential, purpose, boundTo }: PasskeyUse,
   work: (tx: Tx, personId: string) => Promise<T>,
 ): Promise<T> => {
-  const challenge = readChallenge(credential)
+  const challenge = readChallenge(ctx.ids, credential)
   if (challenge === undefined) throw new Refusal('passkey_refused')
   const known = await inTransaction(ctx, 'system', async (tx) => {
     const consumed = await consumeChallenge(tx, { challenge, purpose, boundTo })

@@ -74,10 +74,12 @@ export const appendChunks = async (
     const { now, status, expiresAt } = recording
     if (status === 'expired' || (status === 'open' && expiresAt <= now))
       return refuse(new Refusal('session_expired'))
-    const randomness = { token: ctx.ids.token(), draw: ctx.ids.randomFraction(), seed: ctx.ids.token() }
+    const randomness = { token: ctx.ids.random(), draw: ctx.ids.randomFraction(), seed: ctx.ids.random() }
     const step = advanceRecording(recording, { signed, isEnd, now: now.getTime() }, randomness)
     if (step.type === 'repeated') return { type: 'repeated', recording }
-    const next = { ...recording, state: step.state }
+    // A retry in the same batch finds the session closed, as it will be.
+    const isClosing = isEnd && step.type === 'accepted'
+    const next = { ...recording, state: step.state, ...(isClosing ? { status: 'closed' as const } : {}) }
     if (step.type === 'accepted') chunks.push(sealChunk(ctx, next, step.record))
     recordings.set(sessionId, next)
     if (next.state !== recording.state) changed.set(sessionId, next)

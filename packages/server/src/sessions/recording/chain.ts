@@ -125,8 +125,24 @@ export const signedRules: readonly SignedRule[] = [
 
 const refused = (rule: ChunkRule, signed = false): ChunkVerdict => ({ type: 'refused', rule, signed })
 
-const isSigned = (publicKey: Buffer, link: Buffer, signature: string): boolean => {
+/** Keys of sessions that this process has read: reading one costs half as much as a signature check. */
+const knownKeys = new Map<string, KeyObject>()
+const knownKeysMax = 10_000
+
+const findKey = (publicKey: Buffer): KeyObject | undefined => {
+  const name = publicKey.toString('latin1')
+  const known = knownKeys.get(name)
+  if (known) return known
   const key = readKey(unpackKey(publicKey))
+  if (!key) return undefined
+  if (knownKeys.size >= knownKeysMax)
+    for (const oldest of knownKeys.keys()) if (knownKeys.delete(oldest)) break
+  knownKeys.set(name, key)
+  return key
+}
+
+const isSigned = (publicKey: Buffer, link: Buffer, signature: string): boolean => {
+  const key = findKey(publicKey)
   return (
     key !== undefined &&
     verify('sha256', link, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'))

@@ -34,21 +34,21 @@ const partsOf = (dataUrl: string): string[] => {
   return names
 }
 
-test('three hits are enough; too few hits lead to three more probes', async () => {
-  const attentive = await open()
-  const done = await answerProbes({ harness, recorder: attentive })
-  assert.deepEqual(done.progress, { done: 3, of: 3 })
-  const careless = await open()
-  const more = await answerProbes({
-    harness,
-    recorder: careless,
-    answers: (n) => [true, false, undefined, true, true, true][n],
-  })
-  assert.deepEqual(more.progress, { done: 6, of: 6 })
-  for (const [recorder, results] of [
-    [attentive, ['hit', 'hit', 'hit']],
-    [careless, ['hit', 'wrong', 'unanswered', 'hit', 'hit', 'hit']],
+test('two hits are enough, and misses lead to more probes, each with the receipt that settles the last', async () => {
+  for (const [answers, expected] of [
+    [
+      [true, true],
+      ['hit', 'hit'],
+    ],
+    [
+      [true, false, undefined, true, true, true],
+      ['hit', 'wrong', 'unanswered', 'hit', 'hit', 'hit'],
+    ],
   ] as const) {
+    const recorder = await open()
+    const ended = await answerProbes({ harness, recorder, answers: (n) => answers[n] })
+    const hits = expected.filter((result) => result === 'hit').length
+    assert.deepEqual(ended.progress, { done: expected.length, of: expected.length, hits })
     assert.equal((await recorder.finish()).status, 200)
     const opened = await decryptedOf(recorder.sessionId)
     const read = opened.records.map((record) => {
@@ -56,14 +56,26 @@ test('three hits are enough; too few hits lead to three more probes', async () =
       assert.ok(chunk)
       return { chunk, receivedAt: record.receivedAt, after: record.after }
     })
+    const outcomes = probeOutcomes(read)
     assert.deepEqual(
-      probeOutcomes(read).map(({ result }) => result),
-      results,
+      outcomes.map(({ result }) => result),
+      expected,
     )
-    const asked = opened.records.filter(({ after }) => after.probe !== null).map(({ after }) => after.at)
-    for (const [index, at] of asked.entries())
-      assert.ok(index === 0 || at - (asked[index - 1] ?? 0) >= 1_900, 'probes come two seconds apart')
+    // The receipt before the first chunk has a probe, and so has every receipt after an answer but the last.
+    const asked = read.flatMap(({ after }, index) => (after.probe === null ? [] : [index]))
+    const answeredAt = read.flatMap(({ chunk }, index) =>
+      chunk.events.some(({ type }) => type === 'point') ? [index + 1] : [],
+    )
+    assert.equal(asked[0], 0)
+    for (const next of answeredAt.slice(0, -1)) assert.ok(asked.includes(next), `${asked.join()} ${next}`)
   }
+})
+
+test('a page that asks for words gets words from the first receipt on', async () => {
+  const recorder = await openRecorder({ send: harness.call, site: agentId, words: true })
+  assert.equal(recorder.created.json.receipt.probe.kind, 'choose')
+  const ended = await answerProbes({ harness, recorder })
+  assert.deepEqual(ended.progress, { done: 2, of: 2, hits: 2 })
 })
 
 test('word probes come only on request, and the open probe is then withdrawn', async () => {
@@ -76,8 +88,10 @@ test('word probes come only on request, and the open probe is then withdrawn', a
     const truth = await readProbeAnswer(harness.owner, recorder.sessionId)
     if (truth) kinds.push(truth.kind)
     await harness.advance(receipt.nextMs)
-    const events =
+    const seen = step === 0 ? [['f', 0, 1, 1, 100]] : []
+    const acts =
       truth?.kind === 'choose' ? probeAnswerEvents(truth, true) : truth && !asked ? [['x', 40]] : []
+    const events = [...seen, ...acts]
     asked ||= truth !== undefined
     const next = await recorder.chunk({ t1: clock + receipt.nextMs, events })
     if (next.probe?.kind === 'choose') {
@@ -86,15 +100,15 @@ test('word probes come only on request, and the open probe is then withdrawn', a
       assert.ok(next.probe.choices.some((word) => (next.probe as { say: string }).say.includes(word)))
     }
   }
-  assert.deepEqual(kinds, ['point', 'choose', 'choose', 'choose'])
-  assert.deepEqual(recorder.now().receipt.progress, { done: 3, of: 3 })
+  assert.deepEqual(kinds, ['point', 'choose', 'choose'])
+  assert.deepEqual(recorder.now().receipt.progress, { done: 2, of: 2, hits: 2 })
 })
 
 test('the right answer of a probe is in no response, log line, event or row but its own', async () => {
   const recorder = await open()
   const texts: string[] = [recorder.created.text]
   const seeds: string[] = []
-  for (let step = 0; step < 60 && recorder.now().receipt.progress.done < 3; step++) {
+  for (let step = 0; step < 60 && recorder.now().receipt.progress.done < 2; step++) {
     const { receipt, clock } = recorder.now()
     const { rows } = await harness.owner.query<{ seed: string | null }>(
       "select state #>> '{given,probe,seed}' as seed from session_recorders where session_id = $1",
@@ -105,18 +119,22 @@ test('the right answer of a probe is in no response, log line, event or row but 
     await harness.advance(receipt.nextMs)
     const made = await recorder.make({
       t1: clock + receipt.nextMs,
-      events: truth ? probeAnswerEvents(truth, true) : [],
+      events: [
+        ...(step === 0 ? [['f', 0, 1, 1, 100]] : []),
+        ...(truth ? probeAnswerEvents(truth, true) : []),
+      ],
     })
+    const { probe } = receipt
     const answer = await recorder.post(made)
     texts.push(answer.text)
-    const { probe } = recorder.take(made, answer)
+    recorder.take(made, answer)
     if (!probe) continue
     // These fields and these PNG chunks, and nothing else.
     assert.deepEqual(Object.keys(probe).toSorted(), ['height', 'id', 'image', 'kind', 'width', 'windowMs'])
     assert.ok(probe.kind === 'point' && probe.image.length < 12_288, 'a probe is small')
     assert.deepEqual(partsOf(probe.image), ['IHDR', 'PLTE', 'IDAT', 'IEND'])
   }
-  assert.equal(seeds.length, 3)
+  assert.equal(seeds.length, 2)
   const ended = await recorder.finish()
   texts.push(ended.text)
   await harness.runJobs()

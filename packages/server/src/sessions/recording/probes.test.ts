@@ -1,11 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inflateSync } from 'node:zlib'
-import * as fc from 'fast-check'
-import type { ReadRecord } from '@pohf/protocol/probes'
-import type { TelemetryEvent } from '@pohf/protocol/telemetry'
 import { renderPointProbe, probeLanguageOf, renderProbe, expectedAnswerOf } from './probes.ts'
-import { advanceSchedule, nextChunkDelayMs, newSchedule, type Schedule } from './schedule.ts'
 
 const [width, height] = [320, 200]
 const seeds = Array.from({ length: 40 }, (_, n) => `seed ${n}`)
@@ -127,90 +123,4 @@ test('a word probe in German has the same right answer, in German', () => {
   }
   assert.equal(vocabulary.size, 40)
   assert.ok(!vocabulary.has(''))
-})
-
-/** What a page would send at this time for a probe that was asked by the receipt before. */
-const recordAt = (
-  at: number,
-  asked: string | null,
-  events: readonly TelemetryEvent[],
-  since = 0,
-): ReadRecord => ({
-  chunk: { seq: 1, receipt: '', t0: since, t1: at, environment: null, events, last: null },
-  receivedAt: at,
-  after: {
-    at: since,
-    token: '',
-    probe: asked === null ? null : expectedAnswerOf({ kind: 'point', seed: asked }),
-  },
-})
-
-test('for any randomness: one probe at a time, two seconds apart, at least three, at most six', () => {
-  fc.assert(
-    fc.property(
-      fc.array(fc.double({ min: 0, max: 0.999_999, noNaN: true }), { minLength: 80, maxLength: 80 }),
-      fc.array(fc.constantFrom('hit', 'wrong', 'silent'), { minLength: 80, maxLength: 80 }),
-      (draws, answers) => {
-        let schedule: Schedule = newSchedule(0, draws[0] ?? 0)
-        let now = 0
-        let given: { seed: string; at: number } | null = null
-        const askedAt: number[] = []
-        for (let step = 1; step < 80; step++) {
-          const before = now
-          const wait = nextChunkDelayMs(schedule, now)
-          assert.ok(wait >= 200 && wait <= 2_500)
-          now += wait
-          const answer = answers[askedAt.length] ?? 'silent'
-          const truth = given && expectedAnswerOf({ kind: 'point', seed: given.seed })
-          const events: TelemetryEvent[] = []
-          if (truth?.kind === 'point') {
-            events.push({ type: 'shown', t: before + 20, probe: truth.id })
-            if (answer !== 'silent') {
-              const x = answer === 'hit' ? truth.x : truth.x + 60
-              events.push({
-                type: 'point',
-                t: before + 700,
-                probe: truth.id,
-                how: 'm',
-                trusted: true,
-                x,
-                y: truth.y,
-              })
-            }
-          }
-          const wasOpen: boolean = schedule.open !== null
-          const followed: ReturnType<typeof advanceSchedule> = advanceSchedule(
-            schedule,
-            recordAt(now, given?.seed ?? null, events, before),
-            { draw: draws[step] ?? 0, seed: `s${step}` },
-          )
-          if (followed.opened) {
-            assert.ok(!wasOpen || followed.schedule.done === schedule.done + 1, 'two are open at once')
-            askedAt.push(now)
-          }
-          given = followed.opened ? { seed: followed.opened.seed, at: now } : null
-          schedule = followed.schedule
-        }
-        for (const [index, at] of askedAt.entries())
-          assert.ok(index === 0 || at - (askedAt[index - 1] ?? 0) >= 1_900, 'too close')
-        assert.equal(schedule.done, schedule.of)
-        assert.equal(askedAt.length, schedule.of)
-        const hits = answers.slice(1, 4).filter((answer) => answer === 'hit').length
-        assert.equal(schedule.of, hits >= 2 ? 3 : 6)
-      },
-    ),
-    { numRuns: 200 },
-  )
-})
-
-const share = (list: readonly number[], over: number) =>
-  list.filter((wait) => wait > over).length / list.length
-
-test('the delay of the next probe is exponential, so it is memoryless', () => {
-  const waits = Array.from({ length: 4_000 }, (_, n) => newSchedule(0, (n + 0.5) / 4_000).dueAt - 1_000)
-  const mean = waits.reduce((sum, wait) => sum + wait, 0) / waits.length
-  assert.ok(mean > 1_900 && mean < 2_100, `${mean}`)
-  // Of those that wait two seconds, as many wait two more as waited the first two.
-  const longer = waits.filter((wait) => wait > 2_000)
-  assert.ok(Math.abs(share(waits, 2_000) - share(longer, 4_000)) < 0.02)
 })

@@ -1,7 +1,8 @@
 import type { Mode, Receipt } from '@pohf/protocol'
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import { chainFrom, verifyChunk, type Chain, type ChunkRule, type SignedChunk } from './chain.ts'
-import { renderProbe, expectedAnswerOf, type Language } from './probes.ts'
+import { expectedAnswerOf, type Language } from './probes.ts'
+import type { RenderProbe } from './render.ts'
 import type { RecordedKind } from '../rules.ts'
 import { advanceSchedule, nextChunkDelayMs, newSchedule, type ProbeSeed, type Schedule } from './schedule.ts'
 
@@ -43,15 +44,30 @@ export type ReceiptRandomness = { readonly token: string; readonly draw: number;
 const shortToken = (token: string): string =>
   Buffer.from(token, 'base64url').subarray(0, 16).toString('base64url')
 
+type RecordingStart = {
+  readonly kind: RecordedKind
+  /** The browser passed on an earlier day. */
+  readonly returning: boolean
+  /** Begin with word probes. */
+  readonly words: boolean
+  readonly language: Language
+}
+
 export const beginRecording = (
   link: string,
   at: number,
-  { chance: randomness, language }: { readonly chance: ReceiptRandomness; readonly language: Language },
+  { language, ...start }: RecordingStart,
+  randomness: ReceiptRandomness,
 ): RecordingState => {
-  const schedule = newSchedule(at, randomness.draw)
+  const schedule = newSchedule(start, at, randomness)
   return {
     chain: chainFrom(link),
-    given: { at, token: shortToken(randomness.token), nextMs: nextChunkDelayMs(schedule, at), probe: null },
+    given: {
+      at,
+      token: shortToken(randomness.token),
+      nextMs: nextChunkDelayMs(schedule, start.kind, at),
+      probe: schedule.open?.probe ?? null,
+    },
     schedule,
     faults: [],
     language,
@@ -59,13 +75,16 @@ export const beginRecording = (
 }
 
 /** The receipt of a state; deterministic. */
-export const receiptOf = ({ chain, given, schedule, language }: RecordingState): Receipt => ({
+export const receiptOf = async (
+  render: RenderProbe,
+  { chain, given, schedule, language }: RecordingState,
+): Promise<Receipt> => ({
   seq: chain.seq,
   at: given.at,
   token: given.token,
   nextMs: given.nextMs,
-  progress: { done: schedule.done, of: schedule.of },
-  probe: given.probe && renderProbe(given.probe, language),
+  progress: { done: schedule.done, of: schedule.of, hits: schedule.hits },
+  probe: given.probe && (await render(given.probe, language)),
 })
 
 type RecordingStep =
@@ -108,14 +127,15 @@ export const advanceRecording = (
       at: state.given.at,
       token: state.given.token,
       probe: state.given.probe && expectedAnswerOf(state.given.probe),
+      ...(verdict.chunk.seq === 1 && state.schedule.returning ? { returning: true as const } : {}),
     },
   }
   const read = { chunk: verdict.chunk, receivedAt: call.now, after: record.after }
-  const { schedule, opened } = advanceSchedule(state.schedule, read, randomness)
+  const { schedule, opened } = advanceSchedule(state.schedule, read, recording.kind, randomness)
   const given = {
     at: call.now,
     token: shortToken(randomness.token),
-    nextMs: nextChunkDelayMs(schedule, call.now),
+    nextMs: nextChunkDelayMs(schedule, recording.kind, call.now),
     probe: opened,
   }
   return { type: 'accepted', state: { ...state, chain: verdict.chain, given, schedule }, record }

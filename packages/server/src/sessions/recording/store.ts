@@ -1,6 +1,6 @@
 import { sql, type Selectable } from 'kysely'
-import { telemetryLimits } from '@pohf/protocol/telemetry'
-import type { Tx } from '../../platform/db/db.ts'
+import type { Mode } from '@pohf/protocol'
+import { executePrepared, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
 import type { PublicJwk } from './chain.ts'
 import type { Recording, RecordingState } from './state.ts'
@@ -9,7 +9,7 @@ import { unpackLeaves } from './tree.ts'
 import { type SessionKey, type SessionRowKey, findSession } from '../store.ts'
 
 /** What an auditor needs besides the chunks, and what the page's headers said. */
-type SessionOpening = {
+export type SessionOpening = {
   readonly nonce: string
   readonly x: string
   readonly y: string
@@ -22,6 +22,7 @@ type NewRecording = {
   readonly recording: Recording
   readonly workflowId: string | null
   readonly challenge: string | null
+  readonly hostname: string | null
   readonly jkt: string
   readonly opening: SessionOpening
   readonly sealedKey: string
@@ -35,9 +36,10 @@ export const insertRecording = async (tx: Tx, made: NewRecording): Promise<void>
     with claim as (
       insert into session_claims (agent_id, mode, session_id, at) values (${agentId}, ${mode}, ${sessionId}, ${at})
     ), session as (
-      insert into sessions (agent_id, session_id, at, mode, kind, status, workflow_id, challenge, jkt, opening)
+      insert into sessions (agent_id, session_id, at, mode, kind, status, workflow_id, challenge, hostname,
+        jkt, opening)
       values (${agentId}, ${sessionId}, ${at}, ${mode}, ${kind}, 'open', ${made.workflowId}, ${made.challenge},
-        ${made.jkt}, ${JSON.stringify(made.opening)})
+        ${made.hostname}, ${made.jkt}, ${JSON.stringify(made.opening)})
     ), key as (
       insert into session_keys (agent_id, session_id, sealed) values (${agentId}, ${sessionId}, ${made.sealedKey})
     )
@@ -55,15 +57,15 @@ type RecorderRow = Omit<Selectable<DB['session_recorders']>, 'state'> & {
 }
 /** Finds recordings by session id alone and locks them in a fixed order, so that two batches cannot deadlock. */
 export const lockRecordings = async (tx: Tx, sessionIds: readonly string[]): Promise<LockedRecording[]> => {
-  const { rows } = await sql<RecorderRow>`
+  const query = sql<RecorderRow>`
     select r.agent_id, r.session_id, r.mode, r.kind, r.at, r.expires_at, r.status, r.public_key, r.state, k.sealed,
       pohf_now() as now
     from (select distinct id from unnest(${[...sessionIds]}::text[]) id order by id) given,
     lateral (select * from session_recorders where session_recorders.session_id = given.id limit 1 for update) r,
     lateral (
       select sealed from session_keys where session_keys.agent_id = r.agent_id and session_keys.session_id = r.session_id
-      limit 1) k`.execute(tx)
-  return rows.map((row) => ({
+      limit 1) k`
+  return (await executePrepared(tx, 'session_recorders_lock', query)).map((row) => ({
     agentId: row.agent_id,
     sessionId: row.session_id,
     mode: row.mode,
@@ -94,7 +96,7 @@ export const updateRecordings = async (
   chunks: readonly NewChunk[],
 ): Promise<void> => {
   if (changed.length === 0) return
-  await sql`
+  const query = sql`
     with moved as (
       update session_recorders r set state = v.state::jsonb
       from (
@@ -109,28 +111,18 @@ export const updateRecordings = async (
     insert into session_chunks (agent_id, session_id, seq, at, leaf, ciphertext)
     select * from unnest(${chunks.map((one) => one.agentId)}::text[], ${chunks.map((one) => one.sessionId)}::text[],
       ${chunks.map((one) => one.seq)}::int[], ${chunks.map((one) => one.at)}::timestamptz[],
-      ${chunks.map((one) => one.leaf)}::bytea[], ${chunks.map((one) => one.ciphertext)}::bytea[])`.execute(tx)
+      ${chunks.map((one) => one.leaf)}::bytea[], ${chunks.map((one) => one.ciphertext)}::bytea[])`
+  await executePrepared(tx, 'session_recorders_update', query)
 }
 
-type StoredChunk = { readonly seq: number; readonly leaf: Buffer; readonly ciphertext: Buffer }
+export type StoredChunk = { readonly seq: number; readonly leaf: Buffer; readonly ciphertext: Buffer }
 
 /** Longer than any session runs: PostgreSQL then scans one or two daily partitions instead of all. */
-const recordingHoursMax = 2
+export const recordingHoursMax = 2
 
 const withinSessionTime = (rowKey: SessionRowKey) =>
   sql<boolean>`agent_id = ${rowKey.agentId} and session_id = ${rowKey.sessionId}
     and at >= ${rowKey.at} and at < ${new Date(rowKey.at.getTime() + recordingHoursMax * 3_600_000)}`
-
-export const listLeaves = async (tx: Tx, rowKey: SessionRowKey): Promise<Buffer[]> => {
-  const rows = await tx
-    .selectFrom('session_chunks')
-    .select('leaf')
-    .where(withinSessionTime(rowKey))
-    .orderBy('seq')
-    .limit(telemetryLimits.chunksPerSession)
-    .execute()
-  return rows.map((row) => row.leaf)
-}
 
 /** Encrypted records in order; fewer, or none, after their retention. */
 export const listChunks = async (
@@ -146,30 +138,6 @@ export const listChunks = async (
     .orderBy('seq')
     .limit(page.limit)
     .execute()
-
-type SessionClosing = {
-  readonly endedAt: Date
-  readonly telemetry: Telemetry
-  readonly leaves: Buffer
-  readonly faults: readonly string[]
-}
-
-/** Closes a session and its recording. */
-export const updateSessionClosed = async (
-  tx: Tx,
-  rowKey: SessionRowKey,
-  closing: SessionClosing,
-): Promise<void> => {
-  await sql`
-    with recorder as (
-      update session_recorders set status = 'closed'
-      where agent_id = ${rowKey.agentId} and session_id = ${rowKey.sessionId}
-    )
-    update sessions set status = 'closed', ended_at = ${closing.endedAt}, leaves = ${closing.leaves},
-      telemetry = ${JSON.stringify(closing.telemetry)}, faults = ${[...closing.faults]}
-    where agent_id = ${rowKey.agentId} and session_id = ${rowKey.sessionId} and at = ${rowKey.at}
-      and status = 'open'`.execute(tx)
-}
 
 const expireBatchMax = 500
 
@@ -198,6 +166,74 @@ export const deleteOldRecorders = async (tx: Tx): Promise<number> => {
       select ctid from session_recorders
       where status <> 'open' and expires_at < pohf_now() - interval '1 day'
       order by expires_at limit ${expireBatchMax}))`.execute(tx)
+  return Number(numAffectedRows ?? 0)
+}
+
+const dayMs = 86_400_000
+const browserDays = 30
+/** Sessions of a browser that are looked at: its latest of earlier days, and those of today, as many as may be shorter. */
+const browserSessionsMax = 20
+
+type Browser = { readonly agentId: string; readonly mode: Mode; readonly hash: Buffer }
+type BrowserHistory = {
+  /** On an earlier UTC day of the last 30 days a session of this browser got a credential. */
+  readonly passed: boolean
+  /** It returned today already, and is counted for its network. */
+  readonly counted: boolean
+  /** It opened so many sessions today that a further one is not shorter. */
+  readonly exhausted: boolean
+}
+
+/** Until the commit: of sessions that are opened at once with one key, each finds those before it. */
+export const lockBrowser = async (tx: Tx, { hash }: Browser): Promise<void> => {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`browser_sessions ${hash.toString('hex')}`}, 0))`.execute(
+    tx,
+  )
+}
+
+export const findBrowserHistory = async (
+  tx: Tx,
+  { agentId, mode, hash }: Browser,
+  now: Date,
+): Promise<BrowserHistory> => {
+  const today = new Date(Math.floor(now.getTime() / dayMs) * dayMs)
+  const since = new Date(now.getTime() - browserDays * dayMs)
+  const ofBrowser = sql`agent_id = ${agentId} and mode = ${mode} and key_hash = ${hash}`
+  const { rows } = await sql<BrowserHistory>`
+    select exists (
+        select from (
+          select session_id, at from browser_sessions where ${ofBrowser} and at >= ${since} and at < ${today}
+          order by at desc limit ${browserSessionsMax}) earlier
+        cross join lateral (
+          select from sessions s where s.agent_id = ${agentId} and s.mode = ${mode} and s.session_id = earlier.session_id
+            and s.at = earlier.at and s.status = 'sealed'
+          limit 1) sealed) as passed,
+      coalesce(bool_or(later.returned), false) as counted, count(*) >= ${browserSessionsMax} as exhausted
+    from (
+      select returned from browser_sessions where ${ofBrowser} and at >= ${today}
+      order by at limit ${browserSessionsMax}) later`.execute(tx)
+  const [history] = rows
+  if (!history) throw new Error(`no row for the history of a browser of agent ${agentId}`)
+  return history
+}
+
+export const insertBrowserSession = async (
+  tx: Tx,
+  session: Browser & { readonly sessionId: string; readonly at: Date; readonly returning: boolean },
+): Promise<void> => {
+  const { agentId, mode, hash, at, sessionId, returning } = session
+  await tx
+    .insertInto('browser_sessions')
+    .values({ agent_id: agentId, mode, key_hash: hash, at, session_id: sessionId, returned: returning })
+    .execute()
+}
+
+/** Deletes what is older than 30 days, a batch at a time; returns how many. Safe to run on every node. */
+export const deleteOldBrowserSessions = async (tx: Tx): Promise<number> => {
+  const { numAffectedRows } = await sql`
+    delete from browser_sessions where ctid = any(array(
+      select ctid from browser_sessions where at < pohf_now() - make_interval(days => ${browserDays})
+      order by at limit ${expireBatchMax}))`.execute(tx)
   return Number(numAffectedRows ?? 0)
 }
 
@@ -257,4 +293,19 @@ export const deleteSubjectKey = async (tx: Tx, key: SessionKey): Promise<boolean
     .where('session_id', '=', key.sessionId)
     .executeTakeFirst()
   return result.numDeletedRows === 1n
+}
+
+/**
+ * After a restore: what was open or not yet decided may have ended in the lost span, and the recording of a task may be
+ * behind a completion of it. `all`: scored sessions may have been minted in it, too. It reads all sessions, once for each
+ * restore.
+ */
+export const voidSessions = async (tx: Tx, { all }: { readonly all: boolean }): Promise<number> => {
+  await sql`select set_config('enable_seqscan', 'on', true)`.execute(tx)
+  await sql`update session_recorders set status = 'expired' where status = 'open'`.execute(tx)
+  const { numAffectedRows } = await sql`
+    update sessions set status = 'expired'
+    where status in ('open', 'closed')
+      or (status = 'scored' and (${all}::boolean or (kind = 'task' and jkt is not null)))`.execute(tx)
+  return Number(numAffectedRows ?? 0)
 }

@@ -1,0 +1,124 @@
+import type { CredentialPolicy, ForgingFile, Mode, SessionVerdict } from '@pohf/protocol'
+import { rejectionOf } from '../evidence/index.ts'
+import { isAttentionChallenge } from '../members/index.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { makeSlots } from '../platform/queue/slots.ts'
+import { reservationMs, type Roots } from '../roots/index.ts'
+import type { Session } from '../sessions/index.ts'
+import { floorFault, floorOf, type CredentialStrength } from './forging/rules.ts'
+import { sessionAssuranceInputs, type SessionAssuranceInputs } from './mint/assurance-inputs.ts'
+import { refuseLateMint, stepUpWaysOf } from './refusals.ts'
+import { credentialKindOf } from './rules.ts'
+
+type VerdictDeps = {
+  readonly ctx: Pick<Ctx, 'config' | 'secrets' | 'ids' | 'db'>
+  readonly roots: Pick<Roots, 'reserve'>
+  readonly forging: ForgingFile
+  /** Injected by the wiring: the floors of an agent. */
+  readonly findPolicy: (tx: Tx, agentId: string) => Promise<CredentialPolicy>
+  /** Injected by the wiring: whether a session records ordered work, which has no floor and is minted at its delivery. */
+  readonly isOrderedWork: (session: Session) => boolean
+}
+type Owner = { readonly agentId: string; readonly mode: Mode }
+/** A verified session that can get its first credential. */
+type MintableSession = {
+  readonly owner: Owner
+  readonly session: Session
+  readonly inputs: SessionAssuranceInputs
+  readonly at: Date
+}
+
+const passed = (until: Date): SessionVerdict => ({
+  verdict: 'passed',
+  reasons: [],
+  validUntil: until.toISOString(),
+})
+
+/** The best that a person reaches on the step-up page. */
+const steppedUp = { assurance: 'substantial', root: { kind: 'authenticator' } } as const
+
+/** Asks for a stronger root, or fails where the person has no way to one. */
+const askForProof = (
+  deps: VerdictDeps,
+  { owner, session, at }: MintableSession,
+  reason: 'proof_needed' | 'network_busy',
+): SessionVerdict => {
+  // A link names the owner of the session. A worker must not learn it: it tells which items have a known answer.
+  const stepUp = deps.isOrderedWork(session) ? [] : stepUpWaysOf(deps.ctx, owner, session, at)
+  return stepUp.length === 0
+    ? { verdict: 'failed', reasons: [reason] }
+    : { verdict: 'step_up', reasons: [reason], stepUp }
+}
+
+/** Compares the session with the floor of its agent; undefined where it reaches the floor. */
+const belowFloor = async (
+  tx: Tx,
+  deps: VerdictDeps,
+  mintable: MintableSession,
+): Promise<SessionVerdict | undefined> => {
+  const { owner, session, inputs, at } = mintable
+  if (deps.isOrderedWork(session)) return undefined
+  const kind = credentialKindOf[session.kind]
+  const floor = floorOf(await deps.findPolicy(tx, owner.agentId), kind, {})
+  const isBelow = (strength: Omit<CredentialStrength, 'kind'>): boolean =>
+    floorFault(floor, { kind, ...strength }, { file: deps.forging, at }) !== undefined
+  if (!isBelow({ assurance: inputs.assurance, root: inputs.claim.root })) return undefined
+  return isBelow(steppedUp) || inputs.strong?.kind === 'authenticator'
+    ? { verdict: 'failed', reasons: ['proof_needed'] }
+    : askForProof(deps, mintable, 'proof_needed')
+}
+
+/** Holds the places that the credential of this session will spend. */
+const reservePlaces = async (
+  tx: Tx,
+  deps: VerdictDeps,
+  mintable: MintableSession,
+): Promise<SessionVerdict> => {
+  const { owner, session, inputs, at } = mintable
+  const { strong } = inputs
+  const reservation = await deps.roots.reserve(tx, { ...owner, session, strong }, at)
+  if (reservation.type === 'held') return passed(reservation.until)
+  if (reservation.type === 'suspended') return askForProof(deps, mintable, 'proof_needed')
+  const retryAfter = Math.ceil((reservation.opensAt.getTime() - at.getTime()) / 1_000)
+  const told: SessionVerdict = strong
+    ? { verdict: 'failed', reasons: ['network_busy'] }
+    : askForProof(deps, mintable, 'network_busy')
+  return { ...told, retryAfter }
+}
+
+/** The verdict of a verified session that is no attention check. */
+const judgeVerified = async (
+  tx: Tx,
+  deps: VerdictDeps,
+  owner: Owner,
+  session: Session,
+): Promise<SessionVerdict> => {
+  const at = await readNow(tx)
+  if (session.status === 'sealed') return passed(new Date(at.getTime() + reservationMs))
+  if (refuseLateMint({ request: { agent: owner }, session, stored: undefined, at }))
+    return { verdict: 'retry', reasons: ['interrupted'] }
+  const [inputs] = await sessionAssuranceInputs(tx, [{ agent: owner, session }])
+  if (!inputs) throw new Error(`verdict found no assurance inputs for session ${session.sessionId}`)
+  const mintable = { owner, session, inputs, at }
+  // Last, because others of the same network wait for its counters until the commit.
+  return (await belowFloor(tx, deps, mintable)) ?? reservePlaces(tx, deps, mintable)
+}
+
+/** Verdicts that use a connection at a time: those of a crowd on one network wait for its counters. */
+const slots = { slotsMax: 3, waitingMax: 10_000 }
+
+/**
+ * What the person of a session is told, as things stand: scoring, a step-up, a change of the policy or an open budget changes the
+ * next answer. Where they pass, the places of their credential are held. Only a verified session needs the database.
+ */
+export const makeReadVerdict = (deps: VerdictDeps) => {
+  const inSlot = makeSlots(slots)
+  return async (owner: Owner, session: Session): Promise<SessionVerdict> => {
+    if (session.status === 'open' || session.status === 'closed') return { verdict: 'pending', reasons: [] }
+    if (session.verified !== true) return rejectionOf(session)
+    // The personhood credential that may follow is another act, of another agent: it has a floor and a budget of its own.
+    if (isAttentionChallenge(session.challenge)) return { verdict: 'passed', reasons: [] }
+    return inSlot(() => inTransaction(deps.ctx, 'system', (tx) => judgeVerified(tx, deps, owner, session)))
+  }
+}

@@ -1,0 +1,64 @@
+import { verdictReasons, type SessionVerdict, type VerdictReason } from '@pohf/protocol'
+import type { FlagName } from '@pohf/scorer'
+
+/** `failed`: no second attempt is offered, and no other reason is given beside it. */
+type Told =
+  Extract<VerdictReason, 'questions_missed' | 'page_hidden' | 'interrupted'> | 'not_confirmed' | 'failed'
+
+/**
+ * What a person is told of each flag. Whoever drives the page sees whether questions were answered, the page was in view and the
+ * recording arrived. Everything else is `not_confirmed`, so that an attacker does not learn which rule found them.
+ */
+const toldOfFlags: Readonly<Record<FlagName, Told>> = {
+  // A page that slept, was restored or lost its connection: its next recording may hold.
+  chain_broken: 'interrupted',
+  nonce_reuse: 'interrupted',
+  clock_skew: 'interrupted',
+  insufficient_evidence: 'interrupted',
+  background: 'page_hidden',
+  probe_missed: 'questions_missed',
+  untrusted_events: 'failed',
+  automation_env: 'failed',
+  replay_match: 'failed',
+  honeypot_hit: 'failed',
+  impossible_timing: 'failed',
+  device_shared: 'failed',
+  no_approach_path: 'not_confirmed',
+  synthetic_motion: 'not_confirmed',
+  gaze_away: 'not_confirmed',
+  geo_mismatch: 'not_confirmed',
+  datacenter_ip: 'not_confirmed',
+}
+
+/** The same for reasons that name no flag. */
+export const toldOfReasons: Readonly<Record<string, Told>> = {
+  quality_low: 'not_confirmed',
+  focus_low: 'page_hidden',
+  attention_unproven: 'questions_missed',
+  answer_wrong: 'questions_missed',
+  records_gone: 'interrupted',
+  scoring_failed: 'interrupted',
+  evidence_missing: 'not_confirmed',
+}
+
+const isFlag = (name: string): name is FlagName => Object.hasOwn(toldOfFlags, name)
+
+/** An unknown name, such as one of a newer version during an update, is not explained. */
+const toldOf = (name: string): Told =>
+  isFlag(name) ? toldOfFlags[name] : (toldOfReasons[name] ?? 'not_confirmed')
+
+/** What the person of a session that was not verified is told. */
+export const rejectionOf = ({
+  flags,
+  reasons,
+}: {
+  readonly flags: readonly string[]
+  readonly reasons: readonly string[]
+}): SessionVerdict => {
+  const told = new Set<string>(
+    [...flags, ...reasons.map((reason) => reason.replace(/^flag_/, ''))].map(toldOf),
+  )
+  if (told.has('failed')) return { verdict: 'failed', reasons: ['not_confirmed'] }
+  const explained = verdictReasons.filter((reason) => reason !== 'not_confirmed' && told.has(reason))
+  return { verdict: 'retry', reasons: explained.length === 0 ? ['not_confirmed'] : explained }
+}
