@@ -11,11 +11,11 @@ const knownAnswerTask = microTasks.find((task) => task.id === 'tsk_odd_fruit')
 assert.ok(knownAnswerTask?.knownAnswer)
 
 const tokenFor = (agent: typeof live): string =>
-  makeTaskToken(harness.ctx.secrets.derive('task-token'), {
+  makeTaskToken(harness.ctx, {
     agentId: agent.agentId,
     mode: agent.mode,
     taskId: 'tsk_odd_fruit',
-    nonce: harness.ctx.ids.token(),
+    nonce: harness.ctx.ids.random(),
     expiresAt: new Date(harness.ctx.clock.now().getTime() + 600_000),
   })
 const attend = async (play_: Partial<SessionScript> = {}, agent = live) =>

@@ -8,7 +8,7 @@ import { insertCompletion, insertTokenClaim } from './store.ts'
 import { readTaskToken, tokenMinutes } from './token.ts'
 
 /** Provided by the wiring: scores a completion into a session. */
-export type RecordTaskSession = (
+type RecordTaskSession = (
   tx: Tx,
   completion: {
     readonly agentId: string
@@ -28,6 +28,12 @@ export type RecordTaskSession = (
   readonly reasons: readonly string[]
 }>
 
+export type CompletionDeps = {
+  readonly recordTaskSession: RecordTaskSession
+  /** Whether a restore voids a token of this time: it may have been used in the lost span. */
+  readonly isBeforeRestore: (tx: Tx, at: Date) => Promise<boolean>
+}
+
 type Completion = {
   readonly token?: string | undefined
   readonly answer?: unknown
@@ -46,26 +52,28 @@ const reasonOf = (answered: boolean, attended: boolean, reasons: readonly string
 }
 
 /** Stores the answer to a task: exactly one completion for each token. */
-export const tasksComplete = async (ctx: Ctx, input: Completion, record: RecordTaskSession) => {
+export const tasksComplete = async (ctx: Ctx, input: Completion, deps: CompletionDeps) => {
   if (input.token === undefined || input.token === '') return unverifiedAnswer('token_missing')
   if (input.token === sampleToken) return unverifiedAnswer('sample_task')
-  const grant = readTaskToken(ctx.secrets.derive('task-token'), input.token)
+  const grant = readTaskToken(ctx, input.token)
   const task = microTasks.find((candidate) => candidate.id === grant?.taskId)
   if (!grant || !task) return unverifiedAnswer('token_invalid')
   const { agentId, mode } = grant
   return inTransaction(ctx, agentId, async (tx) => {
-    if (grant.expiresAt <= (await readNow(tx))) return unverifiedAnswer('token_expired')
+    const assignedAt = new Date(grant.expiresAt.getTime() - tokenMinutes * 60_000)
+    if (grant.expiresAt <= (await readNow(tx)) || (await deps.isBeforeRestore(tx, assignedAt)))
+      return unverifiedAnswer('token_expired')
     if (!(await insertTokenClaim(tx, grant, grant.expiresAt))) throw new Refusal('task_token_used')
     const { answer } = input
     const memberRef = input.memberRef === '' ? undefined : input.memberRef
     const answered = isAnswered(answer)
     const correct = answered ? gradeAnswer(task, answer) : null
     const completion = { agentId, mode, taskId: task.id, memberRef, answer, correct }
-    const { sessionId, verified, attended, reasons } = await record(tx, {
+    const { sessionId, verified, attended, reasons } = await deps.recordTaskSession(tx, {
       ...completion,
       answered,
       recordedSessionId: input.sessionId === '' ? undefined : input.sessionId,
-      assignedAt: new Date(grant.expiresAt.getTime() - tokenMinutes * 60_000),
+      assignedAt,
     })
     const completionId = ctx.ids.make('cmp_')
     // Live Stars exist only as ledger postings, and there is none for tasks yet.

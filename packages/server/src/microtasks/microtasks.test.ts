@@ -21,11 +21,11 @@ const rightAnswer = (taskId: string): string => {
 }
 /** A token of our own for a certain task, as the server would give it. */
 const tokenFor = (agent: typeof live, taskId: string, expiresAt = new Date(Date.now() + 600_000)): string =>
-  makeTaskToken(harness.ctx.secrets.derive('task-token'), {
+  makeTaskToken(harness.ctx, {
     agentId: agent.agentId,
     mode: agent.mode,
     taskId,
-    nonce: harness.ctx.ids.token(),
+    nonce: harness.ctx.ids.random(),
     expiresAt,
   })
 const countRows = async (table: string) =>

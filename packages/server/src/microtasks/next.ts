@@ -37,10 +37,10 @@ export const tasksNext = async (ctx: Ctx, site: string | undefined, findMode: Fi
   return inTransaction(ctx, agentId, async (tx) => {
     const mode = await findMode(tx, agentId)
     if (!mode) return sample()
-    const nonce = ctx.ids.token()
+    const nonce = ctx.ids.random()
     const task = chooseTask(nonce)
     const expiresAt = expiryOf(await readNow(tx))
     const grant = { agentId, mode, taskId: task.id, nonce, expiresAt }
-    return presentTask(task, makeTaskToken(ctx.secrets.derive('task-token'), grant), expiresAt)
+    return presentTask(task, makeTaskToken(ctx, grant), expiresAt)
   })
 }

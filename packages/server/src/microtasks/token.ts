@@ -1,5 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { Mode } from '@pohf/protocol'
+import { readSignedToken, signToken, type SigningCtx } from '../platform/ops/tokens.ts'
 
 /** The content of a task token. */
 export type TaskGrant = {
@@ -13,24 +13,23 @@ export type TaskGrant = {
 /** How long a token is valid. */
 export const tokenMinutes = 10
 
-const macOf = (key: Buffer, payload: string): Buffer =>
-  createHmac('sha256', key).update(payload).digest().subarray(0, 16)
+const signerOf = ({ secrets, ids }: SigningCtx) => ({ key: secrets.derive('task-token'), cell: ids.cell })
 
-/** Fields and 128 bits of HMAC. Issuing a token stores nothing. */
-export const makeTaskToken = (key: Buffer, grant: TaskGrant): string => {
-  const fields = [grant.agentId, grant.mode, grant.taskId, grant.nonce, grant.expiresAt.getTime()]
-  const payload = Buffer.from(JSON.stringify(fields)).toString('base64url')
-  return `tkt_${payload}.${macOf(key, payload).toString('base64url')}`
-}
+/** Issuing a token stores nothing. */
+export const makeTaskToken = (ctx: SigningCtx, grant: TaskGrant): string =>
+  signToken(signerOf(ctx), 'tkt_', [
+    grant.agentId,
+    grant.mode,
+    grant.taskId,
+    grant.nonce,
+    grant.expiresAt.getTime(),
+  ])
 
 /** The content of an authentic token, expired or not; undefined for anything else. */
-export const readTaskToken = (key: Buffer, token: string): TaskGrant | undefined => {
-  const [, payload, mac] = /^tkt_([A-Za-z0-9_-]{1,600})\.([A-Za-z0-9_-]{22})$/.exec(token) ?? []
-  if (payload === undefined || mac === undefined) return undefined
-  const presentedMac = Buffer.from(mac, 'base64url')
-  if (presentedMac.length !== 16 || !timingSafeEqual(presentedMac, macOf(key, payload))) return undefined
-  const [agentId, mode, taskId, nonce, expiresAt] = JSON.parse(
-    Buffer.from(payload, 'base64url').toString('utf8'),
-  ) as [TaskGrant['agentId'], Mode, string, string, number]
+export const readTaskToken = (ctx: SigningCtx, token: string): TaskGrant | undefined => {
+  const fields = readSignedToken(signerOf(ctx), 'tkt_', token)
+  if (!fields) return undefined
+  type Fields = [TaskGrant['agentId'], Mode, string, string, number]
+  const [agentId, mode, taskId, nonce, expiresAt] = fields as Fields
   return { agentId, mode, taskId, nonce, expiresAt: new Date(expiresAt) }
 }

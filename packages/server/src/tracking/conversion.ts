@@ -4,7 +4,7 @@ import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { findSession, readViewToken, type View } from '../sessions/index.ts'
 import { isTokenValid, isVerifiedView } from './rules.ts'
-import { insertConversion, insertConversionClaim } from './store.ts'
+import { findTrackedView, insertConversion, insertConversionClaim, insertTrackedView } from './store.ts'
 
 type Conversion = {
   readonly vt: string
@@ -20,7 +20,10 @@ const attributeConversion = async (tx: Tx, view: View, conversion: Conversion): 
   const session = await findSession(tx, view)
   if (!session || !isVerifiedView(session)) return false
   const { name, idempotencyKey } = conversion
-  const viewedAt = session.at
+  await insertTrackedView(tx, view, session.at)
+  const tracked = await findTrackedView(tx, view)
+  if (!tracked) throw new Error(`view ${view.sessionId} not found while attributing a conversion to it`)
+  const { viewedAt } = tracked
   if (
     idempotencyKey !== undefined &&
     !(await insertConversionClaim(tx, view, { name, idempotencyKey, viewedAt }))
@@ -35,13 +38,13 @@ const attributeConversion = async (tx: Tx, view: View, conversion: Conversion): 
     subject: view.sessionId,
     data: { sessionId: view.sessionId, name, value, currency },
   })
-  await insertConversion(tx, view, { eventId, viewedAt, name, value, currency })
+  await insertConversion(tx, view, tracked, { eventId, name, value, currency })
   return true
 }
 
 /** Attributes a conversion to a verified view of this agent. The response to a token of another agent is that to an unknown one. */
 export const conversion = async (ctx: Ctx, agent: Agent, input: Conversion) => {
-  const view = readViewToken(ctx.secrets.derive('vt'), input.vt)
+  const view = readViewToken(ctx, input.vt)
   if (!view || view.agentId !== agent.agentId || view.mode !== agent.mode) return { attributed: false }
   return { attributed: await inTransaction(ctx, agent.agentId, (tx) => attributeConversion(tx, view, input)) }
 }

@@ -64,11 +64,10 @@ const recordView = async (
 
 /** Accepts any JSON: beacons with an authentic view token are stored, others are only counted. */
 export const event = async (ctx: Ctx, limiter: RateLimiter, body: unknown) => {
-  const key = ctx.secrets.derive('vt')
   let recorded = 0
   let views = 0
   for (const [token, beacons] of beaconsByToken(body)) {
-    const view = readViewToken(key, token)
+    const view = readViewToken(ctx, token)
     if (view) views += 1
     // Each view has its own transaction, under the tenant of its token.
     const counts: OutcomeCounts = !view

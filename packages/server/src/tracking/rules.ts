@@ -27,6 +27,10 @@ export type Beacon = {
   readonly props: Readonly<Record<string, string | number | boolean | null>> | null
 }
 
+const engagements: ReadonlySet<string> = new Set(engagementTypes)
+/** Whether a beacon counts as engagement; the case of its type does not matter. */
+export const isEngagement = ({ type }: Pick<Beacon, 'type'>): boolean => engagements.has(type.toLowerCase())
+
 /** Text that PostgreSQL can store, at most `max` long: no NUL, and no lone surrogate, not even one from the truncation. */
 export const cleanText = (value: string, max: number): string =>
   value.replaceAll('\u0000', '').slice(0, max).toWellFormed()

@@ -1,5 +1,6 @@
 export { deliveryJob } from './delivery/deliver.ts'
 export { fanOut } from './delivery/fan-out.ts'
+export { countReadyDeliveries } from './delivery/store.ts'
 export { eraseDeliveries } from './delivery/log/store.ts'
 export { recoveryJob } from './endpoints/recover.ts'
 export { retentionJob } from './delivery/retain.ts'

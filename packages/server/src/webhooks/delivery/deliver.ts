@@ -1,20 +1,24 @@
 import type { Ctx } from '../../platform/ops/context.ts'
+import { currentSpan, inCausedSpan } from '../../platform/ops/tracing.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { OutboundRefused, send } from '../../platform/net/outbound.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import type { Job } from '../../platform/queue/worker.ts'
 import { updateReceiversProven } from './hosts/store.ts'
-import { outcomeOf, type AttemptOutcome, type AttemptResult, type EndpointReply } from './rules.ts'
 import {
   claimDeliveries,
   findClaimHolds,
-  insertAttempts,
   updateClaimsReturned,
+  type ClaimedDelivery,
+} from './claims/store.ts'
+import { outcomeOf } from './rules.ts'
+import type { AttemptOutcome, AttemptResult, EndpointPosition, EndpointReply } from './rules.ts'
+import {
+  insertAttempts,
   updateDeliveriesDelivered,
   updateDeliveryDead,
   updateDeliveryDue,
   updateEndpointsHealthy,
-  type ClaimedDelivery,
   type SettledAttempt,
 } from './store.ts'
 import {
@@ -32,7 +36,7 @@ import {
   type EndpointKey,
 } from '../endpoints/store.ts'
 import { makeInFlight } from './in-flight.ts'
-import { makeDeliverySlots } from './slots.ts'
+import { makeDeliverySlots, type DeliverySlots } from './slots.ts'
 import { returnPostponed, sendToUnproven } from './unproven.ts'
 import { makeAcknowledgementWriter, type AcknowledgementWriter } from './acknowledged.ts'
 import { mailNotice, type FindConfirmedContactEmail } from './watch.ts'
@@ -76,14 +80,15 @@ const slotLimits = {
   waitMsMax: claimWaitMsMax,
 }
 
-type HeldDeliveries = { readonly held: ReadonlyMap<string, number>; readonly slow: ReadonlySet<string> }
-const nothingHeld: HeldDeliveries = { held: new Map(), slow: new Set() }
+type WorkerState = {
+  readonly held: ReadonlyMap<string, number>
+  readonly slow: ReadonlySet<string>
+  readonly position: EndpointPosition
+}
+const initialPosition: EndpointPosition = { scannedTo: undefined, grantedTo: undefined }
+const nothingHeld: WorkerState = { held: new Map(), slow: new Set(), position: initialPosition }
 
-export const claimBatch = (
-  ctx: Ctx,
-  limit: number,
-  { held, slow } = nothingHeld,
-): Promise<ClaimedDelivery[]> =>
+export const claimBatch = (ctx: Ctx, limit: number, { held, slow, position } = nothingHeld) =>
   inTransaction(ctx, 'system', (tx) =>
     claimDeliveries(tx, {
       limit,
@@ -92,6 +97,7 @@ export const claimBatch = (
       perFailingEndpoint,
       inFlight: held,
       slow,
+      position,
     }),
   )
 
@@ -130,6 +136,9 @@ export const sendAttempt = async (
       responseBytesMax,
       trust: 'user',
       allowLoopback: ctx.config.loopback,
+      // A delivery may arrive twice. The connections of an agent carry nothing of another.
+      idempotent: true,
+      connectionOwner: claimed.agentId,
       ...(beforeConnect === undefined ? {} : { beforeConnect }),
     })
     return finished({ status: response.status, retryAfter: response.headers['retry-after'] })
@@ -247,6 +256,24 @@ const sendLimited = (ctx: Ctx, claimed: ClaimedDelivery, timeoutMs = timeoutMsDe
   )
 }
 
+/** The span of an attempt. The receiver learns nothing of it: our traces are no business of third parties. */
+const inDeliverySpan = (claimed: ClaimedDelivery, send: () => Promise<void>): Promise<void> => {
+  const attributes = { 'pohf.attempt': claimed.attempt }
+  return inCausedSpan('webhook delivery', { kind: 'client', causes: [claimed.trace], attributes }, send)
+}
+
+/** Notes an attempt: how long its event has waited for it, and what came of it. */
+const noteResult = (ctx: Ctx, { firstWait }: ClaimedDelivery, { reply, durationMs }: AttemptResult): void => {
+  if (firstWait)
+    ctx.metrics.webhookWait.observe(
+      (firstWait.ms + performance.now() - firstWait.claimedAt - durationMs) / 1_000,
+    )
+  currentSpan()?.set({
+    'pohf.outcome': outcomeOf(reply),
+    ...('status' in reply ? { 'http.response.status_code': reply.status } : { 'error.type': reply.fault }),
+  })
+}
+
 /** Returns unused claims: due at once, or after a wait of their endpoints, and not counted as attempts. */
 const returnClaims = async (ctx: Ctx, claims: readonly ClaimedDelivery[], waitMs = 0): Promise<void> => {
   if (claims.length === 0) return
@@ -287,6 +314,20 @@ const recordResult = async (
   }
 }
 
+/** The claims of one worker, each of which begins where the last one stopped. */
+const makeClaims = (ctx: Ctx, slots: DeliverySlots) => {
+  let position = initialPosition
+  return {
+    claimNext: async (free: number): Promise<readonly ClaimedDelivery[]> => {
+      const batch = await claimBatch(ctx, free, { held: slots.held(), slow: slots.slow(), position })
+      position = batch.position
+      return batch.claimed
+    },
+    /** 1 where the last claim did not look at all endpoints. */
+    unscanned: (): number => (position.scannedTo === undefined ? 0 : 1),
+  }
+}
+
 /**
  * Keeps deliveries in flight: claims ahead while they are sent and never waits for the slowest. `run` returns 0 only
  * when nothing is due, nothing is in flight and nothing has ended since the last call: what ends may have published.
@@ -308,6 +349,7 @@ export const deliveryJob = (
         inFlight.track(returnClaims(ctx, [claimed], result.waitMs))
         return
       }
+      noteResult(ctx, claimed, result)
       // The others wait for a claim that knows of the failure.
       if (outcomeOf(result.reply) !== 'delivered')
         inFlight.track(returnClaims(ctx, slots.removeWaiting(claimed.endpointId)))
@@ -326,21 +368,21 @@ export const deliveryJob = (
   const slots = makeDeliverySlots({
     ...slotLimits,
     now: () => performance.now(),
-    send: sendOne,
+    send: (claimed) => inDeliverySpan(claimed, () => sendOne(claimed)),
     onStale: (claims) => inFlight.track(returnClaims(ctx, claims)),
   })
+  const claims = makeClaims(ctx, slots)
   return {
     name: 'webhooks',
     everyMs: 500,
     run: async () => {
       const free = heldMax - slots.heldCount()
       // In large batches: each costs the same few statements.
-      const claimed =
-        free >= heldMax / 3 ? await claimBatch(ctx, free, { held: slots.held(), slow: slots.slow() }) : []
+      const claimed = free >= heldMax / 3 ? await claims.claimNext(free) : []
       const crowded = slots.add(claimed)
       if (crowded.length > 0) inFlight.track(returnClaims(ctx, crowded, crowdedWaitMs))
       if (inFlight.size() > 0) await inFlight.waitForOne()
-      return claimed.length + inFlight.takeEndedCount() + inFlight.size()
+      return claims.unscanned() + claimed.length + inFlight.takeEndedCount() + inFlight.size()
     },
     finish: async () => {
       await returnClaims(ctx, slots.removeWaiting())

@@ -49,6 +49,8 @@ export const fanOut = async (tx: Tx, rows: readonly OutboxRow[]): Promise<void> 
         url: endpoint.url,
         eventId: envelope.id,
         body: bodyOf(envelope),
+        publishedAt: row.createdAt,
+        trace: row.trace,
       }))
   })
   await insertDeliveries(tx, await shareRequests(tx, deliveries))

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeDeliverySlots } from './slots.ts'
-import type { ClaimedDelivery, SettledAttempt } from './store.ts'
+import type { ClaimedDelivery } from './claims/store.ts'
+import type { SettledAttempt } from './store.ts'
 import { makeAcknowledgementWriter } from './acknowledged.ts'
 
 const claimed = (endpointId: string, n: number): ClaimedDelivery => ({
@@ -12,6 +13,8 @@ const claimed = (endpointId: string, n: number): ClaimedDelivery => ({
   eventId: `evt_${n}`,
   attempt: 1,
   retryStep: 1,
+  firstWait: undefined,
+  trace: null,
   kind: 'event',
   body: '{}',
   url: 'https://hooks.example.com/',

@@ -1,4 +1,4 @@
-import type { ClaimedDelivery } from './store.ts'
+import type { ClaimedDelivery } from './claims/store.ts'
 
 type SlotQueue = { readonly waiting: ClaimedDelivery[]; readonly active: Set<ClaimedDelivery> }
 

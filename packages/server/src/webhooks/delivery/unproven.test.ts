@@ -143,7 +143,7 @@ test('an agent that points many host names at one address gets one request at a 
     await publishEvent(harness, owner)
   }
   await drainEvents(harness)
-  const claims = await claimBatch(harness.ctx, 100)
+  const { claimed: claims } = await claimBatch(harness.ctx, 100)
   assert.equal(claims.length, 28)
   // The receiver's side of the connection is what is replaced here: nothing in a test reaches a public address.
   const attempt = (claimed: (typeof claims)[number], meanwhile = async () => {}) => {

@@ -4,7 +4,7 @@ import { isPublicAddress } from '../../platform/net/outbound.ts'
 import { addressLimitOf, agentLimitOf, type HostLimit } from '../rules.ts'
 import { claimHost, updateEndpointWaiting, updateHostsReleased } from './hosts/store.ts'
 import { outcomeOf, type AttemptResult } from './rules.ts'
-import { updateClaimsReturned, type ClaimedDelivery } from './store.ts'
+import { updateClaimsReturned, type ClaimedDelivery } from './claims/store.ts'
 
 /** Settling an attempt takes less. A worker that crashed keeps its host busy for this time and the timeout. */
 const settlingSeconds = 5

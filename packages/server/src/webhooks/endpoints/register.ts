@@ -20,7 +20,7 @@ export const checkEndpointLimit = async (tx: Tx, agentId: string): Promise<void>
     throw new Refusal('forbidden', { message: `An agent has at most ${endpointsMax} webhook endpoints.` })
 }
 
-export const newSecret = (ctx: Ctx): string => formatSecret(Buffer.from(ctx.ids.token(), 'base64url'))
+export const newSecret = (ctx: Ctx): string => formatSecret(Buffer.from(ctx.ids.random(), 'base64url'))
 
 /** Subscribes a URL to events. Its secret is returned here only. */
 export const register = async (ctx: Ctx, agent: Agent, input: Registration) => {

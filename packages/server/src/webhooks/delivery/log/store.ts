@@ -120,6 +120,8 @@ export const updateDeliveryReplayed = async (tx: Tx, agentId: Tenant, deliveryId
       state: 'pending',
       settled_at: null,
       due_at: now(),
+      scheduled: false,
+      lease_until: null,
       replays: sql<number>`replays + 1`,
       attempts_before: sql<number>`attempts`,
       sent_with: null,

@@ -54,7 +54,8 @@ export const updateRequestsShared = async (
     .execute()
   if (twins.length === 0) return
   await sql`
-    update webhook_deliveries delivery set sent_with = shareable.sent_with, due_at = shareable.due_at + ${sentWithDelay}
+    update webhook_deliveries delivery set sent_with = shareable.sent_with, scheduled = true,
+      due_at = shareable.due_at + ${sentWithDelay}
     from (
       select mine.agent_id, mine.delivery_id, other.delivery_id as sent_with, other.due_at
       from (
@@ -139,7 +140,7 @@ const updateCarried = async (
   await sql`
     update webhook_deliveries delivery set state = ${change.state}, attempts = given.attempt,
       settled_at = ${change.state === 'pending' ? null : now()}::timestamptz,
-      due_at = pohf_now() + make_interval(secs => ${change.waitMs / 1_000}) + ${sentWithDelay}
+      scheduled = true, due_at = pohf_now() + make_interval(secs => ${change.waitMs / 1_000}) + ${sentWithDelay}
     from (
       select listed.agent_id, listed.delivery_id, listed.attempt
       from unnest(${rows.map((row) => row.agentId)}::text[], ${rows.map((row) => row.deliveryId)}::text[],
@@ -169,9 +170,10 @@ export const updateCarriedReleased = async (
 ): Promise<void> => {
   await sql`
     update webhook_deliveries delivery set sent_with = nullif(next.sent_with, delivery.delivery_id),
+      scheduled = true,
       due_at = case when next.sent_with = delivery.delivery_id then next.due_at else delivery.due_at end
     from (
-      select carried.agent_id, carried.delivery_id, sent.due_at,
+      select carried.agent_id, carried.delivery_id, greatest(sent.due_at, sent.lease_until) as due_at,
         min(carried.delivery_id) over (partition by carried.sent_with) as sent_with
       from webhook_deliveries sent
       join webhook_deliveries carried on carried.agent_id = sent.agent_id and carried.sent_with = sent.delivery_id
@@ -187,7 +189,7 @@ export const updateRequestsSeparated = async (
   endpoint: { readonly agentId: string; readonly endpointId: string },
 ): Promise<void> => {
   await sql`
-    update webhook_deliveries set sent_with = null, due_at = pohf_now()
+    update webhook_deliveries set sent_with = null, scheduled = false, due_at = pohf_now()
     where agent_id = ${endpoint.agentId} and endpoint_id = ${endpoint.endpointId} and state = 'pending'
       and sent_with is not null`.execute(tx)
 }
