@@ -10,6 +10,7 @@ const usage = `usage: node packages/server/src/main.ts [role]
   api | worker | signer  run one of them; the schema must be up to date
   migrate                bring the schema up to date and exit
   operator create NAME   create an operator and print the operator's key
+  operator passkeys NAME [ID]  print the passkeys of an operator, or remove one
 `
 
 const run = async (role: string | undefined, parameters: readonly string[]): Promise<void> => {
@@ -20,13 +21,16 @@ const run = async (role: string | undefined, parameters: readonly string[]): Pro
   if (role === 'worker') return (await import('./roles/worker.ts')).runWorker(config)
   if (role === 'migrate' || role === undefined) {
     await (await import('./roles/migrate.ts')).prepareDatabase(config)
+    if (role === undefined) await (await import('./roles/keys.ts')).requireKeys(config)
     return role === undefined
       ? supervise({ log: makeLogger(config.LOG_LEVEL), limitSeconds: config.STOP_SECONDS })
       : undefined
   }
-  const [action, name] = parameters
+  const [action, name, id] = parameters
   if (role === 'operator' && action === 'create' && name)
     return (await import('./roles/operator.ts')).createOperator(config, name)
+  if (role === 'operator' && action === 'passkeys' && name)
+    return (await import('./roles/operator.ts')).operatorPasskeys(config, name, id)
   process.stderr.write(usage)
   process.exitCode = 2
 }

@@ -1,10 +1,10 @@
-import type { Agent } from '../platform/http/call.ts'
+import type { Agent, ConsoleRights } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { inTransaction } from '../platform/db/db.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { hashKey } from '../platform/ops/keys.ts'
-import { isAgentKey, isKeyUsable } from './rules.ts'
-import { findKeyByHash, updateKeyUsed } from './store.ts'
+import { allScopes, isAgentKey, isKeyUsable } from './rules.ts'
+import { findCaller, findKeyByHash, updateKeyUsed } from './store.ts'
 
 /** A revoked key works at most this long on other processes; on this one it stops at once. */
 const cacheMs = 2_000
@@ -13,41 +13,84 @@ const cacheMax = 10_000
 type CachedAgent = { readonly agent: Agent; readonly until: number }
 type KeyLookup = { readonly agent: Agent; readonly validMs: number }
 
+/** Injected by the wiring: the bearers that the console gets for its page. */
+type ConsoleBearers<Claims> = {
+  /** What a bearer says, where this service signed it. */
+  readonly read: (text: string) => Claims | undefined
+  /** Whom it stands for now; undefined where its session, person or agent is gone, or its time. */
+  readonly find: (
+    tx: Tx,
+    claims: Claims,
+  ) => Promise<(ConsoleRights & { readonly agentId: string; readonly validMs: number }) | undefined>
+}
+
+type CallerRow = NonNullable<Awaited<ReturnType<typeof findCaller>>>
+
+/** The parts of an agent that do not depend on the key. */
+const agentOf = (row: CallerRow) => {
+  if (row.suspended_at !== null)
+    throw new Refusal('invalid_api_key', { message: 'This agent is suspended. Contact the operator.' })
+  return {
+    agentId: row.agent_id as Agent['agentId'],
+    mode: row.mode,
+    ratePerMinute: row.rate_per_minute,
+    policy: row.policy,
+  }
+}
+
 const findAgentByKey = async (ctx: Ctx, hash: Buffer): Promise<KeyLookup> =>
   inTransaction(ctx, 'system', async (tx) => {
     const row = await findKeyByHash(tx, hash)
     if (!row || !isKeyUsable(row, row.at)) throw new Refusal('invalid_api_key')
-    if (row.suspended_at !== null)
-      throw new Refusal('invalid_api_key', { message: 'This agent is suspended. Contact the operator.' })
+    const agent: Agent = { ...agentOf(row), keyId: row.key_id, scopes: row.scopes }
     if (row.use_unseen) await updateKeyUsed(tx, row.agent_id, row.key_id)
-    const agent: Agent = {
-      agentId: row.agent_id as Agent['agentId'],
-      mode: row.mode,
-      keyId: row.key_id,
-      scopes: row.scopes,
-      ratePerMinute: row.rate_per_minute,
-      policy: row.policy,
-    }
     return { agent, validMs: row.expires_at ? row.expires_at.getTime() - row.at.getTime() : Infinity }
   })
 
-/** Finds the agent of an API key. A key with a bad format or checksum needs no query. */
-export const makeAuthenticator = (ctx: Ctx) => {
+const findAgentByBearer = async <Claims>(
+  ctx: Ctx,
+  bearers: ConsoleBearers<Claims>,
+  claims: Claims,
+): Promise<KeyLookup> =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const found = await bearers.find(tx, claims)
+    const row = found && (await findCaller(tx, found.agentId))
+    if (!row)
+      throw new Refusal('invalid_api_key', {
+        message: 'This bearer of the console has expired or was ended.',
+      })
+    // Not 401: a new bearer would not help, and the key is not unknown.
+    if (row.suspended_at !== null)
+      throw new Refusal('forbidden', { message: 'This agent is suspended. Contact the operator.' })
+    const { role, isRecent, validMs } = found
+    // The role decides what a person may do, not scopes: see authorizeCaller.
+    const rights = { keyId: 'console', scopes: allScopes, console: { role, isRecent } }
+    return { agent: { ...agentOf(row), ...rights }, validMs }
+  })
+
+/** Finds the agent of an API key or of a bearer of the console. A text of neither form needs no query. */
+export const makeAuthenticator = <Claims>(ctx: Ctx, bearers: ConsoleBearers<Claims>) => {
   const cache = new Map<string, CachedAgent>()
   let generation = 0
+  let bearerGeneration = 0
+  const find = async (keyText: string): Promise<KeyLookup> => {
+    if (isAgentKey(keyText)) return findAgentByKey(ctx, hashKey(keyText))
+    const claims = bearers.read(keyText)
+    if (claims === undefined) throw new Refusal('malformed_api_key')
+    return findAgentByBearer(ctx, bearers, claims)
+  }
   return {
     authenticate: async (keyText: string): Promise<Agent> => {
-      if (!isAgentKey(keyText)) throw new Refusal('malformed_api_key')
-      const hash = hashKey(keyText)
-      const cacheKey = hash.toString('base64')
+      const cacheKey = hashKey(keyText).toString('base64')
       const nowMs = performance.now()
       const known = cache.get(cacheKey)
       if (known && known.until > nowMs) return known.agent
       cache.delete(cacheKey)
-      const startGeneration = generation
-      const { agent, validMs } = await findAgentByKey(ctx, hash)
+      const [startGeneration, startBearerGeneration] = [generation, bearerGeneration]
+      const { agent, validMs } = await find(keyText)
       // A look-up that began before a change may have read the old state: its result is used once and not cached.
       if (startGeneration !== generation) return agent
+      if (agent.console && startBearerGeneration !== bearerGeneration) return agent
       if (cache.size >= cacheMax) cache.clear()
       cache.set(cacheKey, { agent, until: nowMs + Math.min(cacheMs, validMs) })
       return agent
@@ -56,6 +99,11 @@ export const makeAuthenticator = (ctx: Ctx) => {
     clearCache: () => {
       generation += 1
       cache.clear()
+    },
+    /** Called after a change to people or sessions of an account in this process. Keys stay. */
+    forgetBearers: () => {
+      bearerGeneration += 1
+      for (const [cacheKey, { agent }] of cache) if (agent.console) cache.delete(cacheKey)
     },
   }
 }

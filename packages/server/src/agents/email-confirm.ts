@@ -1,10 +1,9 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Mode } from '@pohf/protocol'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
-import { Refusal } from '../platform/http/errors.ts'
-import { hashKey } from '../platform/ops/keys.ts'
 import { publish } from '../platform/queue/outbox.ts'
-import { findAgent, updateEmailConfirmed, updateMailTokenUsed } from './store.ts'
+import { consumeMailToken } from './mail-token.ts'
+import { updateEmailConfirmed } from './store.ts'
 
 /** Confirms the address of an agent; false where it was confirmed before. */
 export const confirmAddress = async (
@@ -25,12 +24,7 @@ export const confirmAddress = async (
 /** Confirms the address that the token was mailed to. */
 export const emailConfirm = async (ctx: Ctx, token: string) =>
   inTransaction(ctx, 'system', async (tx) => {
-    const agentId = await updateMailTokenUsed(tx, hashKey(token), 'confirm')
-    const agent = agentId === undefined ? undefined : await findAgent(tx, agentId)
-    if (!agent)
-      throw new Refusal('not_found', {
-        message: 'This link is invalid, already used or expired. Request a new one.',
-      })
+    const agent = await consumeMailToken(tx, 'confirm', token)
     await confirmAddress(tx, agent)
     return { agentId: agent.agent_id, confirmed: true as const }
   })

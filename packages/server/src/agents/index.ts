@@ -1,8 +1,17 @@
 export { makeAuthenticator } from './authenticate.ts'
 export { ensurePlatformAgents, platformAgentId } from './platform-agent.ts'
+export type { ReadHoldings } from './operator-read.ts'
 export { pages } from './pages.ts'
-export { networkTagOf } from './register.ts'
+export { addConfirmedAgent, networkTagOf } from './register.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { deleteOldMailTokens } from './store.ts'
 export { findEmailConfirmed as isEmailConfirmed, findRegistrationOrigin } from './store.ts'
-export { findAttestationSettings, findConfirmedContactEmail, findMode, findName, findSite } from './store.ts'
+export {
+  findAttestationSettings,
+  findConfirmedContactEmail,
+  findMode,
+  findName,
+  findPolicy,
+  findSite,
+  listConfirmedAgentsByEmail,
+} from './store.ts'

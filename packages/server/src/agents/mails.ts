@@ -1,13 +1,14 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { hashKey } from '../platform/ops/keys.ts'
+import { makeToken } from '../platform/ops/tokens.ts'
 import { queueMail } from '../platform/net/mail.ts'
-import { confirmHours, recoverMinutes } from './rules.ts'
+import { confirmHours, mailTokenPrefixes, recoverMinutes, type MailTokenPurpose } from './rules.ts'
 import { insertMailToken } from './store.ts'
 
 type Recipient = { readonly agentId: string; readonly contactEmail: string }
 type MailTemplate = {
-  readonly purpose: 'confirm' | 'recover'
+  readonly purpose: MailTokenPurpose
   readonly validSeconds: number
   readonly subject: string
   readonly text: (link: string) => readonly string[]
@@ -23,8 +24,8 @@ const queueLinkMail = async (
   agent: Recipient,
   template: MailTemplate,
 ): Promise<boolean> => {
-  const token = tx.ids.token()
   const { purpose, validSeconds, subject } = template
+  const token = makeToken(tx.ids, mailTokenPrefixes[purpose])
   const { agentId, contactEmail: to } = agent
   const text = template.text(`${ctx.config.BASE_URL}/agents/${purpose}?token=${token}`).join('\n')
   if (!(await queueMail(tx, ctx, { agentId, kind: purpose, to, subject, text }))) return false

@@ -7,5 +7,5 @@ import { updateAgent, type AgentChange } from './store.ts'
 export const profileUpdate = async (ctx: Ctx, agent: Agent, change: AgentChange) =>
   inTransaction(ctx, agent.agentId, async (tx) => {
     await updateAgent(tx, agent.agentId, change)
-    return readProfile(tx, agent.agentId)
+    return readProfile(tx, ctx, agent.agentId)
   })

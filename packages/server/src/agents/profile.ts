@@ -6,7 +6,7 @@ import { Refusal } from '../platform/http/errors.ts'
 import { findAgent } from './store.ts'
 
 /** Reads the agent's profile. */
-export const readProfile = async (tx: Tx, agentId: string) => {
+export const readProfile = async (tx: Tx, { config }: Pick<Ctx, 'config'>, agentId: string) => {
   const row = await findAgent(tx, agentId)
   if (!row) throw new Refusal('not_found')
   return {
@@ -19,8 +19,9 @@ export const readProfile = async (tx: Tx, agentId: string) => {
     attestation: attestationSettings.parse(row.attestation),
     policy: row.policy,
     createdAt: row.created_at.toISOString(),
+    demo: config.DEMO_DATA === 'true',
   }
 }
 
 export const profile = async (ctx: Ctx, agent: Agent) =>
-  inTransaction(ctx, agent.agentId, (tx) => readProfile(tx, agent.agentId))
+  inTransaction(ctx, agent.agentId, (tx) => readProfile(tx, ctx, agent.agentId))

@@ -1,10 +1,11 @@
 import { createHmac } from 'node:crypto'
 import { confirmationStep, freePlanCondition, type Mode } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
-import { inTransaction } from '../platform/db/db.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { networkPrefixOf, wideNetworkPrefixOf } from '../platform/http/rate-limiter.ts'
 import { mailDomainOf, normaliseEmail } from '../platform/net/mail-address.ts'
 import { publish } from '../platform/queue/outbox.ts'
+import { confirmAddress } from './email-confirm.ts'
 import { addKey } from './keys/key.ts'
 import { mailConfirmation } from './mails.ts'
 import { allScopes } from './rules.ts'
@@ -30,34 +31,43 @@ export const nextStep = ({ config }: Pick<Ctx, 'config'>, mode: Mode): string =>
     ? 'Verify at once: a test key needs no credits, and its credentials carry test:true.'
     : `${freePlanCondition} ${confirmationStep(config.SMTP_URL !== undefined)}`
 
+/** Creates an agent without a key. */
+const addAgent = async (tx: Tx, ctx: Ctx, input: Registration): Promise<string> => {
+  const agentId = ctx.ids.make('agt_')
+  await insertAgent(tx, {
+    agentId,
+    mode: input.mode,
+    name: input.name,
+    contactEmail: input.contactEmail,
+    mailDomain: mailDomainOf(input.contactEmail),
+    networkTag: networkTagOf(ctx, input.address),
+    wideNetworkTag: tagOf(ctx, wideNetworkPrefixOf(input.address)),
+  })
+  await publish(tx, {
+    agentId,
+    mode: input.mode,
+    type: 'agent.registered',
+    subject: agentId,
+    data: { agentId },
+  })
+  return agentId
+}
+
+/** Creates an agent without a key for somebody who has proved that the normalised address is theirs. */
+export const addConfirmedAgent = async (tx: Tx, ctx: Ctx, input: Registration): Promise<string> => {
+  const agentId = await addAgent(tx, ctx, input)
+  await confirmAddress(tx, { agent_id: agentId, mode: input.mode })
+  return agentId
+}
+
 /** Creates an agent with one key that has every scope, and mails the confirmation link. */
 export const register = async (ctx: Ctx, input: Registration) =>
   inTransaction(ctx, 'system', async (tx) => {
-    const agentId = ctx.ids.make('agt_')
+    const { mode } = input
     const contactEmail = normaliseEmail(input.contactEmail)
-    await insertAgent(tx, {
-      agentId,
-      mode: input.mode,
-      name: input.name,
-      contactEmail,
-      mailDomain: mailDomainOf(contactEmail),
-      networkTag: networkTagOf(ctx, input.address),
-      wideNetworkTag: tagOf(ctx, wideNetworkPrefixOf(input.address)),
-    })
-    const { apiKey } = await addKey(tx, {
-      agentId,
-      mode: input.mode,
-      cell: ctx.config.CELL,
-      scopes: allScopes,
-    })
+    const agentId = await addAgent(tx, ctx, { ...input, contactEmail })
+    const { apiKey } = await addKey(tx, { agentId, mode, cell: ctx.config.CELL, scopes: allScopes })
     // The answer is the same where the address got its mails for today: it says nothing about other registrations.
     await mailConfirmation(tx, ctx, { agentId, contactEmail })
-    await publish(tx, {
-      agentId,
-      mode: input.mode,
-      type: 'agent.registered',
-      subject: agentId,
-      data: { agentId },
-    })
-    return { apiKey, agentId, mode: input.mode, next: nextStep(ctx, input.mode) }
+    return { apiKey, agentId, mode, next: nextStep(ctx, mode) }
   })

@@ -5,12 +5,13 @@ import { emailConfirm } from './email-confirm.ts'
 import { emailResend } from './email-resend.ts'
 import { keysCreate } from './keys/create.ts'
 import { keysList } from './keys/list.ts'
-import { keysRecover } from './keys/recover.ts'
+import { keysRecover, type IsInAccount } from './keys/recover.ts'
 import { keysRecoverComplete } from './keys/recover-complete.ts'
 import { keysRevoke } from './keys/revoke.ts'
 import { keysRotate } from './keys/rotate.ts'
 import { operatorConfirm } from './operator-confirm.ts'
 import { operatorList } from './operator-list.ts'
+import { operatorRead, type ReadHoldings } from './operator-read.ts'
 import { operatorSuspend } from './operator-suspend.ts'
 import { profile } from './profile.ts'
 import { profileUpdate } from './profile-update.ts'
@@ -23,7 +24,7 @@ const clearCacheAfter = async <T>(authenticator: Authenticator, work: Promise<T>
   return result
 }
 
-export const routes = (ctx: Ctx, authenticator: Authenticator): Route[] => [
+export const routes = (ctx: Ctx, authenticator: Authenticator, isInAccount: IsInAccount): Route[] => [
   route('agents.register', (call) => register(ctx, { ...call.body, address: call.address })),
   route('agents.profile', (call) => profile(ctx, call.agent)),
   route('agents.profile-update', (call) =>
@@ -34,19 +35,24 @@ export const routes = (ctx: Ctx, authenticator: Authenticator): Route[] => [
   route('agents.keys.list', (call) => keysList(ctx, call.agent)),
   route('agents.keys.create', (call) => keysCreate(ctx, call.agent, call.body.scopes)),
   route('agents.keys.rotate', (call) =>
-    clearCacheAfter(authenticator, keysRotate(ctx, call.agent, call.body.overlapSeconds)),
+    clearCacheAfter(authenticator, keysRotate(ctx, call.agent, call.body)),
   ),
   route('agents.keys.revoke', (call) =>
     clearCacheAfter(authenticator, keysRevoke(ctx, call.agent, call.body.keyId)),
   ),
-  route('agents.keys.recover', (call) => keysRecover(ctx, call.body.contactEmail)),
+  route('agents.keys.recover', (call) => keysRecover(ctx, isInAccount, call.body.contactEmail)),
   route('agents.keys.recover-complete', (call) =>
-    clearCacheAfter(authenticator, keysRecoverComplete(ctx, call.body.token)),
+    clearCacheAfter(authenticator, keysRecoverComplete(ctx, isInAccount, call.body.token)),
   ),
 ]
 
-export const operatorRoutes = (ctx: Ctx, authenticator: Authenticator, audit: Audit): Route[] => [
+export const operatorRoutes = (
+  ctx: Ctx,
+  authenticator: Authenticator,
+  { audit, readHoldings }: { readonly audit: Audit; readonly readHoldings: ReadHoldings },
+): Route[] => [
   route('agents.operator-list', (call) => operatorList(ctx, call.query)),
+  route('agents.operator-read', (call) => operatorRead(ctx, readHoldings, call.params.agentId)),
   route('agents.operator-confirm', (call) =>
     operatorConfirm(ctx, audit, call.operator, { ...call.params, ...call.body }),
   ),

@@ -7,6 +7,7 @@ import {
   type Scope,
 } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db/db.ts'
+import type { MailTokenPurpose } from './rules.ts'
 
 type NewAgent = {
   agentId: string
@@ -39,7 +40,7 @@ export const insertAgentIfAbsent = async (tx: Tx, agent: NewAgent): Promise<void
     .execute()
 }
 
-const agentColumns = [
+export const agentColumns = [
   'agent_id',
   'mode',
   'name',
@@ -106,6 +107,15 @@ export const findAttestationSettings = async (tx: Tx, agentId: string): Promise<
   return attestationSettings.parse(row.attestation)
 }
 
+export const findPolicy = async (tx: Tx, agentId: string): Promise<CredentialPolicy> => {
+  const row = await tx
+    .selectFrom('agents')
+    .select('policy')
+    .where('agent_id', '=', agentId)
+    .executeTakeFirstOrThrow(() => new Error(`agent ${agentId} not found while reading its policy`))
+  return row.policy
+}
+
 /** The name of an agent that is not suspended. */
 export const findName = async (tx: Tx, agentId: string): Promise<string | undefined> => {
   const row = await tx
@@ -141,15 +151,6 @@ export const findSite = async (
     .executeTakeFirst()
   return row && { mode: row.mode, allowedOrigins: row.allowed_origins }
 }
-
-export const listAgents = async (tx: Tx, after: string, limit: number) =>
-  tx
-    .selectFrom('agents')
-    .select(agentColumns)
-    .where('agent_id', '>', after)
-    .orderBy('agent_id')
-    .limit(limit)
-    .execute()
 
 export const listConfirmedAgentsByEmail = async (tx: Tx, contactEmail: string, limit: number) =>
   tx
@@ -214,6 +215,18 @@ export const insertKey = async (tx: Tx, key: NewKey): Promise<void> => {
     .execute()
 }
 
+const callerColumns = [
+  'agents.agent_id',
+  'agents.mode',
+  'agents.suspended_at',
+  'agents.rate_per_minute',
+  'agents.policy',
+] as const
+
+/** The agent of a bearer of the console. */
+export const findCaller = async (tx: Tx, agentId: string) =>
+  tx.selectFrom('agents').select(callerColumns).where('agent_id', '=', agentId).executeTakeFirst()
+
 /** The key with its agent, by the hash of the key's text. */
 export const findKeyByHash = async (tx: Tx, hash: Buffer) =>
   tx
@@ -224,13 +237,7 @@ export const findKeyByHash = async (tx: Tx, hash: Buffer) =>
         .onRef('api_keys.key_id', '=', 'api_key_hashes.key_id'),
     )
     .innerJoin('agents', 'agents.agent_id', 'api_key_hashes.agent_id')
-    .select([
-      'agents.agent_id',
-      'agents.mode',
-      'agents.suspended_at',
-      'agents.rate_per_minute',
-      'agents.policy',
-    ])
+    .select(callerColumns)
     .select(['api_keys.key_id', 'api_keys.scopes', 'api_keys.expires_at', 'api_keys.revoked_at'])
     .select([
       sql<Date>`pohf_now()`.as('at'),
@@ -256,6 +263,16 @@ export const listKeys = async (tx: Tx, agentId: string) =>
     .orderBy('key_id', 'desc')
     .limit(100)
     .execute()
+
+export const findKeyScopes = async (tx: Tx, agentId: string, keyId: string): Promise<Scope[] | undefined> => {
+  const row = await tx
+    .selectFrom('api_keys')
+    .select('scopes')
+    .where('agent_id', '=', agentId)
+    .where('key_id', '=', keyId)
+    .executeTakeFirst()
+  return row?.scopes
+}
 
 /** Serializes calls of one agent, so that two concurrent calls cannot pass a limit together. */
 const lockAgent = async (tx: Tx, agentId: string): Promise<void> => {
@@ -318,7 +335,7 @@ export const updateAllKeysRevoked = async (tx: Tx, agentId: string): Promise<str
   return rows.map((row) => row.key_id)
 }
 
-type NewToken = { hash: Buffer; agentId: string; purpose: 'confirm' | 'recover'; validSeconds: number }
+type NewToken = { hash: Buffer; agentId: string; purpose: MailTokenPurpose; validSeconds: number }
 export const insertMailToken = async (tx: Tx, token: NewToken): Promise<void> => {
   await tx
     .insertInto('mail_tokens')
@@ -335,7 +352,7 @@ export const insertMailToken = async (tx: Tx, token: NewToken): Promise<void> =>
 export const updateMailTokenUsed = async (
   tx: Tx,
   hash: Buffer,
-  purpose: 'confirm' | 'recover',
+  purpose: MailTokenPurpose,
 ): Promise<string | undefined> => {
   const row = await tx
     .updateTable('mail_tokens')
@@ -353,7 +370,7 @@ export const updateMailTokenUsed = async (
 export const countRecentMailTokens = async (
   tx: Tx,
   agentId: string,
-  purpose: 'confirm' | 'recover',
+  purpose: MailTokenPurpose,
   validSeconds: number,
 ): Promise<number> => {
   await lockAgent(tx, agentId)

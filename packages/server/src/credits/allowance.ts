@@ -1,7 +1,7 @@
 import { freeSealsPerMonth } from '@pohf/protocol'
 import { balancesOf, balancesOfAgents, post } from '../ledger/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { readNow, type Tx } from '../platform/db/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 import { claimFreePlan, type AgentLookup } from './free-plan.ts'
 import { accounts, freeAccountOf, monthOf, transferLines } from './rules.ts'
 import { findFreePlan } from './store.ts'
@@ -54,12 +54,13 @@ export const readAllowance = async (
 /** An allowance as it is stored; `free` is undefined where this month's seals were not posted yet. */
 export type AllowanceSnapshot = Omit<Allowance, 'free' | 'at'> & { readonly free: bigint | undefined }
 
-/** The allowances of several live agents in one query that changes nothing. */
+/** The allowances of several live agents at this time, in one query that changes nothing. */
 export const readAllowanceSnapshots = async (
   tx: Tx,
   agentIds: readonly string[],
+  at: Date,
 ): Promise<ReadonlyMap<string, AllowanceSnapshot>> => {
-  const freeAccount = freeAccountOf(monthOf(await readNow(tx)))
+  const freeAccount = freeAccountOf(monthOf(at))
   const byAgent = await balancesOfAgents(tx, { mode: 'live', unit: 'credit' }, agentIds, [
     accounts.balance,
     accounts.debt,

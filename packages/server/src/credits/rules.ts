@@ -1,4 +1,5 @@
 import { getDomain } from 'tldts'
+import type { Usage } from '@pohf/protocol'
 import type { Line } from '../ledger/index.ts'
 import { mailboxOf, mailDomainOf } from '../platform/net/mail-address.ts'
 
@@ -52,6 +53,32 @@ export const reversalLines = (credits: bigint, balance: bigint): Line[] => {
   ]
   return lines.filter((line) => line.amount !== 0n)
 }
+
+export const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const
+/** How long a period is where its start is not named. */
+const defaultBuckets = { hour: 48, day: 30 } as const
+
+type RequestedWindow = {
+  readonly bucket: Usage['bucket']
+  readonly since?: Date | undefined
+  readonly until?: Date | undefined
+}
+/** The whole buckets, in UTC, that contain the requested period. The present bucket is the last one. */
+export const usageWindow = ({ bucket, since, until }: RequestedWindow, now: Date) => {
+  const size = bucketMs[bucket]
+  const end = Math.min(until?.getTime() ?? Infinity, now.getTime() + 1)
+  const untilMs = Math.ceil(end / size) * size
+  const sinceMs = since ? Math.floor(since.getTime() / size) * size : untilMs - defaultBuckets[bucket] * size
+  return { since: new Date(sinceMs), until: new Date(untilMs) }
+}
+
+export type UsageFigures = Usage['totals']
+export const sumOf = (rows: readonly UsageFigures[], figure: keyof UsageFigures): number =>
+  rows.reduce((sum, row) => sum + row[figure], 0)
+
+/** Whole days until nothing is left; null where nothing is spent. */
+export const daysLeftOf = (available: number, spentPerDay: number): number | null =>
+  spentPerDay > 0 ? Math.floor(available / spentPerDay) : null
 
 /** Providers that give anyone a mailbox: their domain identifies nobody. */
 const publicMailDomains: ReadonlySet<string> = new Set(

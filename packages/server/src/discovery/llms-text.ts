@@ -7,7 +7,10 @@ const authLabels: Record<Endpoint['auth'], string> = {
   licensed: 'key',
   order: 'key',
   member: 'signed-in person',
+  console: 'page of the console',
   operator: 'operator',
+  operatorSession: 'page of the operators',
+  secret: 'key in the body',
 }
 
 const lineOf = (baseUrl: string, row: Endpoint): string =>

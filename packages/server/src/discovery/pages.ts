@@ -3,6 +3,7 @@ import { errorCatalogue, errorCodes, openApiDocument } from '@pohf/protocol'
 import type { Page } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { html, renderPage } from '../platform/http/html.ts'
+import { staticPage } from '../platform/http/static-page.ts'
 import { llmsText } from './llms-text.ts'
 
 const script = 'text/javascript; charset=utf-8'
@@ -23,10 +24,11 @@ const assets: Record<string, { readonly files: readonly string[]; readonly media
 
 const assetPage = (name: string, { files, mediaType }: (typeof assets)[string]): Page => {
   const text = files.map((file) => readFileSync(new URL(file, import.meta.url), 'utf8')).join('\n')
-  return {
-    path: `/assets/${name}`,
-    handler: async () => ({ mediaType, text, headers: { 'cache-control': 'public, max-age=300' } }),
-  }
+  return staticPage(`/assets/${name}`, {
+    mediaType,
+    text,
+    headers: { 'cache-control': 'public, max-age=300' },
+  })
 }
 
 const openApi = JSON.stringify(openApiDocument())
@@ -133,20 +135,18 @@ const apiCatalog = (baseUrl: string): string =>
   })
 
 /** A text that changes only with a new version, readable from any origin. */
-const staticPage = (path: string, mediaType: string, text: string): Page => ({
-  path,
-  handler: async () => ({
+const publicText = (path: string, mediaType: string, text: string): Page =>
+  staticPage(path, {
     mediaType,
     text,
     headers: { 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' },
-  }),
-})
+  })
 
 export const pages = ({ config }: Ctx): Page[] => [
   home,
-  staticPage('/openapi.json', 'application/json; charset=utf-8', openApi),
-  staticPage('/llms.txt', 'text/plain; charset=utf-8', llmsText(config.BASE_URL)),
-  staticPage(
+  publicText('/openapi.json', 'application/json; charset=utf-8', openApi),
+  publicText('/llms.txt', 'text/plain; charset=utf-8', llmsText(config.BASE_URL)),
+  publicText(
     '/.well-known/api-catalog',
     'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
     apiCatalog(config.BASE_URL),

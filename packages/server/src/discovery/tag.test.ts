@@ -14,7 +14,7 @@ test('before the scripts are built they say how to build them', async () => {
   const pages = tagPages(folder)
   assert.deepEqual(
     pages.map((page) => page.path),
-    ['/tag.js', '/check.js'],
+    ['/tag.js', '/check.js', '/recaptcha/api.js', '/1/api.js', '/turnstile/v0/api.js'],
   )
   const answer = await pages[0]?.handler({ params: {}, query: {}, header: () => undefined })
   assert.equal(answer?.status, 503)
@@ -24,6 +24,7 @@ test('before the scripts are built they say how to build them', async () => {
 test('a built script is for every origin, is kept for five minutes, and then only asked about', async () => {
   writeFileSync(join(folder, 'tag.js'), 'first')
   writeFileSync(join(folder, 'check.js'), 'second')
+  writeFileSync(join(folder, 'compat.js'), 'third')
   const app = Fastify()
   for (const page of tagPages(folder)) mountPage(app, page)
   const first = await app.inject('/tag.js')
@@ -40,5 +41,7 @@ test('a built script is for every origin, is kept for five minutes, and then onl
   }
   assert.equal((await ask('"other"')).statusCode, 200)
   assert.notEqual((await app.inject('/check.js')).headers.etag, etag)
+  for (const path of ['/recaptcha/api.js?render=explicit', '/1/api.js', '/turnstile/v0/api.js?onload=f'])
+    assert.equal((await app.inject(path)).body, 'third')
   await app.close()
 })

@@ -46,9 +46,9 @@ test('operators’ pages are pages of their listener: not one file of them is am
   const built = operatorPages('https://proof.example', folder)
   assert.deepEqual(
     built.map((page) => page.path),
-    ['/operator', '/operator/assets/operator-def456.js'],
+    ['/', '/operator', '/operator/assets/operator-def456.js'],
   )
-  const page = await built[0]?.handler({ params: {}, query: {}, header: () => undefined })
+  const page = await built[1]?.handler({ params: {}, query: {}, header: () => undefined })
   assert.match(page?.headers?.['content-security-policy'] ?? '', /default-src 'none'.*script-src 'self'/)
   assert.match(page?.headers?.['content-security-policy'] ?? '', /frame-ancestors 'none'/)
   const open = webPages('https://proof.example', folder).map((one) => one.path)

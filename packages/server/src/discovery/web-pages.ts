@@ -3,6 +3,7 @@ import { extname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Page } from '../platform/http/call.ts'
 import { html, pageHeaders, renderPage, type Template } from '../platform/http/html.ts'
+import { staticPage } from '../platform/http/static-page.ts'
 
 const builtFolder = fileURLToPath(new URL('../../../web/dist', import.meta.url))
 
@@ -45,14 +46,11 @@ export const templateOf = (file: 'work.html', folder = builtFolder): Template =>
 
 const entryPage = (path: string, file: string, issuer: string): Page => {
   const text = readFileSync(file, 'utf8').replaceAll('{{issuer}}', html`${issuer}`.text)
-  return {
-    path,
-    handler: async () => ({
-      mediaType: 'text/html; charset=utf-8',
-      text,
-      headers: { ...pageHeaders, 'cache-control': 'no-cache' },
-    }),
-  }
+  return staticPage(path, {
+    mediaType: 'text/html; charset=utf-8',
+    text,
+    headers: { ...pageHeaders, 'cache-control': 'no-cache' },
+  })
 }
 
 /** Their names contain a hash of their content, so they may be cached for ever. */
@@ -62,7 +60,7 @@ const assetPages = (folder: string, base: string): Page[] =>
     if (mediaType === undefined) return []
     const text = readFileSync(join(folder, name), 'utf8')
     const headers = { 'cache-control': 'public, max-age=31536000, immutable' }
-    return [{ path: `${base}/${name}`, handler: async () => ({ mediaType, text, headers }) }]
+    return [staticPage(`${base}/${name}`, { mediaType, text, headers })]
   })
 
 /** The public pages of the web package, read once at the start. Their only parameter is the issuer. */
@@ -74,10 +72,21 @@ export const webPages = (issuer: string, folder = builtFolder): Page[] => {
   ]
 }
 
-/** The operators' pages, only for their listener. */
+const operatorHome: Page = {
+  path: '/',
+  handler: async () => ({
+    status: 302,
+    mediaType: 'text/plain',
+    text: '/operator\n',
+    headers: { location: '/operator' },
+  }),
+}
+
+/** The operators' pages, only for their listener. Its root leads to them. */
 export const operatorPages = (issuer: string, folder = builtFolder): Page[] => {
-  if (!isWebBuilt(folder)) return [notBuilt('/operator')]
+  if (!isWebBuilt(folder)) return [operatorHome, notBuilt('/operator')]
   return [
+    operatorHome,
     entryPage('/operator', join(folder, operatorFile), issuer),
     ...assetPages(join(folder, 'operator/assets'), '/operator/assets'),
   ]

@@ -266,6 +266,28 @@ export const updateComparisonProgress = async (tx: Tx, comparison: string, until
 
 type PostedKey = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
 
+type ConsumedWindow = Omit<Account, 'account'> & {
+  readonly accounts: readonly string[]
+  readonly bucket: 'hour' | 'day'
+  readonly since: Date
+  readonly until: Date
+}
+
+/** What accounts of consumption took in each whole bucket, in UTC; buckets in which they took nothing are missing. */
+export const listConsumed = async (
+  tx: Tx,
+  window: ConsumedWindow,
+): Promise<{ readonly at: Date; readonly amount: bigint }[]> => {
+  const { rows } = await sql<{ at: Date; amount: bigint }>`
+    select date_trunc(${window.bucket}, hour, 'UTC') as at, sum(amount)::bigint as amount
+    from unnest(${[...window.accounts]}::text[]) named (account) cross join lateral (
+      select hour, amount from ledger_hours h
+      where h.agent_id = ${window.agentId} and h.mode = ${window.mode} and h.account = named.account
+        and h.unit = ${window.unit} and h.hour >= ${window.since} and h.hour < ${window.until}) counted
+    group by 1 order by 1`.execute(tx)
+  return rows
+}
+
 /** The entries of a kind within a time span, of all agents; at most `rowsMax`. */
 export const listPosted = async (
   tx: Tx,

@@ -1,7 +1,7 @@
+import { keyPrefixes } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { hashKey, makeKey } from '../platform/ops/keys.ts'
-import { operatorKeyPrefix } from './rules.ts'
 import { insertAudit, insertOperator } from './store.ts'
 
 /** Who makes operators on the command line, in the audit log. */
@@ -11,7 +11,7 @@ const machine = 'machine'
 export const create = async (ctx: Ctx, by: string, name: string) =>
   inTransaction(ctx, 'system', async (tx) => {
     const operatorId = ctx.ids.make('opr_')
-    const operatorKey = makeKey(operatorKeyPrefix, ctx.config.CELL)
+    const operatorKey = makeKey(keyPrefixes.operator, ctx.config.CELL)
     const madeBy = by === machine ? null : by
     await insertOperator(tx, { operatorId, name, keyHash: hashKey(operatorKey), madeBy })
     await insertAudit(tx, {

@@ -25,6 +25,21 @@ export const findOperatorByKey = async (tx: Tx, keyHash: Buffer) =>
     .where('revoked_at', 'is', null)
     .executeTakeFirst()
 
+/**
+ * Locks an operator against revocation until the commit; false where the operator is revoked. What is made under the lock is
+ * there before a revocation, which deletes it.
+ */
+export const lockOperator = async (tx: Tx, operatorId: string): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('operators')
+    .select('operator_id')
+    .where('operator_id', '=', operatorId)
+    .where('revoked_at', 'is', null)
+    .forNoKeyUpdate()
+    .executeTakeFirst()
+  return row !== undefined
+}
+
 export const listOperators = async (tx: Tx) =>
   tx
     .selectFrom('operators')
@@ -75,11 +90,40 @@ export const insertAudit = async (tx: Tx, entry: Omit<AuditEntry, 'seq' | 'at'>)
 export const findAuditHash = async (tx: Tx, seq: bigint) =>
   tx.selectFrom('operator_audit').select(['seq', 'hash']).where('seq', '=', seq).executeTakeFirst()
 
-export const listAudit = async (tx: Tx, after: bigint, limit: number) =>
-  tx
-    .selectFrom('operator_audit')
-    .select(auditColumns)
-    .where('seq', '>', after)
-    .orderBy('seq')
-    .limit(limit)
+/** Entries after `after` in the order of the log; with `isNewest` those before it, newest first, and 0 is the end. */
+export const listAudit = async (
+  tx: Tx,
+  page: { readonly after: bigint; readonly isNewest: boolean; readonly limit: number },
+) => {
+  const query = tx.selectFrom('operator_audit').select(auditColumns).limit(page.limit)
+  if (!page.isNewest) return query.where('seq', '>', page.after).orderBy('seq').execute()
+  return query
+    .$if(page.after > 0n, (narrow) => narrow.where('seq', '<', page.after))
+    .orderBy('seq', 'desc')
     .execute()
+}
+
+/** How many rows one statement deletes: a deletion of all at once would hold its locks for long. */
+const batch = 1_000
+
+/** Deletes expired challenges and sessions; called by the maintenance job. */
+export const deleteExpired = async (tx: Tx): Promise<void> => {
+  for (const name of ['operator_challenges', 'operator_sessions']) {
+    const table = sql.table(name)
+    for (let deleted = batch; deleted === batch;) {
+      const { numAffectedRows } = await sql`
+        delete from ${table} where ctid = any (array(
+          select ctid from ${table} where expires_at < pohf_now() order by expires_at limit ${batch}))`.execute(
+        tx,
+      )
+      deleted = Number(numAffectedRows ?? 0)
+    }
+  }
+}
+
+/** After a restore: a session may have ended in the lost span, and a challenge may have been used. */
+export const voidSignIns = async (tx: Tx): Promise<number> => {
+  await sql`delete from operator_challenges`.execute(tx)
+  const { numAffectedRows } = await sql`delete from operator_sessions`.execute(tx)
+  return Number(numAffectedRows ?? 0)
+}

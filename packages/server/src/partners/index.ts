@@ -8,5 +8,5 @@ export {
 } from './accounts/store.ts'
 export type { ListPayoutRisks } from './payout-list.ts'
 export { operatorRoutes, routes } from './routes.ts'
-export { userAccountOf } from './rules.ts'
-export { findPayoutSums } from './store.ts'
+export { accounts, userAccountOf } from './rules.ts'
+export { countOpenPayouts, findPayoutSums, voidApprovals } from './store.ts'

@@ -18,11 +18,9 @@ export type ListPayoutRisks = (
 
 export const payoutList = async (ctx: Ctx, listRisks: ListPayoutRisks, query: Query) =>
   inTransaction(ctx, 'system', async (tx) => {
-    const rows = await listPayouts(tx, {
-      state: query.status,
-      after: query.after ?? '',
-      limit: query.limit ?? 50,
-    })
+    const { limit = 50 } = query
+    const rows = await listPayouts(tx, { state: query.status, after: query.after ?? '', limit })
+    const last = rows.at(-1)
     const risks = await listRisks(
       tx,
       rows.map((row) => ({ agentId: row.agent_id, mode: row.mode, userRef: row.user_ref })),
@@ -48,5 +46,6 @@ export const payoutList = async (ctx: Ctx, listRisks: ListPayoutRisks, query: Qu
         risk: risks[index] ?? null,
         account: accounts[index] ?? null,
       })),
+      nextCursor: last && rows.length === limit ? last.request_id : null,
     }
   })

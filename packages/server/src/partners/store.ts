@@ -135,6 +135,21 @@ export const listPayouts = async (
   return (page.state === undefined ? query : query.where('state', '=', page.state)).execute()
 }
 
+/** How many payouts wait in each state that an operator ends; each count stops at `max`. */
+export const countOpenPayouts = async (
+  tx: Tx,
+  max: number,
+): Promise<{ readonly queued: number; readonly inReview: number; readonly approved: number }> => {
+  const { rows } = await sql<{ state: PayoutState; count: number }>`
+    select given.state, found.count
+    from unnest(array['queued', 'in_review', 'approved']) given(state),
+    lateral (
+      select count(*)::int as count from (
+        select from payout_requests p where p.state = given.state limit ${max}) first) found`.execute(tx)
+  const countOf = (state: PayoutState) => rows.find((row) => row.state === state)?.count ?? 0
+  return { queued: countOf('queued'), inReview: countOf('in_review'), approved: countOf('approved') }
+}
+
 type TransitionColumns = {
   reviewed_by?: string
   approved_by?: string
@@ -176,4 +191,11 @@ export const findPayoutSums = async (
     .where('simulated', '=', false)
     .executeTakeFirstOrThrow()
   return { heldStars: row.held, paidStars: row.paid }
+}
+
+/** After a restore: an approved payout may have been paid in the lost span, so it must be reviewed and approved again. */
+export const voidApprovals = async (tx: Tx): Promise<number> => {
+  const { numAffectedRows } = await sql`
+    update payout_requests set state = 'in_review', approved_by = null where state = 'approved'`.execute(tx)
+  return Number(numAffectedRows ?? 0)
 }

@@ -4,6 +4,7 @@ export { checkoutRefusals, makePayments, type Payments } from './card/checkout.t
 export { jobs } from './jobs.ts'
 export { pages } from './card/pages.ts'
 export { requestRefund } from './refunds/request-refund.ts'
+export { countFailedRefunds } from './refunds/store.ts'
 export { operatorRoutes, routes } from './routes.ts'
 export { findPaidCheckout, listPaidBetween, listPaidCheckouts, listPaidAmong } from './store.ts'
 export { listUnmatchedEvents } from './card/store.ts'
@@ -26,6 +27,7 @@ export type { SettlementProof } from './x402/chain.ts'
 export { networkOf, usdcMicroOf, type Network } from './x402/network.ts'
 export { parsePayment, type Payment } from './x402/parse.ts'
 export {
+  countGasKeys,
   listUnfinalized as listUnfinalizedPayments,
   updateChecked as markPaymentChecked,
   updateSettled as markPaymentSettled,

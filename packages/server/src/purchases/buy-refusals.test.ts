@@ -11,8 +11,10 @@ import {
   withoutTriggers,
   type RefusalStep,
 } from '../../test/fixtures/refusal-order.ts'
+import { insertForgottenPurchase } from '../../test/fixtures/restore.ts'
 import { create } from '../operators/index.ts'
 import { purchaseRefusals } from './refusals.ts'
+import { derivedNonceOf, publicIdOf } from './rules.ts'
 
 const fixture = await startPurchaseHarness()
 if (!fixture) test('refusals of a purchase', { skip: 'no chain runs on this system' }, () => undefined)
@@ -42,6 +44,8 @@ else {
     signatureSuffix: string
     /** Somebody submits the authorization before it is sent to the server. */
     usedBefore?: boolean | undefined
+    /** The nonce derives from the purchase id, as our SDK signs. */
+    derivedNonce?: boolean | undefined
   }
   /** Signs an authorization for the workflow as it is now, with these faults, and sends it. */
   const buy = async (at: Pick<typeof harness, 'call' | 'ctx'>, faults: BuyFaults): Promise<TestResponse> => {
@@ -49,7 +53,10 @@ else {
     const { signV1, requestChallenge } = makeX402Clients(chain, at)
     const offered = workflowId === 'wf_none' ? 'wf_test_ok' : workflowId
     const { v1, purchaseId } = await requestChallenge(offered)
-    const signed = await signV1(payer, v1, value === undefined ? {} : { value })
+    const signed = await signV1(payer, v1, {
+      ...(value === undefined ? {} : { value }),
+      ...(faults.derivedNonce ? { nonce: derivedNonceOf(faults.purchaseId ?? purchaseId) } : {}),
+    })
     const signature = `${signed.payload.signature}${signatureSuffix}`
     const payment = encode({ ...signed, payload: { ...signed.payload, signature } })
     if (faults.usedBefore) await fixture.submitAsStranger(signed)
@@ -234,8 +241,19 @@ else {
       name: 'authorization_used_before',
       ...conflict,
       message: /was used on the chain before it was sent here/,
-      removeReason: () => {
+      removeReason: async () => {
+        settled.derivedNonce = true
+        await insertForgottenPurchase(harness, publicIdOf(settled.purchaseId ?? ''))
+      },
+    },
+    {
+      name: 'delivered_before_restore',
+      ...conflict,
+      message: /was delivered before the database was restored/,
+      removeReason: async () => {
+        settled.derivedNonce = false
         settled.usedBefore = false
+        await withoutTriggers(owner, 'delete from forgotten_credentials')
       },
     },
     {

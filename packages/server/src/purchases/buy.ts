@@ -232,9 +232,13 @@ const settle = async (
   const authorized = await authorizing
   const { payment } = authorized
   const simulation = await requireAccepted(flow, payment)
+  const isUsed = simulation.kind === 'spent'
+  const { agentId, mode, wholePurchaseId } = authorized
   checkRefusals(refusals.usedAuthorizationRefusals, {
-    isUsed: simulation.kind === 'spent',
-    isDerivedNonce: derivedNonceOf(authorized.wholePurchaseId) === payment.authorization.nonce,
+    isUsed,
+    isDerivedNonce: derivedNonceOf(wholePurchaseId) === payment.authorization.nonce,
+    isForgotten:
+      isUsed && (await flow.mint.isForgotten({ agentId, mode, purchaseId: publicIdOf(wholePurchaseId) })),
   })
   const reservation = await inTransaction(ctx, 'system', (tx) => reserve(tx, flow, authorized, simulation))
   if (!reservation) {
@@ -244,7 +248,7 @@ const settle = async (
   }
   markSubmitted(flow, paymentKey)
   const purchase = await submit(flow, authorized, simulation, reservation)
-  return { purchase, isNew: true, wholePurchaseId: authorized.wholePurchaseId }
+  return { purchase, isNew: true, wholePurchaseId }
 }
 
 /** Lets one turn of the event loop pass first: `authorize` blocks this thread for milliseconds. */

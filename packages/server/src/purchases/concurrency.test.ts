@@ -9,11 +9,12 @@ if (!fixture) test('races', { skip: 'no chain runs on this system' }, () => unde
 else {
   const { chain, harness, requestChallenge, makeFundedPayer, signV1, signV2, pay, buy, balanceOf } = fixture
   const price = 10_000n
+  const buyers = 40
   const transactions = async () => (await harness.owner.query('select from gas_transactions')).rowCount
 
-  test('100 buyers at the same time: 100 are delivered, each is charged once', async (t) => {
+  test('40 buyers at the same time: all are delivered, each is charged once', async (t) => {
     const payers: Awaited<ReturnType<typeof makeFundedPayer>>[] = []
-    for (let index = 0; index < 100; index++) payers.push(await makeFundedPayer(50_000n))
+    for (let index = 0; index < buyers; index++) payers.push(await makeFundedPayer(50_000n))
     const begun = performance.now()
     const answers = await Promise.all(
       payers.map(async (payer) => {
@@ -26,14 +27,14 @@ else {
         }
       }),
     )
-    t.diagnostic(`${Math.round(performance.now() - begun)} ms for 100`)
+    t.diagnostic(`${Math.round(performance.now() - begun)} ms for ${buyers}`)
     assert.deepEqual(
       answers.filter(({ answer }) => answer.status !== 200).map(({ answer }) => answer.text),
       [],
     )
-    assert.equal(new Set(answers.map(({ answer }) => answer.json.credentialId)).size, 100)
+    assert.equal(new Set(answers.map(({ answer }) => answer.json.credentialId)).size, buyers)
     for (const payer of payers) assert.equal(await balanceOf(payer.account.address), 50_000n - price)
-    assert.equal(await balanceOf(chain.payTo.address), price * 100n)
+    assert.equal(await balanceOf(chain.payTo.address), price * BigInt(buyers))
   })
 
   test('64 copies of one payment: one transaction, one credential, the same bytes for all', async () => {

@@ -165,7 +165,7 @@ else {
     const again = await restarted.api.inject({ url: '/api/agent/tasks/wf_test_ok/buy', headers })
     assert.equal(again.statusCode, 503, again.body)
     await restarted.api.close()
-    await context.db.pool.end()
+    await context.db.end()
     assert.equal((await failedTransactions()).gas - before.gas, lost)
 
     await passOneDay()

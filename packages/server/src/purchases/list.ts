@@ -8,9 +8,9 @@ import { listPurchases, type PurchaseCursor, type Purchase } from './store.ts'
 type Query = { readonly limit?: number | undefined; readonly cursor?: string | undefined }
 const defaultLimit = 50
 
-const writeCursor = ({ at, purchaseId }: PurchaseCursor): string =>
+export const writeCursor = ({ at, purchaseId }: PurchaseCursor): string =>
   Buffer.from(`${at} ${purchaseId}`).toString('base64url')
-const readCursor = (cursor: string): PurchaseCursor => {
+export const readCursor = (cursor: string): PurchaseCursor => {
   const text = Buffer.from(cursor, 'base64url').toString('utf8')
   const [, at, purchaseId] =
     /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?\+00) (pur_[a-z0-9]{38})$/.exec(text) ?? []

@@ -105,12 +105,23 @@ export const simulationRefusals: Refusals<SimulationResult> = [
   ['simulation_failed', refuseFailedSimulation],
 ]
 
-type UsedAuthorization = { readonly isUsed: boolean; readonly isDerivedNonce: boolean }
+type UsedAuthorization = {
+  readonly isUsed: boolean
+  readonly isDerivedNonce: boolean
+  /** The purchase was delivered, and a restored database does not have it. */
+  readonly isForgotten: boolean
+}
 
 const refuseUsedAuthorization = ({ isUsed, isDerivedNonce }: UsedAuthorization) =>
   isUsed && !isDerivedNonce
     ? purchaseConflict(
         'The authorization was used on the chain before it was sent here, so it does not pay for this purchase. Nothing was charged now.',
+      )
+    : undefined
+const refuseForgotten = ({ isForgotten }: UsedAuthorization) =>
+  isForgotten
+    ? purchaseConflict(
+        'This payment was delivered before the database was restored. The credential is not stored any more. Nothing was charged now.',
       )
     : undefined
 /**
@@ -119,6 +130,7 @@ const refuseUsedAuthorization = ({ isUsed, isDerivedNonce }: UsedAuthorization) 
  */
 export const usedAuthorizationRefusals: Refusals<UsedAuthorization> = [
   ['authorization_used_before', refuseUsedAuthorization],
+  ['delivered_before_restore', refuseForgotten],
 ]
 
 type ClaimedPayment = { readonly known: Purchase | undefined }

@@ -98,6 +98,10 @@ const recordDeliveryFailure = async (
     return
   }
   if (!(error instanceof Refusal)) throw error
+  if (error.code === 'credential_lost') {
+    await recordRefundDue(deps, purchase, 'its credential was delivered before the database was restored')
+    return
+  }
   deps.ctx.log.warn(
     { purchaseId: purchase.purchaseId, code: error.code },
     'delivery of a paid purchase failed; it will be retried',

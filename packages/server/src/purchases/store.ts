@@ -273,15 +273,46 @@ export const listPurchases = async (
   }))
 }
 
-/** Purchases of all agents in one state, oldest first. */
+/** Purchases of all agents in one state, longest in it first, after a position. */
 export const listPurchasesByState = async (
   tx: Tx,
   state: PurchaseState,
-  limit: number,
-): Promise<Purchase[]> =>
-  (await selectPurchases(tx).where('state', '=', state).orderBy('changed_at').limit(limit).execute()).map(
-    purchaseOf,
-  )
+  page: { readonly after: PurchaseCursor | undefined; readonly limit: number },
+): Promise<(Purchase & { readonly position: PurchaseCursor })[]> => {
+  const { after } = page
+  let rows = selectPurchases(tx)
+    .select(sql<string>`changed_at::text`.as('at_text'))
+    .where('state', '=', state)
+  if (after)
+    rows = rows
+      // The index ends with the time: those of the same time are compared with the row.
+      .where('changed_at', '>=', sql<Date>`${after.at}::timestamptz`)
+      .where(sql<boolean>`(changed_at, purchase_id) > (${after.at}::timestamptz, ${after.purchaseId})`)
+  const found = await rows.orderBy('changed_at').orderBy('purchase_id').limit(page.limit).execute()
+  return found.map((row) => ({
+    ...purchaseOf(row),
+    position: { at: row.at_text, purchaseId: row.purchase_id },
+  }))
+}
+
+/** How many purchases are in a state; the count stops at `max`. */
+export const countPurchasesByState = async (tx: Tx, state: PurchaseState, max: number): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from (
+      select from purchases where state = ${state} limit ${max}) first`.execute(tx)
+  return rows[0]?.count ?? 0
+}
+
+/** How many purchases are due for the worker, and for how long the oldest; the count stops at `max`. */
+export const countDuePurchases = async (
+  tx: Tx,
+  max: number,
+): Promise<{ readonly waiting: number; readonly oldestSeconds: number | null }> => {
+  const { rows } = await sql<{ waiting: number; seconds: number | null }>`
+    select count(*)::int as waiting, extract(epoch from pohf_now() - min(due_at))::float8 as seconds from (
+      select due_at from purchases where due_at <= pohf_now() order by due_at limit ${max}) first`.execute(tx)
+  return { waiting: rows[0]?.waiting ?? 0, oldestSeconds: rows[0]?.seconds ?? null }
+}
 
 type LedgerReference = { readonly agentId: string; readonly mode: Mode; readonly reference: string }
 /** Purchases of all agents that were paid within this time, at most `rowsMax`: each must have a ledger entry. */

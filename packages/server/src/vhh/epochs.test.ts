@@ -82,7 +82,7 @@ test('two processes publish a month once, and both return the stored one', async
     let waiting = 0
     const both = Promise.withResolvers<void>()
     const slow = (): Signer => {
-      const signer = connectSigner(ctx.config.SIGNER_SOCKET)
+      const signer = connectSigner(ctx)
       return {
         ...signer,
         signTyped: async (typ, epoch) => {
@@ -99,7 +99,7 @@ test('two processes publish a month once, and both return the stored one', async
     assert.equal(storedEpochs.length, 1)
     assert.equal((await harness.call('GET', '/api/index/vhh')).json.jws, storedEpochs[0]?.jws)
   } finally {
-    await second.db.pool.end()
+    await second.db.end()
   }
 })
 
@@ -117,7 +117,7 @@ test('a failing signer publishes nothing, and the next call does', async () => {
   await toNextMonth(2 * dayMs)
   const before = (await stored()).length
   const broken: Signer = {
-    ...connectSigner(harness.ctx.config.SIGNER_SOCKET),
+    ...connectSigner(harness.ctx),
     signTyped: async () => {
       throw new Error('no key')
     },

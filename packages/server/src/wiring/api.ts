@@ -1,5 +1,6 @@
 import { endpoints, type Assurance, type RootClaim } from '@pohf/protocol'
 import type { FastifyInstance } from 'fastify'
+import * as accounts from '../accounts/index.ts'
 import * as agents from '../agents/index.ts'
 import * as credentials from '../credentials/index.ts'
 import * as credits from '../credits/index.ts'
@@ -17,6 +18,7 @@ import type { Page, Route } from '../platform/http/call.ts'
 import { makeDispatcher } from '../platform/http/dispatch.ts'
 import { buildListener } from '../platform/http/http.ts'
 import * as purchases from '../purchases/index.ts'
+import * as requests from '../requests/index.ts'
 import * as sessions from '../sessions/index.ts'
 import * as signing from '../signing/index.ts'
 import * as tracking from '../tracking/index.ts'
@@ -27,13 +29,14 @@ import type { Services } from './services.ts'
 import { unitDepsOf, settlersOf } from './settlement.ts'
 
 /** An agent's allowed origins and our own: people work on our pages, whatever origins the agent lists. */
-const findSiteWith =
-  (ownOrigin: string): sessions.FindSite =>
-  async (tx, agentId) => {
+const findSiteOf = ({ ctx }: Services): sessions.FindSite => {
+  const ownOrigin = members.originOf(ctx.config).origin
+  return async (tx, agentId) => {
     const site = await agents.findSite(tx, agentId)
     if (!site || site.allowedOrigins.length === 0) return site
     return { ...site, allowedOrigins: [...site.allowedOrigins, ownOrigin] }
   }
+}
 
 /** Finds what a work reference names: a purchase, an order or a unit of an order. */
 const findWorkRef = (tx: Tx, key: work.WorkRefKey): Promise<work.WorkRef | undefined> =>
@@ -62,9 +65,22 @@ const membersDepsOf = ({ ctx, deviceTrust, issuers, erasure }: Services) => ({
   ...erasure,
 })
 
+const accountsDepsOf = ({ ctx, authenticator, passkeyVerifier }: Services) => ({
+  ctx,
+  site: members.originOf(ctx.config),
+  passkeyVerifier,
+  addAgent: (tx: Tx, agent: Parameters<typeof agents.addConfirmedAgent>[2]) =>
+    agents.addConfirmedAgent(tx, ctx, agent),
+  findAgentName: agents.findName,
+  listConfirmedAgents: agents.listConfirmedAgentsByEmail,
+  forgetBearers: authenticator.forgetBearers,
+})
+
 const credentialsDepsOf = (services: Services) => ({
   ctx: services.ctx,
   signer: services.signer,
+  mintSigner: services.mintSigner,
+  restoreGuard: services.restoreGuard,
   statusIndexes: services.statusIndexes,
   roots: services.roots,
   forging: services.forging,
@@ -73,6 +89,7 @@ const credentialsDepsOf = (services: Services) => ({
   findWorkRef,
   findCardPayment: services.payments.findCardPayment,
   isEmailConfirmed: agents.isEmailConfirmed,
+  findSite: findSiteOf(services),
 })
 
 const workDepsOf = (services: Services) => {
@@ -103,14 +120,23 @@ const workDepsOf = (services: Services) => {
 const apiRoutes = (services: Services): Route[] => {
   const { ctx, purchaseSettlement, signer } = services
   return [
-    ...agents.routes(ctx, services.authenticator),
+    ...agents.routes(ctx, services.authenticator, accounts.isInAccount),
+    ...accounts.routes(accountsDepsOf(services), services.consoleBearers),
     ...credits.routes(ctx, { credits: services.credits, payments: services.payments }),
     ...credentials.routes(credentialsDepsOf(services), services.verifyProgress),
     ...sessions.routes(ctx, {
-      findSite: findSiteWith(members.originOf(ctx.config).origin),
+      findSite: findSiteOf(services),
       findRecordingOwner: services.findRecordingOwner,
-      onClosed: evidence.makeScoring(ctx, services.roots, work.findWorkHistory).onClosed,
+      scoreClosed: services.scoring.scoreClosed,
+      readVerdict: credentials.makeReadVerdict({
+        ctx,
+        roots: services.roots,
+        forging: services.forging,
+        findPolicy: agents.findPolicy,
+        isOrderedWork: work.isAssignmentSession,
+      }),
       noteAddress: services.roots.noteAddress,
+      admitBrowser: services.roots.admitBrowser,
     }),
     ...members.routes(membersDepsOf(services)),
     ...evidence.routes(ctx, {
@@ -124,9 +150,11 @@ const apiRoutes = (services: Services): Route[] => {
       roots: services.roots,
     }),
     ...tracking.routes(ctx),
+    ...requests.routes(ctx),
     ...work.routes(ctx, workDepsOf(services)),
     ...microtasks.routes(ctx, {
       findMode: agents.findMode,
+      isBeforeRestore: signing.isBeforeRestore,
       recordTaskSession: (tx, completion) => evidence.recordTaskSession(tx, services.roots, completion),
     }),
     ...purchases.routes({
@@ -176,7 +204,8 @@ export const buildApi = (services: Services, health: readonly Page[]): FastifyIn
   const { ctx, signer } = services
   const routes = apiRoutes(services)
   const rateLimits = makeRateLimits(ctx)
-  const dispatcher = makeDispatcher({ ctx, endpoints, routes, rateLimits })
+  const { checkWrite } = services.restoreGuard
+  const dispatcher = makeDispatcher({ ctx, endpoints, routes, rateLimits, checkWrite })
   const api = buildListener({
     ctx,
     endpoints,
@@ -184,7 +213,12 @@ export const buildApi = (services: Services, health: readonly Page[]): FastifyIn
     pages: [...health, ...apiPages(services)],
     authenticate: services.authenticate,
     rateLimits,
+    checkWrite,
+    noteRequest: services.requestLog.note,
   })
-  api.addHook('onClose', async () => signer.close())
+  api.addHook('onClose', async () => {
+    await services.requestLog.flush()
+    await signer.close()
+  })
   return api
 }

@@ -65,23 +65,40 @@ const makeReadiness = (ctx: Ctx, checks: readonly Check[]): (() => Promise<strin
   }
 }
 
+export type Health = {
+  readonly pages: readonly Page[]
+  /** Runs the checks of `/readyz`, for all who ask at the same time. */
+  readonly readChecks: () => Promise<{ readonly name: string; readonly ok: boolean }[]>
+  /** Runs the checks of `/readyz` and sets the metric of each. */
+  readonly measure: () => Promise<void>
+}
+
 /**
  * `/livez` needs nothing. `/readyz` answers 200 while the process can mint, and `/readyz?for=read` while it can serve what
  * needs no database: keys, status lists, pages. Both answer 503 while the process is stopping.
  */
-export const healthPages = (
-  { ctx, signer, verifyProgress }: Services,
+export const makeHealth = (
+  { ctx, signer, verifyProgress, restoreGuard }: Services,
   readState: () => ServingState['value'],
-): Page[] => {
+): Health => {
+  const mintChecks = [
+    { name: 'database', run: () => checkWrites(ctx) },
+    { name: 'signer', run: () => signer.selfTest(restoreGuard.database()) },
+    { name: 'restore', run: restoreGuard.checkFindings },
+    { name: 'verify', run: async () => failIfStuck(verifyProgress) },
+  ]
   const findFailing = {
-    mint: makeReadiness(ctx, [
-      { name: 'database', run: () => checkWrites(ctx) },
-      { name: 'signer', run: signer.selfTest },
-      { name: 'verify', run: async () => failIfStuck(verifyProgress) },
-    ]),
+    mint: makeReadiness(ctx, mintChecks),
     read: makeReadiness(ctx, [{ name: 'keys', run: signer.publicKeys }]),
   }
-  return [
+  const readChecks = async () => {
+    const failing = new Set(await findFailing.mint())
+    return mintChecks.map(({ name }) => ({ name, ok: !failing.has(name) }))
+  }
+  const measure = async () => {
+    for (const { name, ok } of await readChecks()) ctx.metrics.ready.set({ check: name }, ok ? 1 : 0)
+  }
+  const pages: Page[] = [
     { path: '/livez', handler: async () => ({ mediaType: 'text/plain', text: 'alive\n' }) },
     {
       path: '/readyz',
@@ -99,4 +116,5 @@ export const healthPages = (
       },
     },
   ]
+  return { pages, readChecks, measure }
 }

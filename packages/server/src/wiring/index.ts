@@ -1,29 +1,72 @@
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import * as agents from '../agents/index.ts'
 import type { ExternalIssuer } from '../members/index.ts'
 import { addGracefulClose, type ServingState } from '../platform/http/http-close.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import * as signing from '../signing/index.ts'
 import * as vhh from '../vhh/index.ts'
 import * as work from '../work/index.ts'
 import { buildApi } from './api.ts'
-import { healthPages } from './health.ts'
+import { makeHealth } from './health.ts'
+import { renderMetrics } from './metrics.ts'
 import { buildOperator } from './operator.ts'
-import { buildServices } from './services.ts'
+import { buildServices, type Services } from './services.ts'
 
 export { buildContext } from './context.ts'
+export { renderMetrics } from './metrics.ts'
 export { buildJobs } from './worker.ts'
 
 export type App = {
   readonly api: FastifyInstance
   readonly operator: FastifyInstance
-  /** Writes the rows that must exist before the first request. Safe to run at every start. */
+  /** The metrics of this process, in the text format of Prometheus. */
+  readonly renderMetrics: () => ReturnType<typeof renderMetrics>
+  /** Writes the rows that must exist, or does so later if the database cannot be compared yet. Safe to run at every start. */
   readonly start: () => Promise<void>
+  /** Passes key manifests and revocations on, every second until the stop. */
+  readonly keepExchangingKeys: () => void
+  /** Starts the thread that scores sessions. */
+  readonly startScoring: () => void
   /** Refuses everything but health checks until `open`. */
   readonly hold: () => void
   readonly open: () => void
   /** Turns readiness off, serves on for `waitSeconds`, then closes both listeners after the last response. */
   readonly stop: (waitSeconds: number) => Promise<void>
+}
+
+/** How long rows wait that must not be written to a database from the past. */
+const retryMs = 1_000
+
+/** Writes the rows that must exist, as soon as the database is known not to be from the past. */
+const makeSeeding = (ctx: Ctx, { restoreGuard, signer }: Services) => {
+  let timer: NodeJS.Timeout | undefined
+  let stopped = false
+  const retry = (): void => {
+    if (stopped) return
+    timer = setTimeout(() => {
+      seed().catch((error: unknown) => {
+        ctx.log.error({ err: error }, 'rows that must exist not written; trying again')
+        retry()
+      })
+    }, retryMs).unref()
+  }
+  const seed = async (): Promise<void> => {
+    if (await restoreGuard.isPending()) return retry()
+    await agents.ensurePlatformAgents(ctx)
+    await work.seedWorkflows(ctx)
+    // So that the first reader does not wait for the signature. Where this fails, the first read publishes the epoch.
+    await vhh.ensureEpochs(ctx, signer).catch((error: unknown) => {
+      ctx.log.warn({ err: error }, 'VHH epoch not published at start; the first reader publishes it')
+    })
+  }
+  return {
+    seed,
+    stop: (): void => {
+      stopped = true
+      clearTimeout(timer)
+    },
+  }
 }
 
 /**
@@ -33,26 +76,31 @@ export type App = {
 export const buildApp = (ctx: Ctx, issuers: readonly ExternalIssuer[] = []): App => {
   const state: ServingState = { value: 'serving' }
   const services = buildServices(ctx, issuers)
-  const health = healthPages(services, () => state.value)
-  const api = buildApi(services, health)
-  const operator = buildOperator(services, health)
+  const health = makeHealth(services, () => state.value)
+  const measureSigners = () => signing.measureSigners(ctx, services.signer)
+  const render = () => renderMetrics(ctx, [health.measure, measureSigners])
+  const api = buildApi(services, health.pages)
+  const operator = buildOperator(services, {
+    readChecks: health.readChecks,
+    pages: [...health.pages, { path: '/metrics', handler: render }],
+  })
+  const seeding = makeSeeding(ctx, services)
+  api.addHook('onClose', async () => seeding.stop())
   const closers = [api, operator].map((listener) => addGracefulClose(listener, state))
   return {
     api,
     operator,
+    renderMetrics: render,
     start: async () => {
       if ((await services.deviceTrust).capped)
         ctx.log.warn(
           { setting: 'ATTEST_ROOTS_FILE', file: ctx.config.ATTEST_ROOTS_FILE },
           'devices that custom attestation roots certify count as software: ATTEST_ALLOW_CUSTOM_ROOTS is off',
         )
-      await agents.ensurePlatformAgents(ctx)
-      await work.seedWorkflows(ctx)
-      // So that the first reader does not wait for the signature. Where this fails, the first read publishes the epoch.
-      await vhh.ensureEpochs(ctx, services.signer).catch((error: unknown) => {
-        ctx.log.warn({ err: error }, 'VHH epoch not published at start; the first reader publishes it')
-      })
+      await seeding.seed()
     },
+    keepExchangingKeys: services.signer.keepExchanging,
+    startScoring: services.scoring.start,
     hold: () => {
       state.value = 'starting'
     },
@@ -61,7 +109,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly ExternalIssuer[] = []): App
     },
     stop: async (waitSeconds) => {
       state.value = 'stopping'
-      await setTimeout(waitSeconds * 1_000)
+      await wait(waitSeconds * 1_000)
       await Promise.all(closers.map((close) => close()))
     },
   }

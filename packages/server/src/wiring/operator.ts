@@ -11,17 +11,18 @@ import * as operators from '../operators/index.ts'
 import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import type { Tx } from '../platform/db/db.ts'
-import { unlessUnavailable } from '../platform/db/unless-unavailable.ts'
 import { makeRateLimits } from '../platform/http/rate-limits.ts'
 import type { Page, Route } from '../platform/http/call.ts'
 import { buildListener } from '../platform/http/http.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { measureOutbox } from '../platform/queue/outbox.ts'
 import * as purchases from '../purchases/index.ts'
 import * as roots from '../roots/index.ts'
 import * as signing from '../signing/index.ts'
 import * as work from '../work/index.ts'
 import type { Services } from './services.ts'
+import type { Health } from './health.ts'
+import { countWork, readHoldings, readKeysOf } from './overview.ts'
+import { restorePartsOf } from './restore-parts.ts'
 import { comparisons, unitDepsOf, settlersOf } from './settlement.ts'
 
 /** Only workers' Stars are in the ledger of the platform agent. */
@@ -38,13 +39,28 @@ const payoutRisksOf =
 const isAgent = async (tx: Tx, agentId: string): Promise<boolean> =>
   (await agents.findMode(tx, agentId)) !== undefined
 
-const operatorRoutes = (services: Services): Route[] => {
-  const { ctx } = services
+const operatorRoutes = (services: Services, readChecks: Health['readChecks']): Route[] => {
+  const { ctx, passkeyVerifier } = services
   const { audit } = operators
   return [
-    ...operators.operatorRoutes(ctx),
-    ...agents.operatorRoutes(ctx, services.authenticator, audit),
-    ...signing.operatorRoutes(ctx, services.signer, { audit, listStored: credentials.listSigned }),
+    ...operators.operatorRoutes(
+      {
+        ctx,
+        passkeyVerifier,
+        site: operators.siteOf(ctx.config),
+        readChecks,
+        readKeys: readKeysOf(services.signer),
+        countWork,
+      },
+      services.operatorBearers,
+    ),
+    ...agents.operatorRoutes(ctx, services.authenticator, { audit, readHoldings }),
+    ...signing.operatorRoutes(ctx, services.signer, {
+      audit,
+      listStored: credentials.listSigned,
+      guard: services.restoreGuard,
+      parts: restorePartsOf(services),
+    }),
     ...credentials.operatorRoutes(ctx, audit),
     ...members.operatorRoutes({ ctx, audit, ...services.erasure }),
     ...credits.operatorRoutes({ ctx, audit, findMode: agents.findMode }),
@@ -63,28 +79,20 @@ const operatorRoutes = (services: Services): Route[] => {
   ]
 }
 
-const metricsPage = (ctx: Ctx): Page => ({
-  path: '/metrics',
-  handler: async () => {
-    // In an outage, the metrics of this process are needed most: the others are left out.
-    const measured = Promise.all([measureOutbox(ctx), ledger.measureDrift(ctx)])
-    if ((await unlessUnavailable(measured)) === undefined) {
-      ctx.metrics.outboxAge.reset()
-      ctx.metrics.ledgerDrift.remove()
-    }
-    return { mediaType: ctx.metrics.registry.contentType, text: await ctx.metrics.registry.metrics() }
-  },
-})
-
 /** Builds the operators' listener, which has limits of its own. */
-export const buildOperator = (services: Services, health: readonly Page[]): FastifyInstance => {
+export const buildOperator = (
+  services: Services,
+  { readChecks, pages }: { readonly readChecks: Health['readChecks']; readonly pages: readonly Page[] },
+): FastifyInstance => {
   const { ctx, authenticate } = services
   return buildListener({
     ctx,
     endpoints: operatorEndpoints,
-    routes: operatorRoutes(services),
-    pages: [...health, ...discovery.operatorPages(ctx.config.BASE_URL), metricsPage(ctx)],
+    routes: operatorRoutes(services, readChecks),
+    pages: [...pages, ...discovery.operatorPages(ctx.config.BASE_URL)],
     authenticate,
     rateLimits: makeRateLimits(ctx),
+    checkWrite: services.restoreGuard.checkWrite,
+    noteRequest: services.requestLog.note,
   })
 }

@@ -1,3 +1,4 @@
+import * as accounts from '../accounts/index.ts'
 import * as agents from '../agents/index.ts'
 import * as credentials from '../credentials/index.ts'
 import * as credits from '../credits/index.ts'
@@ -7,19 +8,28 @@ import * as microtasks from '../microtasks/index.ts'
 import * as operators from '../operators/index.ts'
 import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
-import type { Browser } from '../platform/http/call.ts'
+import type { Browser, ConsoleRequest } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { makeProgress } from '../platform/queue/progress.ts'
+import type { PasskeyVerifier } from '../platform/sign-in/passkey.ts'
+import { makeRequestLog } from '../requests/index.ts'
 import { makeRoots } from '../roots/index.ts'
-import * as signing from '../signing/index.ts'
 import * as work from '../work/index.ts'
+import * as signing from '../signing/index.ts'
+import { makeMinting } from './minting.ts'
 import { findPayoutRootOf, makePurchaseSettlement, unitDepsOf } from './settlement.ts'
 
 /** Who a request comes from, for each kind of caller in the table. */
-const makeAuthenticate = (ctx: Ctx, authenticator: ReturnType<typeof agents.makeAuthenticator>) => ({
+const makeAuthenticate = (
+  ctx: Ctx,
+  authenticator: ReturnType<typeof agents.makeAuthenticator>,
+  operatorBearers: ReturnType<typeof operators.makeBearers>,
+) => ({
   agent: authenticator.authenticate,
-  operator: (key: string) => operators.authenticate(ctx, key),
+  operator: (key: string) => operators.authenticate(ctx, operatorBearers, key),
+  operatorSession: (request: ConsoleRequest) => operators.authenticateSession(ctx, request),
   member: (browser: Browser) => members.authenticate(ctx, browser),
+  console: (request: ConsoleRequest) => accounts.authenticate(ctx, members.originOf(ctx.config), request),
 })
 
 /** What erasure of a person covers in other modules. The api and the worker each build one. */
@@ -34,26 +44,43 @@ export const erasureOf = (ctx: Ctx): members.Erasure => ({
   platformAgentOf: unitDepsOf(ctx).platformAgentOf,
 })
 
+/** Verifies passkeys that only sign in: what they are made of counts for members alone. */
+const signInVerifierOf = (deviceTrust: ReturnType<typeof evidence.loadDeviceTrust>): PasskeyVerifier => {
+  const passkeys = evidence.makePasskeyVerifier(deviceTrust)
+  return {
+    verifyNew: passkeys.verifyNew,
+    verifyKnown: (credential, known, expected) =>
+      passkeys.verifyKnown(credential, { ...known, assurance: 'software', synced: false }, expected),
+  }
+}
+
 /** What both listeners of the api process share. */
 export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer[]) => {
-  const authenticator = agents.makeAuthenticator(ctx)
-  const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
+  const consoleBearers = accounts.makeBearers(ctx)
+  const operatorBearers = operators.makeBearers(ctx)
+  const authenticator = agents.makeAuthenticator(ctx, consoleBearers)
+  const signer = signing.connectSigner(ctx)
+  const minting = makeMinting(ctx, signer)
+  const { statusIndexes, mintSigner } = minting
   const cardProvider = payments.makeCardProvider(ctx)
-  const statusIndexes = credentials.makeStatusIndexes(ctx, signer)
   const chainSettlement = payments.makeSettlement(ctx)
   const unitDeps = unitDepsOf(ctx)
   const roots = makeRoots(ctx)
+  const deviceTrust = evidence.loadDeviceTrust(ctx.config, ctx.clock.now())
   return {
     ctx,
     issuers,
     authenticator,
-    authenticate: makeAuthenticate(ctx, authenticator),
+    consoleBearers,
+    operatorBearers,
+    authenticate: makeAuthenticate(ctx, authenticator, operatorBearers),
     signer,
-    statusIndexes,
+    ...minting,
     roots,
     findPayoutRoot: findPayoutRootOf(ctx),
     forging: credentials.readForgingFile(ctx.config.FORGING_FILE),
     verifyProgress: makeProgress(),
+    requestLog: makeRequestLog({ ctx, isPaused: minting.restoreGuard.isPending }),
     cardProvider,
     payments: payments.makePayments(ctx, cardProvider),
     credits: credits.makeCredits(ctx, {
@@ -63,10 +90,12 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
     chainSettlement,
     purchaseSettlement: makePurchaseSettlement(ctx, {
       settlement: chainSettlement,
-      mint: credentials.makePurchaseMint({ ctx, signer, statusIndexes, roots }),
+      mint: credentials.makePurchaseMint({ ctx, signer, mintSigner, statusIndexes, roots }),
     }),
-    deviceTrust: evidence.loadDeviceTrust(ctx.config, ctx.clock.now()),
+    deviceTrust,
+    passkeyVerifier: signInVerifierOf(deviceTrust),
     findRecordingOwner: work.makeFindRecordingOwner(unitDeps),
+    scoring: evidence.makeScoring(ctx, work.findWorkHistory),
     erasure: erasureOf(ctx),
   }
 }

@@ -1,9 +1,11 @@
+import * as accounts from '../accounts/index.ts'
 import * as agents from '../agents/index.ts'
 import * as credentials from '../credentials/index.ts'
 import * as evidence from '../evidence/index.ts'
 import * as ledger from '../ledger/index.ts'
 import * as members from '../members/index.ts'
 import * as microtasks from '../microtasks/index.ts'
+import * as operators from '../operators/index.ts'
 import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import { clockJob } from '../platform/db/clock.ts'
@@ -13,6 +15,7 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { drainOutbox } from '../platform/queue/outbox.ts'
 import type { Job } from '../platform/queue/worker.ts'
 import * as purchases from '../purchases/index.ts'
+import { dropOldRequests } from '../requests/index.ts'
 import { jobs as rootJobs, makeRoots } from '../roots/index.ts'
 import * as sessions from '../sessions/index.ts'
 import * as signing from '../signing/index.ts'
@@ -20,21 +23,44 @@ import * as tracking from '../tracking/index.ts'
 import * as vhh from '../vhh/index.ts'
 import * as webhooks from '../webhooks/index.ts'
 import * as work from '../work/index.ts'
+import { makeMinting } from './minting.ts'
 import { erasureOf } from './services.ts'
 import { comparisons, unitDepsOf, makePurchaseSettlement, settlersOf } from './settlement.ts'
 
+/** A job changes what the database has, so it waits while the database is from the past. */
+const unlessRestoring = (guard: signing.RestoreGuard, job: Job): Job => ({
+  ...job,
+  isPaused: guard.isPending,
+})
+
+/** What is deleted when it has expired. */
+const deletions = [
+  accounts.deleteExpired,
+  agents.deleteOldMailTokens,
+  members.deleteExpiredTokens,
+  operators.deleteExpired,
+  credentials.deleteExpiredWallets,
+  evidence.deleteOldNonces,
+  evidence.deleteOldAttestations,
+  evidence.deleteUnusedStepUpKeys,
+  partners.deleteOldAccounts,
+  dropOldRequests,
+  signing.deleteOldBatches,
+  tracking.deleteOldBeaconHours,
+]
+
 /** Every background job of the worker. */
-export const buildJobs = (ctx: Ctx): Job[] => {
+export const buildJobs = (ctx: Ctx, signer: signing.Signer = signing.connectSigner(ctx)): Job[] => {
   const sendMail = makeMailSender(ctx)
   const erasure = erasureOf(ctx)
-  const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
-  const statusIndexes = credentials.makeStatusIndexes(ctx, signer)
+  const minting = makeMinting(ctx, signer)
+  const { statusIndexes, mintSigner } = minting
   const roots = makeRoots(ctx)
   const purchaseSettlement = makePurchaseSettlement(ctx, {
     settlement: payments.makeSettlement(ctx),
-    mint: credentials.makePurchaseMint({ ctx, signer, statusIndexes, roots }),
+    mint: credentials.makePurchaseMint({ ctx, signer, mintSigner, statusIndexes, roots }),
   })
-  return [
+  const jobs = [
     clockJob(ctx),
     {
       name: 'events',
@@ -66,21 +92,14 @@ export const buildJobs = (ctx: Ctx): Job[] => {
     ...(purchaseSettlement ? purchases.purchaseJobs(purchaseSettlement) : []),
     ...sessions.jobs(ctx),
     ...payments.jobs(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
-    ...evidence.makeScoring(ctx, roots, work.findWorkHistory).jobs,
+    ...evidence.makeScoring(ctx, work.findWorkHistory).jobs,
     ...rootJobs(ctx),
     vhh.epochJob(ctx, signer),
     credentials.statusListJob(ctx, signer),
     ledger.reconcileJob(ctx, comparisons),
     tracking.retentionJob(ctx),
     webhooks.retentionJob(ctx),
-    maintenanceJob(ctx, [
-      agents.deleteOldMailTokens,
-      members.deleteExpiredTokens,
-      credentials.deleteExpiredWallets,
-      evidence.deleteOldNonces,
-      evidence.deleteOldAttestations,
-      evidence.deleteUnusedStepUpKeys,
-      partners.deleteOldAccounts,
-    ]),
+    maintenanceJob(ctx, deletions),
   ]
+  return jobs.map((job) => unlessRestoring(minting.restoreGuard, job))
 }

@@ -10,8 +10,7 @@ import {
 } from '../../test/fixtures/payments/order-model.ts'
 
 /** `npm run battery:orders` runs ten thousand. */
-const sequences = 200
-const parts = 2
+const sequences = 100
 const stepsMax = 10
 const makeRuns = (harness: Harness) =>
   Promise.all(['a', 'b', 'c', 'd'].map((name) => makeModelContext(harness, name)))
@@ -19,35 +18,34 @@ const makeRuns = (harness: Harness) =>
 const harness = await startHarness()
 await harness.owner.query(modelSetupSql)
 const runs = await makeRuns(harness)
-const totals = new Map<string, number>()
+const runHistories = (count: number) =>
+  Promise.all(runs.map((run) => runOrderModel(run, count / runs.length, stepsMax)))
+const countOf = (step: string): number => runs.reduce((sum, run) => sum + (run.counts.get(step) ?? 0), 0)
 
-for (let part = 1; part <= parts; part++)
-  test(`${sequences / parts} random order histories, part ${part}: escrow equals open units, every state can end, no unit is paid twice`, async (t) => {
-    for (const run of runs) run.counts.clear()
-    await Promise.all(runs.map((run) => runOrderModel(run, sequences / parts / runs.length, stepsMax)))
-    const counts = new Map<string, number>()
-    for (const run of runs)
-      for (const [step, count] of run.counts) counts.set(step, (counts.get(step) ?? 0) + count)
-    t.diagnostic([...counts].map(([step, count]) => `${step}: ${count}`).join(', '))
-    for (const [step, count] of counts) totals.set(step, (totals.get(step) ?? 0) + count)
-    assert.deepEqual([...(await ledgerFaults(harness)), ...(await moneyFaults(harness))], [])
-  })
+const steps = [
+  'claim',
+  'deliver',
+  'answer',
+  'return',
+  'accept',
+  'reject',
+  'appeal',
+  'decide',
+  'cancel',
+  'dispute',
+].flatMap((step) => [`${step} taken`, `${step} refused`])
+const listMissing = () => steps.filter((step) => countOf(step) === 0)
 
-test('every step was tried where it is allowed and where it is refused', () => {
-  for (const step of [
-    'claim',
-    'deliver',
-    'answer',
-    'return',
-    'accept',
-    'reject',
-    'appeal',
-    'decide',
-    'cancel',
-    'dispute',
-  ])
-    for (const how of ['taken', 'refused'])
-      assert.ok((totals.get(`${step} ${how}`) ?? 0) > 0, `${step} ${how}`)
+test(`${sequences} random order histories: escrow equals open units, every state can end, no unit is paid twice`, async (t) => {
+  await runHistories(sequences)
+  t.diagnostic(steps.map((step) => `${step}: ${countOf(step)}`).join(', '))
+  assert.deepEqual([...(await ledgerFaults(harness)), ...(await moneyFaults(harness))], [])
+})
+
+test('every step was tried where it is allowed and where it is refused', async () => {
+  // Some come four times in a hundred histories: where one is missing, more histories are run.
+  for (let more = 0; more < 10 && listMissing().length > 0; more++) await runHistories(20)
+  assert.deepEqual(listMissing(), [])
 })
 
 /** Faults that the model must find: each is planted by a trigger in the database. */
@@ -105,7 +103,7 @@ for (const [name, sql] of Object.entries(planted))
     const run = await makeModelContext(faulty, 'a')
     await faulty.owner.query(sql)
     await assert.rejects(async () => {
-      // It stops at the first fault. A rejected unit whose appeal is won comes once in some sixty lives.
+      // It stops at the first fault.
       await runOrderModel(run, 1_000, stepsMax)
       assert.deepEqual(await moneyFaults(faulty), [])
     })

@@ -1,7 +1,6 @@
-import type { Mode, Scope } from '@pohf/protocol'
+import { keyPrefixes, type Mode, type Scope } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 import { hashKey, makeKey } from '../../platform/ops/keys.ts'
-import { keyPrefixes } from '../rules.ts'
 import { insertKey } from '../store.ts'
 
 /** Creates a key of an agent and stores its hash; its text appears only in the response. */

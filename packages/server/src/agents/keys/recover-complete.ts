@@ -1,22 +1,22 @@
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
-import { Refusal } from '../../platform/http/errors.ts'
-import { hashKey } from '../../platform/ops/keys.ts'
 import { publish } from '../../platform/queue/outbox.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { consumeMailToken } from '../mail-token.ts'
 import { addKey } from './key.ts'
+import type { IsInAccount } from './recover.ts'
 import { allScopes } from '../rules.ts'
-import { findAgent, updateAllKeysRevoked, updateMailTokenUsed } from '../store.ts'
+import { updateAllKeysRevoked } from '../store.ts'
 
 /** Exchanges the mailed token for a new key, and revokes every other key of the agent, since it may be compromised. */
-export const keysRecoverComplete = async (ctx: Ctx, token: string) =>
+export const keysRecoverComplete = async (ctx: Ctx, isInAccount: IsInAccount, token: string) =>
   inTransaction(ctx, 'system', async (tx) => {
-    const agentId = await updateMailTokenUsed(tx, hashKey(token), 'recover')
-    const agent = agentId === undefined ? undefined : await findAgent(tx, agentId)
-    if (!agent)
-      throw new Refusal('not_found', {
-        message: 'This link is invalid, already used or expired. Request a new one.',
-      })
+    const agent = await consumeMailToken(tx, 'recover', token)
     const mode = agent.mode
+    if (await isInAccount(tx, agent.agent_id))
+      throw new Refusal('forbidden', {
+        message: 'This agent belongs to an account. An owner creates its keys in the console.',
+      })
     for (const keyId of await updateAllKeysRevoked(tx, agent.agent_id)) {
       await publish(tx, {
         agentId: agent.agent_id,

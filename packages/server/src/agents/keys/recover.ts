@@ -1,5 +1,5 @@
 import type { Ctx } from '../../platform/ops/context.ts'
-import { inTransaction } from '../../platform/db/db.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { normaliseEmail } from '../../platform/net/mail-address.ts'
 import { mailRecovery } from '../mails.ts'
 import { recoverMinutes } from '../rules.ts'
@@ -8,14 +8,21 @@ import { countRecentMailTokens, listConfirmedAgentsByEmail } from '../store.ts'
 const agentsPerMailMax = 10
 const mailsPerHourMax = 3
 
-/** Mails a link to every agent of a confirmed address. The response is the same whether there is one or not. */
-export const keysRecover = async (ctx: Ctx, contactEmail: string) => {
+/** Injected by the wiring: whether an account owns the agent. Then its owners make keys, and its contact address does not. */
+export type IsInAccount = (tx: Tx, agentId: string) => Promise<boolean>
+
+/**
+ * Mails a link to every agent of a confirmed address that no account owns: a person who left an account must not get a key by
+ * an address that was theirs. The response is the same whether there is one or not.
+ */
+export const keysRecover = async (ctx: Ctx, isInAccount: IsInAccount, contactEmail: string) => {
   await inTransaction(ctx, 'system', async (tx) => {
     for (const agent of await listConfirmedAgentsByEmail(
       tx,
       normaliseEmail(contactEmail),
       agentsPerMailMax,
     )) {
+      if (await isInAccount(tx, agent.agent_id)) continue
       const recent = await countRecentMailTokens(tx, agent.agent_id, 'recover', recoverMinutes * 60)
       if (recent < mailsPerHourMax)
         await mailRecovery(tx, ctx, { agentId: agent.agent_id, contactEmail: agent.contact_email })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { endpoints } from '@pohf/protocol'
 import { z } from 'zod'
 import { startHarness } from '../../../test/fixtures/harness.ts'
+import * as accounts from '../../accounts/index.ts'
 import * as agents from '../../agents/index.ts'
 import type { Agent } from '../../platform/http/call.ts'
 import { makeRateLimits } from '../../platform/http/rate-limits.ts'
@@ -13,11 +14,12 @@ import { truncate, fieldsOf, resultFrom, type Tool } from './tool.ts'
 
 const harness = await startHarness()
 const { ctx } = harness
-const authenticator = agents.makeAuthenticator(ctx)
+const authenticator = agents.makeAuthenticator(ctx, accounts.makeBearers(ctx))
 const dispatcher = makeDispatcher({
   ctx,
+  checkWrite: async () => undefined,
   endpoints,
-  routes: agents.routes(ctx, authenticator),
+  routes: agents.routes(ctx, authenticator, accounts.isInAccount),
   rateLimits: makeRateLimits(ctx),
 })
 

@@ -124,9 +124,15 @@ test('the reasons and messages are those of @pohf/verify', async () => {
   const claims = claimsOf(jwt)
   const [head = '', , signature = ''] = jwt.split('.')
   const folder = `${harness.dataDir}/stranger`
-  const stranger = signing.openKeyring({ folder, backend: signing.fileBackend(folder), clock: ctx.clock })
-  const [foreign = ''] = stranger.sign([signing.validateClaims(claims)])
-  const signer = signing.connectSigner(ctx.config.SIGNER_SOCKET)
+  const stranger = signing.openKeyring({
+    folder,
+    backend: signing.fileBackend(folder),
+    clock: ctx.clock,
+    cell: 'aa',
+  })
+  const act = { key: 'a'.repeat(22), charged: false }
+  const [foreign = ''] = stranger.sign({ batch: [{ claims, act }] }).jwts
+  const signer = signing.connectSigner(ctx)
   const nowS = Math.floor(ctx.clock.now().getTime() / 1_000)
   const expired = { iat: nowS - 90 * 86_400, exp: nowS - 60 * 86_400 }
   const cases: readonly (readonly [string, string])[] = [

@@ -12,14 +12,11 @@ type Query = {
 
 /** What was to be given back, and how it stands. */
 export const operatorRefunds = async (ctx: Ctx, query: Query) => {
+  const { limit = 50 } = query
   const rows = await inTransaction(ctx, 'system', (tx) =>
-    listRefunds(tx, {
-      state: query.state,
-      agentId: query.agentId,
-      after: query.after ?? '',
-      limit: query.limit ?? 50,
-    }),
+    listRefunds(tx, { state: query.state, agentId: query.agentId, after: query.after ?? '', limit }),
   )
+  const last = rows.at(-1)
   return {
     refunds: rows.map((row) => ({
       refundId: row.refundId,
@@ -35,5 +32,6 @@ export const operatorRefunds = async (ctx: Ctx, query: Query) => {
       createdAt: row.createdAt.toISOString(),
       changedAt: row.changedAt.toISOString(),
     })),
+    nextCursor: last && rows.length === limit ? last.refundId : null,
   }
 }

@@ -344,3 +344,11 @@ export const listRefunds = async (
     .execute()
   return rows.map(rowOf)
 }
+
+/** How many refunds failed and wait for an operator; the count stops at `max`. */
+export const countFailedRefunds = async (tx: Tx, max: number): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from (
+      select from card_refunds where state = 'failed' limit ${max}) first`.execute(tx)
+  return rows[0]?.count ?? 0
+}

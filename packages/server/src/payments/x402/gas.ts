@@ -16,6 +16,7 @@ import {
   listUnminedTransactions,
   updateGasKeyBalance,
   updateGasKeyMined,
+  updateGasKeyNext,
   type GasKeyRow,
   type GasTransaction,
 } from './store.ts'
@@ -253,6 +254,22 @@ const maintainAccount = async (pool: Pool, address: Hex): Promise<void> => {
   }
 }
 
+/** After a restore of the database: transactions that it has forgotten took nonces. Returns how many accounts moved. */
+const reconcileNonces = async (pool: Pool): Promise<number> => {
+  const { ctx, chainId, addresses } = pool
+  await ensureAccounts(pool)
+  let moved = 0
+  for (const address of addresses) {
+    const nonce = await countOf(pool, address, 'pending')
+    const isMoved = await inTransaction(ctx, 'system', (tx) =>
+      updateGasKeyNext(tx, { chainId, address }, nonce),
+    )
+    if (isMoved) moved += 1
+    await maintainAccount(pool, address)
+  }
+  return moved
+}
+
 /** The accounts that pay for gas. Every transaction is stored before it is sent, so none can be forgotten. */
 export const makeGasPool = ({ keys, ...settings }: Settings) => {
   const accounts = new Map<Hex, PrivateKeyAccount>(
@@ -282,6 +299,7 @@ export const makeGasPool = ({ keys, ...settings }: Settings) => {
       }),
     send: (transaction: Pick<GasTransaction, 'raw' | 'hash'>) => send(pool, transaction),
     resubmit: (order: TransferOrder) => resubmit(pool, order),
+    reconcileNonces: () => reconcileNonces(pool),
     maintain: async (): Promise<void> => {
       await ensureAccounts(pool)
       for (const address of pool.addresses) await maintainAccount(pool, address)

@@ -299,6 +299,7 @@ export const makeSettlement = (ctx: Ctx) => {
       }),
     /** Counts one pending transaction less for the gas account of this reference. */
     releaseGas: updateGasMined,
+    reconcileGasNonces: () => refuseIfUnreachable(() => pool.reconcileNonces()),
     maintainGasAccounts: () => refuseIfUnreachable(() => pool.maintain()),
   }
 }

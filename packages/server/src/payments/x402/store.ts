@@ -231,6 +231,17 @@ const gasKeyOf = (
   low: row.low,
 })
 
+/** How many gas keys there are, and how many have too little gas; both counts stop at `max`. */
+export const countGasKeys = async (
+  tx: Tx,
+  max: number,
+): Promise<{ readonly total: number; readonly low: number }> => {
+  const { rows } = await sql<{ total: number; low: number }>`
+    select count(*)::int as total, count(*) filter (where low)::int as low from (
+      select low from gas_keys limit ${max}) first`.execute(tx)
+  return rows[0] ?? { total: 0, low: 0 }
+}
+
 export const listGasKeys = async (
   tx: Tx,
   chainId: number,
@@ -266,6 +277,14 @@ export const updateGasKeyMined = async (tx: Tx, key: GasKeyId, minedNonce: bigin
     update gas_keys set mined_nonce = greatest(mined_nonce, ${minedNonce}),
       next_nonce = greatest(next_nonce, ${minedNonce})
     where chain_id = ${key.chainId} and address = ${key.address}`.execute(tx)
+}
+
+/** Raises an account's next nonce above all transactions that the node knows. */
+export const updateGasKeyNext = async (tx: Tx, key: GasKeyId, nonce: bigint): Promise<boolean> => {
+  const { numAffectedRows } = await sql`
+    update gas_keys set next_nonce = ${nonce}
+    where chain_id = ${key.chainId} and address = ${key.address} and next_nonce < ${nonce}`.execute(tx)
+  return numAffectedRows === 1n
 }
 
 /** Stores an account's balance on the chain. */

@@ -31,3 +31,17 @@ export const readableFrom = async (tx: Tx, at: string): Promise<string> => {
     from platform_clock where ${at}::timestamptz > pohf_now() and set_back_at < pohf_now()`.execute(tx)
   return rows[0]?.at ?? at
 }
+
+/** A worker that runs notes the time every 5 seconds, and has a minute for a transaction that waits. */
+const workerAwayAfterSeconds = 60
+
+/** When a worker last ran, and whether that is recent. */
+export const readWorkerSeen = async (tx: Tx): Promise<{ readonly seenAt: Date; readonly ok: boolean }> => {
+  const { rows } = await sql<{ seen_at: Date; ok: boolean }>`
+    select seen_at, seen_at between pohf_now() - make_interval(secs => ${workerAwayAfterSeconds})
+      and pohf_now() + make_interval(secs => ${workerAwayAfterSeconds}) as ok
+    from platform_clock`.execute(tx)
+  const [row] = rows
+  if (!row) throw new Error(`platform_clock has ${rows.length} rows while reading when a worker ran`)
+  return { seenAt: row.seen_at, ok: row.ok }
+}

@@ -57,6 +57,9 @@ export type EvidenceItem = {
 export type SessionComponents = Components
 
 /** sessions.counted: the counts behind a score, and observations that did not lower it. */
-export type SessionCounts = SessionEvidence & { readonly observations: string[] }
+export type SessionCounts = Omit<SessionEvidence, LaterCounts> &
+  Partial<Pick<SessionEvidence, LaterCounts>> & { readonly observations: string[] }
+/** Sessions that were scored before rules-2026.11.2 lack these. */
+type LaterCounts = 'pictures' | 'words' | 'returning'
 
 export type { AnswerForm, CredentialPolicy, InputForm, Scope }

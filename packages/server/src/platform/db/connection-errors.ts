@@ -12,11 +12,12 @@ const hasState = (error: unknown, pattern: RegExp): boolean =>
 export const isRetryable = (error: unknown): boolean => hasState(error, /^(40001|40P01)$/)
 
 /**
- * Errors after which a connection is not used again: connection exceptions (08), a read-only or demoted server (25006),
- * a session that the server ended (25P03, 25P04, 57P0x), and a statement that the server stopped at its limit (57014).
+ * Errors after which a connection is not used again: connection exceptions (08), a read-only or demoted server (25006; 55000
+ * for its position in the write-ahead log), a session that the server ended (25P03, 25P04, 57P0x), and a statement that the
+ * server stopped at its limit (57014).
  */
 export const endsConnection = (error: unknown): boolean =>
-  hasState(error, /^(08...|25006|25P0[34]|57P0[1-5]|57014)$/)
+  hasState(error, /^(08...|25006|25P0[34]|55000|57P0[1-5]|57014)$/)
 
 /** After a jump of the clock, the worker makes the partitions of the new date within seconds. */
 const lacksPartition = (error: unknown): boolean =>

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
+import type { EventEmitter } from 'node:events'
 import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { sql } from 'kysely'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { Refusal } from '../http/errors.ts'
-import { inLongTransaction, inSingleStatement, inTransaction, type Tx } from './db.ts'
+import { inReservedTransaction, inLongTransaction, inSingleStatement, inTransaction, type Tx } from './db.ts'
 
 // The pool hands out the connection that was used last, so a test sees whether it is used again.
 const { ctx } = await startHarness({
@@ -40,6 +41,7 @@ test('errors that say nothing about the request are 503 overloaded, whoever wrap
   const states = [
     '25006',
     '25P03',
+    '55000',
     '57P01',
     '57P03',
     '57014',
@@ -83,7 +85,7 @@ test('errors of the request and of the program stay what they are', async () => 
 })
 
 test('a connection that met a read-only or ending server, or a timeout, is closed; after other errors it is kept', async () => {
-  for (const state of ['25006', '25P03', '57P01', '57014', '08006'])
+  for (const state of ['25006', '25P03', '55000', '57P01', '57014', '08006'])
     assert.equal(await keepsConnection((tx) => raise(tx, state)), false, state)
   for (const state of ['23505', '53100', '55P03', '40001'])
     assert.equal(await keepsConnection((tx) => raise(tx, state)), true, state)
@@ -104,10 +106,40 @@ test('a transaction that the server ended while it was idle is 503', async () =>
   assert.ok((await inTransaction(ctx, 'system', backendOf)) > 0)
 })
 
+test('a connection that is lost between the pool and its first statement is 503, before its socket is closed', async () => {
+  for (const run of [inTransaction, inLongTransaction] as const) {
+    await inTransaction(ctx, 'system', backendOf)
+    ctx.db.pool.once('acquire', (client) => {
+      const { connection } = client as unknown as { readonly connection: EventEmitter }
+      // The last message of a server that ends, while the pool no longer listens; the end of the connection follows later.
+      queueMicrotask(() => connection.emit('errorMessage', new Error('terminating connection')))
+    })
+    await assert.rejects(run(ctx, 'system', backendOf), isOverloaded)
+    assert.ok((await inTransaction(ctx, 'system', backendOf)) > 0)
+  }
+})
+
 test('a full pool is 503 after the wait', async () => {
   const release = Promise.withResolvers<void>()
   const holders = [1, 2].map(() => inTransaction(ctx, 'system', () => release.promise))
   await assert.rejects(inTransaction(ctx, 'system', backendOf), isOverloaded)
+  release.resolve()
+  await Promise.all(holders)
+})
+
+test('reserved connections are free when the pool is full, and count as opened', async () => {
+  // Closes the one that may be open.
+  await assert.rejects(
+    inReservedTransaction(ctx, (tx) => raise(tx, '57P01')),
+    isOverloaded,
+  )
+  const changesBefore = ctx.db.connectionChanges()
+  const release = Promise.withResolvers<void>()
+  const holders = [1, 2].map(() => inTransaction(ctx, 'system', () => release.promise))
+  const pid = await inReservedTransaction(ctx, backendOf)
+  assert.ok(pid > 0)
+  // The guard after a restore compares again where a new connection may lead to another database.
+  assert.ok(ctx.db.connectionChanges() > changesBefore)
   release.resolve()
   await Promise.all(holders)
 })

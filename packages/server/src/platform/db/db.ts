@@ -2,8 +2,10 @@ import { Kysely, PostgresDialect, sql, type CompiledQuery, type PostgresPoolClie
 import { types, type Pool, type PoolClient } from 'pg'
 import { Refusal } from '../http/errors.ts'
 import type { Ids } from '../ops/ids.ts'
+import { currentRequestScope, noteOutboxRows, outsideRequests } from '../ops/tracing/request-scope.ts'
+import { currentSpan, currentTrace, inSpan } from '../ops/tracing.ts'
 import { endsConnection, isRetryable, isUnavailable } from './connection-errors.ts'
-import { destroyConnection, isClosed, openPool, setStatementLimit, type PoolOptions } from './pool.ts'
+import { destroyConnection, isClosed, openPools, setStatementLimit, type PoolOptions } from './pool.ts'
 import type { DB } from './schema.ts'
 
 // bigint columns hold money and counters: never a string, never a float.
@@ -14,15 +16,26 @@ export type Tenant = `agt_${string}` | 'system'
 
 declare const transactionBrand: unique symbol
 /** A transaction in progress. Only `inTransaction` makes one; a function that takes `tx` first joins it. */
-export type Tx = Kysely<DB> & { readonly ids: Ids; readonly [transactionBrand]: true }
+export type Tx = Kysely<DB> & {
+  readonly ids: Ids
+  /** The rows of the outbox that this transaction writes. */
+  readonly outboxIds: string[]
+  readonly [transactionBrand]: true
+}
 
 export type Database = {
   readonly pool: Pool
+  /** For `inReservedTransaction`. */
+  readonly reserved: Pool
   readonly ids: Ids
   /** How many statements this process has sent: tests assert with it that something needs no query. */
   readonly statements: () => number
+  /** How many connections this process has opened and lost: the next one may lead to another primary. */
+  readonly connectionChanges: () => number
   /** The limit of a statement, unless its transaction has a longer one. */
   readonly statementMs: number
+  /** Closes every connection. */
+  readonly end: () => Promise<void>
 }
 
 export type WithDatabase = { readonly db: Database }
@@ -35,7 +48,7 @@ const kyselyByClient = new WeakMap<PoolClient, Kysely<DB> & { ids: Ids }>()
 const clientByKysely = new WeakMap<Kysely<DB>, PoolClient>()
 
 export const openDatabase = (options: PoolOptions & { readonly ids: Ids }): Database => ({
-  ...openPool(options),
+  ...openPools(options),
   ids: options.ids,
   statementMs: options.statementSeconds * 1_000,
 })
@@ -51,7 +64,7 @@ const kyselyFor = (client: PoolClient, ids: Ids) => {
   const dialect = new PostgresDialect({
     pool: { options: {}, connect: async () => single, end: async () => undefined },
   })
-  const handle = Object.assign(new Kysely<DB>({ dialect }), { ids })
+  const handle = Object.assign(new Kysely<DB>({ dialect }), { ids, outboxIds: [] })
   kyselyByClient.set(client, handle)
   clientByKysely.set(handle, client)
   return handle
@@ -61,9 +74,9 @@ const kyselyFor = (client: PoolClient, ids: Ids) => {
 const overloaded = (cause: unknown) => new Refusal('overloaded', { headers: { 'retry-after': '2' }, cause })
 
 /** Whatever stops a connection is not the caller's fault: a full pool, a host that is gone, a server that refuses. */
-const connect = async (db: Database): Promise<PoolClient> => {
+const connect = async (pool: Pool): Promise<PoolClient> => {
   try {
-    return await db.pool.connect()
+    return await outsideRequests(() => pool.connect())
   } catch (error) {
     throw overloaded(error)
   }
@@ -88,19 +101,37 @@ const runInTransaction = async <T>(
   }
 }
 
-type Limits = { readonly begin?: string; readonly statementMs: number }
+type Limits = {
+  readonly begin?: string | undefined
+  readonly statementMs: number
+  /** Default: the pool of the process. */
+  readonly pool?: Pool
+}
+
+/**
+ * Gives the outbox the trace of a request: rows that this transaction writes for the worker take it as their default. A
+ * single statement that is traced becomes a transaction, two round trips longer.
+ */
+const withTrace = (begin: string | undefined): string | undefined => {
+  const trace = currentTrace()
+  return trace === undefined ? begin : `${begin ?? 'begin'}; set local "pohf.trace" = '${trace}'`
+}
 
 /** Retries after a deadlock or a serialization failure, up to three attempts in all. */
-const withClient = async <T>(
+const runWithRetry = async <T>(
   ctx: WithDatabase,
-  { begin, statementMs }: Limits,
+  { begin, statementMs, pool = ctx.db.pool }: Limits,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> => {
   for (let attemptNumber = 1; ; attemptNumber++) {
-    const client = await connect(ctx.db)
+    const client = await connect(pool)
     setStatementLimit(client, statementMs)
     try {
-      return await runInTransaction(client, begin, () => work(kyselyFor(client, ctx.db.ids) as Tx))
+      const tx = kyselyFor(client, ctx.db.ids) as Tx
+      tx.outboxIds.length = 0
+      const result = await runInTransaction(client, begin, () => work(tx))
+      noteOutboxRows(currentRequestScope(), tx.outboxIds)
+      return result
     } catch (error) {
       if (error instanceof Refusal) throw error
       if (endsConnection(error)) destroyConnection(client)
@@ -110,6 +141,16 @@ const withClient = async <T>(
       client.release(isClosed(client))
     }
   }
+}
+
+/** The span has the name of what opened the transaction, and nothing of its statements. */
+const withClient = <T>(ctx: WithDatabase, limits: Limits, work: (tx: Tx) => Promise<T>): Promise<T> => {
+  const operation = currentSpan()?.name
+  return operation === undefined
+    ? runWithRetry(ctx, limits, work)
+    : inSpan('database transaction', { kind: 'client', attributes: { 'pohf.operation': operation } }, () =>
+        runWithRetry(ctx, { ...limits, begin: withTrace(limits.begin) }, work),
+      )
 }
 
 const tenantPattern = /^(system|agt_[a-z0-9]{1,64})$/
@@ -130,6 +171,13 @@ export const inTransaction = async <T>(
   tenant: Tenant,
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> => withClient(ctx, { begin: beginAs(tenant), statementMs: ctx.db.statementMs }, work)
+
+/**
+ * The same as the system, on connections that no other request takes: for short transactions that must not wait behind others,
+ * those of chunks and of the comparison that every change waits for.
+ */
+export const inReservedTransaction = async <T>(ctx: WithDatabase, work: (tx: Tx) => Promise<T>): Promise<T> =>
+  withClient(ctx, { begin: beginAs('system'), statementMs: ctx.db.statementMs, pool: ctx.db.reserved }, work)
 
 /** The same for maintenance, whose statements may take ten minutes. */
 export const inLongTransaction = async <T>(
@@ -186,13 +234,22 @@ export const permitBitmaps = async (tx: Tx): Promise<void> => {
   await sql`select set_config('enable_bitmapscan', 'on', true)`.execute(tx)
 }
 
+/** The database cluster and its timeline, which changes when a standby is promoted or a backup is restored. */
+export const readDatabaseIdentity = async (tx: Tx): Promise<{ system: string; timeline: number }> => {
+  const { rows } = await sql<{ system: string; timeline: string }>`
+    select (select system_identifier from pg_control_system())::text as system,
+      substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8) as timeline`.execute(tx)
+  const row = rows[0]
+  if (!row) throw new Error(`${rows.length} rows of pg_control_system(), expected one`)
+  return { system: row.system, timeline: Number.parseInt(row.timeline, 16) }
+}
+
 /** The database's time, by which rules decide. */
 export const now = () => sql<Date>`pohf_now()`
 
 /** Reads the database's time. */
 export const readNow = async (tx: Tx): Promise<Date> => {
-  const { rows } = await sql<{ now: Date }>`select pohf_now() as now`.execute(tx)
-  const row = rows[0]
+  const [row] = await executePrepared(tx, 'now', sql<{ now: Date }>`select pohf_now() as now`)
   if (!row) throw new Error('select pohf_now() returned no row')
   return row.now
 }

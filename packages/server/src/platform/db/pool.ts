@@ -42,7 +42,7 @@ const connections = new WeakMap<object, Connection>()
 const connectionOf = (client: PoolClient): Connection => {
   const connection = connections.get(client)
   if (!connection)
-    throw new Error(`${client.constructor.name} was not opened by openPool, so its socket is not known`)
+    throw new Error(`${client.constructor.name} was not opened by openPools, so its socket is not known`)
   return connection
 }
 
@@ -139,22 +139,22 @@ const makeClientClass = (watchdog: Watchdog, statementMs: number) =>
       connections.set(this, connection)
       watchdog.add(connection)
       socket.once('finish', () => setTimeout(() => socket.destroy(), closeWaitMs).unref())
-      // The pool listens only while a connection is idle. A connection lost in use fails its statement, not the process.
-      this.on('error', () => undefined)
+      // The pool listens only while a connection is idle. A connection lost in use fails its statement, not the process. It is
+      // closed here too: the driver refuses its statements from now on, and the server's side may end later.
+      this.on('error', () => socket.destroy())
       const send = this.query.bind(this) as (...parameters: unknown[]) => unknown
       Object.assign(this, { query: withDeadline(send, () => watchdog.begin(connection)) })
     }
   }
 
-/** Opens the pool of a process. Its connections replace themselves after any fault; nothing has to be restarted. */
-export const openPool = (
-  options: PoolOptions,
-): { readonly pool: Pool; readonly statements: () => number } => {
+/** Connections that most requests never take. For chunks: while one batch is written, the next is verified. */
+const reservedConnections = 2
+
+const makePool = (options: PoolOptions, max: number, watchdog: Watchdog): Pool => {
   const { waitSeconds, statementSeconds, log } = options
-  const watchdog = makeWatchdog(options)
   const pool = new Pool({
     connectionString: options.url,
-    max: options.poolSize,
+    max,
     connectionTimeoutMillis: waitSeconds * 1_000,
     idleTimeoutMillis: 30_000,
     keepAlive: true,
@@ -169,5 +169,34 @@ export const openPool = (
   // A lost idle connection is replaced by the pool; without a listener it would end the process. Only the message is
   // logged: the error has the whole client as a field, with the key for cancel requests.
   pool.on('error', (error) => log.warn({ reason: error.message }, 'idle database connection lost'))
-  return { pool, statements: watchdog.statements }
+  return pool
+}
+
+type Pools = {
+  readonly pool: Pool
+  /** Its connections open with the first transaction. */
+  readonly reserved: Pool
+  readonly statements: () => number
+  readonly connectionChanges: () => number
+  /** Closes every connection. */
+  readonly end: () => Promise<void>
+}
+
+/** Opens the pools of a process. Their connections replace themselves after any fault; nothing has to be restarted. */
+export const openPools = (options: PoolOptions): Pools => {
+  const watchdog = makeWatchdog(options)
+  const pool = makePool(options, options.poolSize, watchdog)
+  const reserved = makePool(options, reservedConnections, watchdog)
+  let changes = 0
+  const noteChange = () => (changes += 1)
+  for (const one of [pool, reserved]) one.on('connect', noteChange).on('remove', noteChange)
+  return {
+    pool,
+    reserved,
+    statements: watchdog.statements,
+    connectionChanges: () => changes,
+    end: async () => {
+      await Promise.all([pool.end(), reserved.end()])
+    },
+  }
 }

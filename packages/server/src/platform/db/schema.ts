@@ -34,6 +34,81 @@ export type Numeric = ColumnType<string, number | string, number | string>;
 
 export type Timestamp = ColumnType<Date, Date | string, Date | string>;
 
+export interface AccountAgents {
+  account_id: string;
+  agent_id: string;
+  mode: 'live' | 'test';
+  used_since: Generated<Timestamp>;
+}
+
+export interface AccountChallenges {
+  challenge: string;
+  expires_at: Timestamp;
+  person_id: string | null;
+}
+
+export interface AccountInvitations {
+  account_id: string;
+  created_at: Generated<Timestamp>;
+  email: string;
+  expires_at: Timestamp;
+  invitation_id: string;
+  invited_by: string;
+  role: 'owner' | 'developer' | 'viewer';
+}
+
+export interface AccountLinks {
+  account_name: string | null;
+  browser_hash: Buffer;
+  email: string;
+  expires_at: Timestamp;
+  invited_to: string | null;
+  token_hash: Buffer;
+}
+
+export interface AccountPasskeys {
+  counter: bigint;
+  created_at: Generated<Timestamp>;
+  credential_id: string;
+  name: string;
+  passkey_id: string;
+  person_id: string;
+  public_key: Buffer;
+  used_at: Timestamp | null;
+}
+
+export interface AccountPeople {
+  created_at: Generated<Timestamp>;
+  email: string;
+  person_id: string;
+}
+
+export interface AccountRoles {
+  account_id: string;
+  joined_at: Generated<Timestamp>;
+  last_seen_at: Timestamp | null;
+  person_id: string;
+  role: 'owner' | 'developer' | 'viewer';
+}
+
+export interface Accounts {
+  account_id: string;
+  created_at: Generated<Timestamp>;
+  name: string;
+}
+
+export interface AccountSessions {
+  account_id: string;
+  browser: string;
+  created_at: Generated<Timestamp>;
+  expires_at: Timestamp;
+  last_seen_at: Generated<Timestamp>;
+  person_id: string;
+  session_id: string;
+  signed_in_by: 'link' | 'passkey';
+  token_hash: Buffer;
+}
+
 export interface AdmittedApps {
   admitted_at: Generated<Timestamp>;
   agent_id: string;
@@ -54,6 +129,7 @@ export interface Agents {
   network_tag: string;
   policy: Generated<JsonColumn<CredentialPolicy>>;
   rate_per_minute: number | null;
+  search_name: Generated<string>;
   suspended_at: Timestamp | null;
   wide_network_tag: string | null;
 }
@@ -95,6 +171,7 @@ export interface Assignments {
   person_id: string | null;
   quality: number | null;
   reasons: Generated<string[]>;
+  recorded_seconds: number | null;
   released_at: Timestamp | null;
   reward_stars: number;
   session_id: string | null;
@@ -110,10 +187,28 @@ export interface AttentionClaims {
   used_by: string;
 }
 
+export interface BeaconHours {
+  agent_id: string;
+  engaged: number;
+  hour: Timestamp;
+  landed: number;
+  mode: 'live' | 'test';
+  slot: number;
+}
+
 export interface BindingAllowances {
   agent_id: string;
   month: string;
   used: number;
+}
+
+export interface BrowserSessions {
+  agent_id: string;
+  at: Timestamp;
+  key_hash: Buffer;
+  mode: 'live' | 'test';
+  returned: boolean;
+  session_id: string;
 }
 
 export interface CardDisputes {
@@ -203,11 +298,24 @@ export interface ConversionClaims {
   viewed_at: Timestamp;
 }
 
+export interface ConversionHours {
+  agent_id: string;
+  conversions: number;
+  converted: number;
+  currency: string;
+  hour: Timestamp;
+  mode: 'live' | 'test';
+  slot: number;
+  total: Numeric;
+  valued: number;
+}
+
 export interface Conversions {
   agent_id: string;
   at: Generated<Timestamp>;
   currency: string | null;
   event_id: string;
+  first_of_view: Generated<boolean>;
   mode: 'live' | 'test';
   name: string;
   session_id: string;
@@ -294,6 +402,27 @@ export interface Events {
   type: string;
 }
 
+export interface ForgottenCredentials {
+  act_key: string | null;
+  agent_id: string;
+  batch: bigint;
+  charged: boolean;
+  credential_id: string;
+  expires_at: Timestamp;
+  hash: string;
+  recorded_at: Generated<Timestamp>;
+  signed_at: Timestamp;
+  signer: string;
+  state: 'issued' | 'suspended' | 'revoked';
+  status_idx: number;
+  status_list: string;
+}
+
+export interface ForgottenValues {
+  recorded_at: Generated<Timestamp>;
+  value_key: string;
+}
+
 export interface ForwardOrders {
   assessment: 'within' | 'stretch' | 'beyond';
   category: string | null;
@@ -366,6 +495,18 @@ export interface IdempotencyKeys {
   subject: string | null;
 }
 
+export interface KeyManifests {
+  digest: Generated<Buffer>;
+  jws: string;
+  version: number;
+}
+
+export interface KeyRevocations {
+  digest: Generated<Buffer>;
+  jws: string;
+  kid: string;
+}
+
 export interface LedgerAccounts {
   account: string;
   agent_id: string;
@@ -416,6 +557,15 @@ export interface LedgerEntries {
   kind: string;
   mode: 'live' | 'test';
   reference: string;
+}
+
+export interface LedgerHours {
+  account: string;
+  agent_id: string;
+  amount: bigint;
+  hour: Timestamp;
+  mode: 'live' | 'test';
+  unit: string;
 }
 
 export interface LedgerLines {
@@ -474,6 +624,19 @@ export interface Members {
   uniqueness: Generated<'none' | 'account' | 'device' | 'attested' | 'external'>;
 }
 
+export interface MintBatches {
+  at: Generated<Timestamp>;
+  batch: bigint;
+  discarded: Generated<string[]>;
+  given_up: Generated<boolean>;
+  signer: string;
+}
+
+export interface MintBatchesPruned {
+  batch: bigint;
+  signer: string;
+}
+
 export interface Nonces {
   agent_id: string;
   chain_id: bigint | null;
@@ -511,6 +674,24 @@ export interface OperatorAudit {
   target: string;
 }
 
+export interface OperatorChallenges {
+  browser_hash: Buffer | null;
+  challenge: string;
+  expires_at: Timestamp;
+  operator_id: string | null;
+}
+
+export interface OperatorPasskeys {
+  counter: bigint;
+  created_at: Generated<Timestamp>;
+  credential_id: string;
+  name: string;
+  operator_id: string;
+  passkey_id: string;
+  public_key: Buffer;
+  used_at: Timestamp | null;
+}
+
 export interface Operators {
   created_at: Generated<Timestamp>;
   key_hash: Buffer;
@@ -518,6 +699,17 @@ export interface Operators {
   name: string;
   operator_id: string;
   revoked_at: Timestamp | null;
+}
+
+export interface OperatorSessions {
+  browser: string;
+  created_at: Generated<Timestamp>;
+  expires_at: Timestamp;
+  last_seen_at: Generated<Timestamp>;
+  operator_id: string;
+  passkey_id: string;
+  session_id: string;
+  token_hash: Buffer;
 }
 
 export interface Orders {
@@ -587,6 +779,7 @@ export interface Outbox {
   outbox_id: string;
   payload: Json;
   topic: string;
+  trace: Generated<string | null>;
 }
 
 export interface PartnerConversions {
@@ -706,6 +899,12 @@ export interface PlatformDueTimes {
   table_name: string;
 }
 
+export interface PlatformMasterKey {
+  fingerprint: string;
+  noted_at: Generated<Timestamp>;
+  single: Generated<boolean>;
+}
+
 export interface PlatformMigrations {
   applied_at: Generated<Timestamp>;
   hash: string;
@@ -752,6 +951,25 @@ export interface Purchases {
   workflow_id: string;
 }
 
+export interface RequestLog {
+  agent_id: string;
+  at: Timestamp;
+  code: string | null;
+  duration_ms: number;
+  endpoint: string;
+  key_id: string;
+  method: string;
+  request_id: string;
+  seq: Generated<bigint>;
+  status: number;
+}
+
+export interface RestoreEpochs {
+  epoch: number;
+  report: Json;
+  restored_at: Generated<Timestamp>;
+}
+
 export interface RootCounters {
   day: Timestamp;
   day_limit: number;
@@ -775,6 +993,11 @@ export interface RootKeys {
   sealed: string | null;
 }
 
+export interface RootLosses {
+  credentials: number;
+  hour: number;
+}
+
 export interface RootNetworkCredentials {
   credential_id: string;
   day: Timestamp;
@@ -787,6 +1010,7 @@ export interface RootReservations {
   days: ArrayType<Timestamp>;
   expires_at: Timestamp;
   hours: number[];
+  root: Generated<string>;
   session_id: string;
   spender: string;
   spenders: string[];
@@ -832,10 +1056,31 @@ export interface SessionClaims {
   session_id: string;
 }
 
+export interface SessionHours {
+  agent_id: string;
+  ended: number;
+  hour: Timestamp;
+  mode: 'live' | 'test';
+  quality: number[];
+  refused: number;
+  slot: number;
+  started: number;
+  verified: number;
+}
+
 export interface SessionKeys {
   agent_id: string;
   sealed: string;
   session_id: string;
+}
+
+export interface SessionReasonHours {
+  agent_id: string;
+  hour: Timestamp;
+  mode: 'live' | 'test';
+  reason: string;
+  refused: number;
+  slot: number;
 }
 
 export interface SessionRecorders {
@@ -862,6 +1107,7 @@ export interface Sessions {
   evidence: Generated<JsonColumn<readonly EvidenceItem[]>>;
   faults: Generated<string[]>;
   flags: Generated<string[]>;
+  hostname: string | null;
   jkt: string | null;
   kind: 'view' | 'work' | 'task' | 'presence';
   leaves: Buffer | null;
@@ -870,6 +1116,8 @@ export interface Sessions {
   opening: Json | null;
   quality: number | null;
   reasons: Generated<string[]>;
+  redeemed_at: Timestamp | null;
+  redeemed_key: string | null;
   salt: Buffer | null;
   scoring: string | null;
   session_id: string;
@@ -897,6 +1145,7 @@ export interface StatusLists {
   block_size: number;
   built_at: Timestamp | null;
   built_version: bigint | null;
+  changed_at: Timestamp | null;
   entries: number;
   etag: string | null;
   jwt: string | null;
@@ -954,6 +1203,7 @@ export interface TrackEvents {
   at: Generated<Timestamp>;
   client_at: Timestamp | null;
   client_event_id: string | null;
+  first_engagement: Generated<boolean>;
   mode: 'live' | 'test';
   path: string | null;
   props: Json | null;
@@ -966,6 +1216,8 @@ export interface TrackEvents {
 export interface TrackViews {
   agent_id: string;
   beacons: Generated<number>;
+  converted: Generated<boolean>;
+  engaged: Generated<boolean>;
   mode: 'live' | 'test';
   session_id: string;
   viewed_at: Timestamp;
@@ -983,6 +1235,27 @@ export interface VhhEpochs {
   revision: Generated<number>;
   status: 'final' | 'insufficient_data';
   value_usd_cents: bigint | null;
+}
+
+export interface ViewFlagHours {
+  agent_id: string;
+  flag: string;
+  hour: Timestamp;
+  mode: 'live' | 'test';
+  slot: number;
+  views: number;
+}
+
+export interface ViewHours {
+  agent_id: string;
+  hour: Timestamp;
+  mode: 'live' | 'test';
+  quality: Numeric;
+  rejected: number;
+  scored: number;
+  slot: number;
+  verified: number;
+  views: number;
 }
 
 export interface WebhookAttempts {
@@ -1010,11 +1283,15 @@ export interface WebhookDeliveries {
   endpoint_id: string;
   event_id: string;
   kind: Generated<'event' | 'test' | 'probe'>;
+  lease_until: Timestamp | null;
   mode: 'live' | 'test';
+  published_at: Timestamp | null;
   replays: Generated<number>;
+  scheduled: Generated<boolean>;
   sent_with: string | null;
   settled_at: Timestamp | null;
   state: Generated<'pending' | 'delivered' | 'dead'>;
+  trace: string | null;
 }
 
 export interface WebhookEndpoints {
@@ -1124,13 +1401,24 @@ export interface X402Payments {
 }
 
 export interface DB {
+  account_agents: AccountAgents;
+  account_challenges: AccountChallenges;
+  account_invitations: AccountInvitations;
+  account_links: AccountLinks;
+  account_passkeys: AccountPasskeys;
+  account_people: AccountPeople;
+  account_roles: AccountRoles;
+  account_sessions: AccountSessions;
+  accounts: Accounts;
   admitted_apps: AdmittedApps;
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
   assignments: Assignments;
   attention_claims: AttentionClaims;
+  beacon_hours: BeaconHours;
   binding_allowances: BindingAllowances;
+  browser_sessions: BrowserSessions;
   card_disputes: CardDisputes;
   card_events: CardEvents;
   card_payments: CardPayments;
@@ -1139,6 +1427,7 @@ export interface DB {
   checkouts: Checkouts;
   consents: Consents;
   conversion_claims: ConversionClaims;
+  conversion_hours: ConversionHours;
   conversions: Conversions;
   credential_claims: CredentialClaims;
   credential_states: CredentialStates;
@@ -1147,6 +1436,8 @@ export interface DB {
   device_keys: DeviceKeys;
   enrolment_links: EnrolmentLinks;
   events: Events;
+  forgotten_credentials: ForgottenCredentials;
+  forgotten_values: ForgottenValues;
   forward_orders: ForwardOrders;
   free_plan_grants: FreePlanGrants;
   free_plan_months: FreePlanMonths;
@@ -1154,21 +1445,29 @@ export interface DB {
   gas_keys: GasKeys;
   gas_transactions: GasTransactions;
   idempotency_keys: IdempotencyKeys;
+  key_manifests: KeyManifests;
+  key_revocations: KeyRevocations;
   ledger_accounts: LedgerAccounts;
   ledger_checkpoints: LedgerCheckpoints;
   ledger_claims: LedgerClaims;
   ledger_compared: LedgerCompared;
   ledger_drift: LedgerDrift;
   ledger_entries: LedgerEntries;
+  ledger_hours: LedgerHours;
   ledger_lines: LedgerLines;
   mail_counts: MailCounts;
   mail_tokens: MailTokens;
   member_attention: MemberAttention;
   members: Members;
+  mint_batches: MintBatches;
+  mint_batches_pruned: MintBatchesPruned;
   nonces: Nonces;
   nullifiers: Nullifiers;
   onchain_humans: OnchainHumans;
   operator_audit: OperatorAudit;
+  operator_challenges: OperatorChallenges;
+  operator_passkeys: OperatorPasskeys;
+  operator_sessions: OperatorSessions;
   operators: Operators;
   order_units: OrderUnits;
   orders: Orders;
@@ -1187,13 +1486,17 @@ export interface DB {
   photo_hashes: PhotoHashes;
   platform_clock: PlatformClock;
   platform_due_times: PlatformDueTimes;
+  platform_master_key: PlatformMasterKey;
   platform_migrations: PlatformMigrations;
   platform_partitioned: PlatformPartitioned;
   presences: Presences;
   purchases: Purchases;
+  request_log: RequestLog;
+  restore_epochs: RestoreEpochs;
   root_counters: RootCounters;
   root_credentials: RootCredentials;
   root_keys: RootKeys;
+  root_losses: RootLosses;
   root_network_credentials: RootNetworkCredentials;
   root_reservations: RootReservations;
   root_sessions: RootSessions;
@@ -1201,7 +1504,9 @@ export interface DB {
   root_suspensions: RootSuspensions;
   session_chunks: SessionChunks;
   session_claims: SessionClaims;
+  session_hours: SessionHours;
   session_keys: SessionKeys;
+  session_reason_hours: SessionReasonHours;
   session_recorders: SessionRecorders;
   sessions: Sessions;
   status_blocks: StatusBlocks;
@@ -1214,6 +1519,8 @@ export interface DB {
   track_events: TrackEvents;
   track_views: TrackViews;
   vhh_epochs: VhhEpochs;
+  view_flag_hours: ViewFlagHours;
+  view_hours: ViewHours;
   webhook_attempts: WebhookAttempts;
   webhook_deliveries: WebhookDeliveries;
   webhook_endpoints: WebhookEndpoints;

@@ -1,4 +1,5 @@
 import type {
+  AccountRole,
   additions,
   operatorEndpoints,
   specification,
@@ -18,7 +19,11 @@ export type Agent = {
   readonly ratePerMinute: number | null
   /** The floors of its credentials, by kind. */
   readonly policy: CredentialPolicy
+  /** Of a bearer of the console, whose `keyId` is `console`, since colleagues read it in the list of requests: what its person may do. */
+  readonly console?: ConsoleRights
 }
+/** `isRecent`: the person signed in within the last hour. */
+export type ConsoleRights = { readonly role: AccountRole; readonly isRecent: boolean }
 /** Writes one entry into the operators' audit log, in the transaction of the action. */
 export type Audit = (
   tx: Tx,
@@ -45,19 +50,41 @@ export type Browser = {
   readonly writes: boolean
 }
 
+/** A person of an account who is signed in to the console in the calling browser. */
+export type AccountPerson = ConsoleRights & {
+  readonly sessionId: string
+  readonly personId: string
+  readonly accountId: string
+  readonly email: string
+  readonly signedInBy: 'link' | 'passkey'
+}
+/** The parts of a request that identify the person, and whether a page of the console or of the operators sent it. */
+export type ConsoleRequest = {
+  readonly method: string
+  readonly cookie: string | undefined
+  readonly origin: string | undefined
+  /** `Sec-Fetch-Site`, which a page cannot set. */
+  readonly fetchSite: string | undefined
+  readonly contentType: string | undefined
+}
+
 export type Operator = {
   readonly operatorId: string
   readonly name: string
   /** The operator who made this one over the listener; undefined for one that was made on the machine. */
   readonly madeBy?: string | undefined
+  /** Of a bearer: the session of its operator. A key has none. */
+  readonly session?: OperatorSession
 }
+/** `isRecent`: the operator used a passkey within the last 15 minutes. */
+type OperatorSession = { readonly sessionId: string; readonly isRecent: boolean }
 
 type Row = (typeof specification)[number] | (typeof additions)[number] | (typeof operatorEndpoints)[number]
 export type EndpointId = Row['id']
 type RowOf<Id extends EndpointId> = Extract<Row, { id: Id }>
 
 type Parsed<R, Part extends string> = R extends Record<Part, z.ZodType> ? z.output<R[Part]> : undefined
-type CallerOf<R> = R extends { auth: 'bearer' | 'licensed' | 'order' }
+type CallerOf<R> = R extends { auth: 'bearer' | 'licensed' | 'order' | 'secret' }
   ? Agent
   : R extends { auth: 'optional' }
     ? Agent | undefined
@@ -69,8 +96,9 @@ export type Call<Id extends EndpointId> = {
   readonly query: Parsed<RowOf<Id>, 'query'>
   readonly params: Parsed<RowOf<Id>, 'params'>
   readonly agent: CallerOf<RowOf<Id>>
-  readonly operator: RowOf<Id> extends { auth: 'operator' } ? Operator : undefined
+  readonly operator: RowOf<Id> extends { auth: 'operator' | 'operatorSession' } ? Operator : undefined
   readonly person: RowOf<Id> extends { auth: 'member' } ? Person : undefined
+  readonly accountPerson: RowOf<Id> extends { auth: 'console' } ? AccountPerson : undefined
   /** The body before parsing, for operations that take any JSON. */
   readonly rawBody: unknown
   readonly requestId: string
@@ -128,9 +156,13 @@ export type Page = {
     header(name: string): string | undefined
   }) => Promise<PageResponse>
 }
+/** A content encoding of HTTP. */
+export type Encoding = 'br' | 'gzip'
 export type PageResponse = {
   readonly status?: number
   readonly mediaType: string
   readonly text: string
   readonly headers?: Readonly<Record<string, string>>
+  /** The text in an encoding, of a static page. */
+  readonly compressedBy?: (encoding: Encoding) => Promise<Buffer>
 }

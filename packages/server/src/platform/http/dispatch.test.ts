@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpoints } from '@pohf/protocol'
 import { startHarness } from '../../../test/fixtures/harness.ts'
+import * as accounts from '../../accounts/index.ts'
 import * as agents from '../../agents/index.ts'
 import { makeRateLimits } from './rate-limits.ts'
 import { ApiResponse, type Agent } from './call.ts'
@@ -9,9 +10,16 @@ import { makeDispatcher, type InternalCall } from './dispatch.ts'
 
 const harness = await startHarness({ KEY_LIMIT_PER_MINUTE: '30' })
 const { ctx } = harness
-const authenticator = agents.makeAuthenticator(ctx)
-const routes = agents.routes(ctx, authenticator)
-const { dispatch, has } = makeDispatcher({ ctx, endpoints, routes, rateLimits: makeRateLimits(ctx) })
+const authenticator = agents.makeAuthenticator(ctx, accounts.makeBearers(ctx))
+const routes = agents.routes(ctx, authenticator, accounts.isInAccount)
+const checkWrite = async () => undefined
+const { dispatch, has } = makeDispatcher({
+  ctx,
+  endpoints,
+  routes,
+  rateLimits: makeRateLimits(ctx),
+  checkWrite,
+})
 
 const from = (agent?: Agent, parts: Partial<InternalCall> = {}): InternalCall => ({
   agent,
@@ -40,6 +48,7 @@ test('JSON that an operation has serialized itself is parsed, as over HTTP', asy
     endpoints,
     routes: [{ id: 'agents.profile', handler: async () => new ApiResponse(undefined, { raw }) }],
     rateLimits: makeRateLimits(ctx),
+    checkWrite,
   })
   const { body } = await stored.dispatch('agents.profile', from(agent))
   assert.deepEqual(body, { answer: { text: 'yes' } })
@@ -95,7 +104,7 @@ test('calls count against the limit of the key', async () => {
 
 test('what is not mounted, is for a person, or shows a secret to a key is never dispatched', async () => {
   const { agent } = await newAgent()
-  const empty = makeDispatcher({ ctx, endpoints, routes: [], rateLimits: makeRateLimits(ctx) })
+  const empty = makeDispatcher({ ctx, endpoints, routes: [], rateLimits: makeRateLimits(ctx), checkWrite })
   assert.equal(has('agents.profile'), true)
   assert.equal(empty.has('agents.profile'), false)
   await assert.rejects(empty.dispatch('agents.profile', from(agent)), /not mounted/)
@@ -104,6 +113,7 @@ test('what is not mounted, is for a person, or shows a secret to a key is never 
     endpoints,
     routes: [{ id: 'members.people.me', handler: async () => assert.fail() }],
     rateLimits: makeRateLimits(ctx),
+    checkWrite,
   })
   await assert.rejects(
     person.dispatch('members.people.me', from(agent)),
@@ -121,6 +131,7 @@ test('a fault shows nothing of itself, and the log has it under the same request
       { id: 'agents.profile', handler: async () => Promise.reject(new Error('the cellar is flooded')) },
     ],
     rateLimits: makeRateLimits(ctx),
+    checkWrite,
   })
   const { status, body } = await broken.dispatch('agents.profile', from(agent))
   assert.equal(status, 500)

@@ -2,8 +2,9 @@ import { operationNameOf, type Endpoint } from '@pohf/protocol'
 import type { RateLimits } from './rate-limits.ts'
 import type { Agent, EndpointId, Handler, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
+import { inSpan } from '../ops/tracing.ts'
 import { Refusal } from './errors.ts'
-import { parseCall, authorizeCaller, type IncomingRequest } from './http-input.ts'
+import { authorizeCaller, isStoppedByRestore, parseCall, type IncomingRequest } from './http-input.ts'
 import { runIdempotent, serializeResponse, serializeError, type SerializedResponse } from './http-output.ts'
 import type { RateLimitResult } from './rate-limiter.ts'
 
@@ -50,6 +51,7 @@ const internalRequestOf = (endpoint: Endpoint, call: InternalCall): IncomingRequ
   agent: endpoint.auth === 'public' ? undefined : call.agent,
   operator: undefined,
   person: undefined,
+  accountPerson: undefined,
   keyText: '',
 })
 
@@ -64,10 +66,12 @@ type DispatcherOptions = {
   readonly endpoints: readonly Endpoint[]
   readonly routes: readonly Route[]
   readonly rateLimits: RateLimits
+  readonly checkWrite: () => Promise<void>
 }
 
 /** Makes the dispatcher for these endpoints and their routes. */
-export const makeDispatcher = ({ ctx, endpoints, routes, rateLimits }: DispatcherOptions): Dispatcher => {
+export const makeDispatcher = (options: DispatcherOptions): Dispatcher => {
+  const { ctx, endpoints, routes, rateLimits, checkWrite } = options
   const find = (id: EndpointId): { endpoint: Endpoint; handler: Handler } | undefined => {
     const endpoint = endpoints.find((row) => row.id === id)
     const route = routes.find((candidate) => candidate.id === id)
@@ -84,6 +88,7 @@ export const makeDispatcher = ({ ctx, endpoints, routes, rateLimits }: Dispatche
     authorizeCaller(endpoint, request.agent)
     if (request.agent) enforceRateLimit(rateLimits.byAgent(request.agent))
     const parsed = parseCall(endpoint, request)
+    if (isStoppedByRestore(endpoint)) await checkWrite()
     return runIdempotent({ ctx, endpoint, request }, async (storeResult) =>
       serializeResponse(endpoint, await handler({ ...parsed, storeResult })),
     )
@@ -95,14 +100,17 @@ export const makeDispatcher = ({ ctx, endpoints, routes, rateLimits }: Dispatche
       const found = find(id)
       if (!found) throw new Error(`operation ${id} was dispatched but is not mounted`)
       const { endpoint, handler } = found
-      if (endpoint.auth === 'member')
+      if (endpoint.auth === 'member' || endpoint.auth === 'console')
         throw new Error(`operation ${id} was dispatched but needs a person who is signed in`)
       // A stored response with a secret is encrypted with the API key, which is not known here.
       if (endpoint.showsSecret && endpoint.auth !== 'public')
         throw new Error(`operation ${id} was dispatched but its response contains a secret`)
       const startedAt = performance.now()
-      const written = await execute(endpoint, handler, call).catch((error: unknown) =>
-        serializeError(ctx, error, { id: call.requestId, endpoint: operationNameOf(endpoint) }),
+      const attributes = { 'pohf.endpoint': operationNameOf(endpoint), 'pohf.request_id': call.requestId }
+      const written = await inSpan(operationNameOf(endpoint), { attributes }, () =>
+        execute(endpoint, handler, call).catch((error: unknown) =>
+          serializeError(ctx, error, { id: call.requestId, endpoint }),
+        ),
       )
       ctx.metrics.requests.observe(
         { endpoint: operationNameOf(endpoint), status: written.status },

@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { apiVersion, type Endpoint } from '@pohf/protocol'
 import type { Ctx } from '../ops/context.ts'
+import { makeRequestScope } from '../ops/tracing/request-scope.ts'
 
 export const headerOf = (request: Pick<FastifyRequest, 'headers'>, name: string): string | undefined => {
   const value = request.headers[name]
@@ -45,6 +46,7 @@ export const addHeaders = (app: FastifyInstance, ctx: Ctx, matchers: readonly Pa
   const security = securityHeaders(ctx)
   app.addHook('onRequest', async (request, reply) => {
     request.startedAt = performance.now()
+    request.scope = makeRequestScope([request.id])
     reply.headers({ ...security, 'x-request-id': request.id })
     const path = pathOf(request)
     const matching = matchers.filter(({ pattern }) => pattern.test(path))

@@ -1,24 +1,48 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { Endpoint } from '@pohf/protocol'
 import { z } from 'zod'
-import type { Agent, Browser, Call, EndpointId, Operator, Person } from './call.ts'
+import type {
+  AccountPerson,
+  Agent,
+  Browser,
+  Call,
+  ConsoleRequest,
+  EndpointId,
+  Operator,
+  Person,
+} from './call.ts'
 import { Refusal, type Detail } from './errors.ts'
+import { isForm, readForm } from './form-body.ts'
 import { headerOf } from './http-headers.ts'
 import { isNestedTooDeep, nestingMax } from './json-depth.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { readIdempotencyKey } from '../db/idempotency.ts'
+import type { PageRequest } from '../sign-in/own-page.ts'
 
 /** Finds the caller of a key or of a browser. Refuses with a 401 code, a page of another site with a 403. */
 export type Authenticate = {
   readonly agent: (key: string) => Promise<Agent>
   readonly operator: (key: string) => Promise<Operator>
   readonly member: (browser: Browser) => Promise<Person>
+  readonly console: (request: ConsoleRequest) => Promise<AccountPerson>
+  readonly operatorSession: (request: ConsoleRequest) => Promise<Operator>
 }
 
 /** The parts of a request that operations may depend on; dispatch builds one without a connection. */
 export type IncomingRequest = Pick<
   FastifyRequest,
-  'id' | 'ip' | 'url' | 'headers' | 'body' | 'query' | 'params' | 'agent' | 'operator' | 'person' | 'keyText'
+  | 'id'
+  | 'ip'
+  | 'url'
+  | 'headers'
+  | 'body'
+  | 'query'
+  | 'params'
+  | 'agent'
+  | 'operator'
+  | 'person'
+  | 'accountPerson'
+  | 'keyText'
 >
 
 const bearerOf = (request: FastifyRequest): string | undefined => {
@@ -33,9 +57,23 @@ const missingKeyCodes = {
   licensed: 'license_required',
   order: 'auth_required',
   member: 'sign_in_required',
+  console: 'sign_in_required',
+  operatorSession: 'sign_in_required',
+  secret: 'missing_api_key',
 } as const
 
-/** Refuses a call without a key where one is required, and a key that lacks the scope. */
+/** Refuses what the role of a bearer of the console does not allow. An API key has scopes and no role. */
+const authorizeConsole = (endpoint: Endpoint, { console, mode }: Agent): void => {
+  if (!console) return
+  if (console.role === 'viewer' && (endpoint.method !== 'GET' || endpoint.writes))
+    throw new Refusal('forbidden', { message: 'Your role is viewer, which reads only.' })
+  const isOwnersOnly = endpoint.ownerInLive && mode === 'live'
+  if (isOwnersOnly && console.role !== 'owner')
+    throw new Refusal('forbidden', { message: 'In live mode only an owner may change keys and billing.' })
+  if ((isOwnersOnly || endpoint.needsRecentSignIn) && !console.isRecent) throw new Refusal('sign_in_again')
+}
+
+/** Refuses a call without a key where one is required, a key that lacks the scope, and a role that may not call. */
 export const authorizeCaller = (endpoint: Endpoint, agent: Agent | undefined): void => {
   if (endpoint.auth === 'public') return
   if (!agent) {
@@ -44,6 +82,12 @@ export const authorizeCaller = (endpoint: Endpoint, agent: Agent | undefined): v
   }
   if (endpoint.scope && !agent.scopes.includes(endpoint.scope))
     throw new Refusal('forbidden', { message: `This key lacks the scope "${endpoint.scope}".` })
+  authorizeConsole(endpoint, agent)
+}
+
+/** Refuses what needs a recent sign-in of an operator. An operator's key has no session and is exempt. */
+const authorizeOperator = (endpoint: Endpoint, { session }: Operator): void => {
+  if (endpoint.needsRecentSignIn && session && !session.isRecent) throw new Refusal('operator_sign_in_again')
 }
 
 /** Whether the request is for the licensed tier: then a missing or bad key is 403 and not 401. */
@@ -55,19 +99,51 @@ const requestsLicensedTier = (endpoint: Endpoint, request: FastifyRequest): bool
   )
 }
 
+/** The headers by which the console and the operators' pages know their page and their person. */
+const consoleRequestOf = (
+  { method }: Pick<Endpoint, 'method'>,
+  header: (name: string) => string | undefined,
+): ConsoleRequest => ({
+  method,
+  cookie: header('cookie'),
+  origin: header('origin'),
+  fetchSite: header('sec-fetch-site'),
+  contentType: header('content-type'),
+})
+
+/** The same for an operation that signs somebody in or out. Every such row is a POST. */
+export const pageRequestOf = ({ header }: Pick<Call<EndpointId>, 'header'>): PageRequest => ({
+  ...consoleRequestOf({ method: 'POST' }, header),
+  userAgent: header('user-agent'),
+})
+
+type KeyChecks = { authenticate: Authenticate; rateLimits: Pick<RateLimits, 'lookUpKey'> }
+
 /** Authenticates the caller before the body is read: an anonymous caller learns nothing about the body's schema. */
 export const authenticateRequest = async (
-  { authenticate, rateLimits }: { authenticate: Authenticate; rateLimits: Pick<RateLimits, 'lookUpKey'> },
+  { authenticate, rateLimits }: KeyChecks,
   endpoint: Endpoint,
   request: FastifyRequest,
 ): Promise<void> => {
-  if (endpoint.auth === 'public') return
+  if (endpoint.auth === 'public' || endpoint.auth === 'secret') return
   if (endpoint.auth === 'member') {
     request.person = await authenticate.member({
       cookie: headerOf(request, 'cookie'),
       origin: headerOf(request, 'origin'),
       writes: endpoint.method !== 'GET',
     })
+    return
+  }
+  if (endpoint.auth === 'console') {
+    request.accountPerson = await authenticate.console(
+      consoleRequestOf(endpoint, (name) => headerOf(request, name)),
+    )
+    return
+  }
+  if (endpoint.auth === 'operatorSession') {
+    request.operator = await authenticate.operatorSession(
+      consoleRequestOf(endpoint, (name) => headerOf(request, name)),
+    )
     return
   }
   const licensed = requestsLicensedTier(endpoint, request)
@@ -79,6 +155,7 @@ export const authenticateRequest = async (
   request.keyText = key
   if (endpoint.auth === 'operator') {
     request.operator = await rateLimits.lookUpKey(request.ip, key, () => authenticate.operator(key))
+    authorizeOperator(endpoint, request.operator)
     return
   }
   try {
@@ -88,6 +165,20 @@ export const authenticateRequest = async (
       error instanceof Refusal && (error.code === 'malformed_api_key' || error.code === 'invalid_api_key')
     throw licensed && badKey ? new Refusal('license_required', { message: error.message }) : error
   }
+  authorizeCaller(endpoint, request.agent)
+}
+
+/** The same for a row whose key is in the body, once the body is read and before its schema is applied. */
+export const authenticateBody = async (
+  { authenticate, rateLimits }: KeyChecks,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+): Promise<void> => {
+  const { body } = request
+  const secret = typeof body === 'object' && body !== null && 'secret' in body ? body.secret : undefined
+  if (secret === undefined || secret === null || secret === '') return authorizeCaller(endpoint, undefined)
+  if (typeof secret !== 'string') throw new Refusal('malformed_api_key')
+  request.agent = await rateLimits.lookUpKey(request.ip, secret, () => authenticate.agent(secret))
   authorizeCaller(endpoint, request.agent)
 }
 
@@ -116,9 +207,11 @@ export const unknownFields = (endpoint: Endpoint, body: unknown): string[] => {
 
 /**
  * The Idempotency-Key of a call that is no GET and has a known caller; other calls ignore the header. So does a response
- * with a secret for a person, who has no key to encrypt it with.
+ * with a secret for a person or an operator's session, which have no key to encrypt it with, and a row that has such a key in
+ * its body.
  */
 export const idempotencyKeyOf = (endpoint: Endpoint, request: IncomingRequest): string | undefined => {
+  if (endpoint.auth === 'secret' || endpoint.auth === 'operatorSession') return undefined
   const hasCaller = request.agent ?? request.operator ?? (endpoint.showsSecret ? undefined : request.person)
   return hasCaller && endpoint.method !== 'GET'
     ? readIdempotencyKey(headerOf(request, 'idempotency-key'))
@@ -137,6 +230,7 @@ export const parseCall = (endpoint: Endpoint, request: IncomingRequest): ParsedC
     agent: request.agent,
     operator: request.operator,
     person: request.person,
+    accountPerson: request.accountPerson,
     rawBody: request.body,
     requestId: request.id,
     address: request.ip,
@@ -147,26 +241,38 @@ export const parseCall = (endpoint: Endpoint, request: IncomingRequest): ParsedC
 /** Endpoints that pages of any site call with text/plain, for which browsers send no CORS preflight. */
 const browserLimitGroups: ReadonlySet<string> = new Set(['beacon', 'sessions', 'telemetry'])
 
-/** Reads a body as JSON if its type is JSON, missing, or it comes from a page; an empty body is {}. Signed text stays text. */
+/**
+ * Reads a body as JSON if its type is JSON, missing, or it comes from a page; an empty body is {}. Signed text stays text.
+ * A row with its key in the body reads forms too.
+ */
 export const addBodyParser = (app: FastifyInstance): void => {
   const parseJson = app.getDefaultJsonParser('error', 'error')
-  app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string' }, (request, body, done) => {
+  const readJson = (request: FastifyRequest, text: string) =>
+    new Promise<unknown>((resolve, reject) => {
+      void parseJson(request, text, (error, value) =>
+        error ? reject(new Refusal('invalid_json')) : resolve(value),
+      )
+    })
+  const readBody = async (request: FastifyRequest, body: string | Buffer): Promise<unknown> => {
     const text = typeof body === 'string' ? body : body.toString('utf8')
     // Before anything walks the value: schemas and serializers recurse, and deep nesting exhausts the stack.
     if (isNestedTooDeep(text))
-      return done(
-        new Refusal('invalid_json', { message: `The body is nested deeper than ${nestingMax} levels.` }),
-      )
-    if (request.routeOptions.config.endpoint?.textBody) return done(null, text)
-    if (text.trim() === '') return done(null, {})
-    const type = headerOf(request, 'content-type')?.split(';')[0]?.trim().toLowerCase() ?? ''
-    const isFromPage = browserLimitGroups.has(request.routeOptions.config.endpoint?.limit ?? '')
-    if (type !== '' && type !== 'application/json' && !type.endsWith('+json') && !isFromPage) {
-      return done(new Refusal('unsupported_media_type'))
-    }
-    return parseJson(request, text, (error, value) =>
-      error ? done(new Refusal('invalid_json')) : done(null, value),
-    )
-  })
+      throw new Refusal('invalid_json', { message: `The body is nested deeper than ${nestingMax} levels.` })
+    const endpoint = request.routeOptions.config.endpoint
+    if (endpoint?.textBody) return text
+    if (text.trim() === '') return {}
+    const contentType = headerOf(request, 'content-type') ?? ''
+    const type = contentType.split(';')[0]?.trim().toLowerCase() ?? ''
+    if (endpoint?.auth === 'secret' && isForm(type)) return readForm(text, contentType)
+    const isFromPage = browserLimitGroups.has(endpoint?.limit ?? '')
+    if (type !== '' && type !== 'application/json' && !type.endsWith('+json') && !isFromPage)
+      throw new Refusal('unsupported_media_type')
+    return readJson(request, text)
+  }
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'string' }, readBody)
 }
+
+/** Reads go on while the database is from the past, and so does what operators need to end that. */
+export const isStoppedByRestore = ({ method, duringRestore }: Endpoint): boolean =>
+  method !== 'GET' && duringRestore !== true

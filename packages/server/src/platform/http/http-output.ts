@@ -4,7 +4,10 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
 import { ApiResponse, type StoreResult } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
+import { withinRequest } from '../ops/tracing/request-scope.ts'
+import { withinSpan } from '../ops/tracing.ts'
 import { Refusal, errorBodyOf, statusOf } from './errors.ts'
+import { siteverifyAnswerOf } from './siteverify-answer.ts'
 import { pathOf, securityHeaders, type PathMatcher } from './http-headers.ts'
 import { idempotencyKeyOf, type IncomingRequest } from './http-input.ts'
 import {
@@ -22,10 +25,17 @@ export type SerializedResponse = {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
   readonly mediaType: string
+  /** Of a refusal in the shape of siteverify, which is sent as 200: the status of the refusal, for the metrics. */
+  readonly refusedStatus?: number
+  /** The code of a refusal, whatever its status. */
+  readonly refusedCode?: string
 } & (
   { readonly json: true; readonly body: string } | { readonly json: false; readonly body: string | Readable }
 )
 export type Exchange = { readonly ctx: Ctx; readonly endpoint: Endpoint; readonly request: IncomingRequest }
+
+/** The request that failed, and its row where one was found. */
+type ErrorPlace = { readonly id: string; readonly endpoint?: Endpoint | undefined }
 
 const jsonType = 'application/json; charset=utf-8'
 
@@ -44,11 +54,24 @@ export const serializeResponse = (endpoint: Endpoint, result: unknown): Serializ
   return { status, headers, mediaType: jsonType, body: JSON.stringify(schema.parse(answer.body)), json: true }
 }
 
-const serializeRefusal = (ctx: Ctx, requestId: string, refusal: Refusal): SerializedResponse => {
-  const status = statusOf(refusal)
+const serializeRefusal = (
+  ctx: Ctx,
+  { id: requestId, endpoint }: ErrorPlace,
+  refusal: Refusal,
+): SerializedResponse => {
   ctx.metrics.refusals.inc({ code: refusal.code })
+  const status = statusOf(refusal)
+  const answer =
+    endpoint?.auth === 'secret' ? siteverifyAnswerOf(refusal, requestId, ctx.config.BASE_URL) : undefined
+  if (answer) {
+    const { headers = {} } = refusal.options
+    const body = JSON.stringify(answer)
+    const refused = { refusedStatus: status, refusedCode: refusal.code }
+    return { status: 200, ...refused, headers, mediaType: jsonType, body, json: true }
+  }
   return {
     status,
+    refusedCode: refusal.code,
     headers: { ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}), ...refusal.options.headers },
     mediaType: jsonType,
     body: JSON.stringify(errorBodyOf(refusal, requestId, ctx.config.BASE_URL)),
@@ -57,8 +80,11 @@ const serializeRefusal = (ctx: Ctx, requestId: string, refusal: Refusal): Serial
 }
 
 /** Sends a serialized response. */
-export const sendResponse = (reply: FastifyReply, written: SerializedResponse): FastifyReply =>
-  reply.code(written.status).headers(written.headers).type(written.mediaType).send(written.body)
+export const sendResponse = (reply: FastifyReply, written: SerializedResponse): FastifyReply => {
+  reply.request.refusedStatus = written.refusedStatus
+  reply.request.refusedCode = written.refusedCode
+  return reply.code(written.status).headers(written.headers).type(written.mediaType).send(written.body)
+}
 
 /** Refusals that are not stored, so that the corrected call may reuse its Idempotency-Key. */
 const unstoredCodes: ReadonlySet<Refusal['code']> = new Set([
@@ -168,7 +194,7 @@ export const runIdempotent = async (
   const { storeResult, isStored } = makeStore(endpoint, claim)
   const refused = async (error: unknown) => {
     if (error instanceof Refusal && !isUnstored(error))
-      return { isRefusal: true, answer: serializeRefusal(ctx, request.id, error) }
+      return { isRefusal: true, answer: serializeRefusal(ctx, { id: request.id, endpoint }, error) }
     // Where the key cannot be released, its lease runs out.
     await unlessUnavailable(releaseIdempotent(ctx, claim))
     throw error
@@ -202,17 +228,14 @@ const asRefusal = (error: unknown): Refusal => {
 }
 
 /** The one place where an error becomes a response. An internal error is logged, and its response reveals nothing of it. */
-export const serializeError = (
-  ctx: Ctx,
-  error: unknown,
-  where: { id: string; endpoint?: string },
-): SerializedResponse => {
+export const serializeError = (ctx: Ctx, error: unknown, where: ErrorPlace): SerializedResponse => {
   const refusal = asRefusal(error)
-  const { id: requestId, endpoint } = where
+  const requestId = where.id
+  const endpoint = where.endpoint && operationNameOf(where.endpoint)
   if (refusal.code === 'internal_error') ctx.log.error({ err: error, requestId, endpoint }, 'request failed')
   else if (refusal.cause !== undefined)
     ctx.log.warn({ err: refusal.cause, requestId, endpoint, code: refusal.code }, 'request refused')
-  return serializeRefusal(ctx, where.id, refusal)
+  return serializeRefusal(ctx, where, refusal)
 }
 
 /** Errors that the router raises before any hook runs, such as a path that cannot be decoded: it sets the headers itself. */
@@ -228,10 +251,11 @@ export const sendRouterError = (
 
 export const addErrorHandlers = (app: FastifyInstance, ctx: Ctx, matchers: readonly PathMatcher[]): void => {
   app.setErrorHandler(async (error, request, reply) => {
-    const row = request.routeOptions.config.endpoint
-    const endpoint = row && operationNameOf(row)
-    const where = { id: request.id, ...(endpoint === undefined ? {} : { endpoint }) }
-    return sendResponse(reply, serializeError(ctx, error, where))
+    const { endpoint } = request.routeOptions.config
+    const answer = withinRequest(request.scope, () =>
+      withinSpan(request.span, () => serializeError(ctx, error, { id: request.id, endpoint })),
+    )
+    return sendResponse(reply, answer)
   })
   app.setNotFoundHandler(async (request, reply) => {
     const path = pathOf(request)
@@ -241,6 +265,6 @@ export const addErrorHandlers = (app: FastifyInstance, ctx: Ctx, matchers: reado
     const allow = [...new Set(methods)].join(', ')
     const refusal =
       allow === '' ? new Refusal('not_found') : new Refusal('method_not_allowed', { headers: { allow } })
-    return sendResponse(reply, serializeRefusal(ctx, request.id, refusal))
+    return sendResponse(reply, serializeRefusal(ctx, { id: request.id }, refusal))
   })
 }

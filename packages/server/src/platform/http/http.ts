@@ -1,14 +1,19 @@
 import { randomBytes } from 'node:crypto'
-import Fastify, { type FastifyInstance, type FastifyReply } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
 import type { RateLimits } from './rate-limits.ts'
-import type { Agent, Handler, Operator, Page, Person, Route } from './call.ts'
+import type { AccountPerson, Agent, Handler, Operator, Page, Person, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
+import type { Span } from '../ops/tracing/spans.ts'
+import { isRequestId, withinRequest, type RequestScope } from '../ops/tracing/request-scope.ts'
+import { startRequestSpan, withinSpan } from '../ops/tracing.ts'
 import { Refusal } from './errors.ts'
 import { addHeaders, headerOf, matchersOf } from './http-headers.ts'
 import {
   addBodyParser,
+  authenticateBody,
   authenticateRequest,
+  isStoppedByRestore,
   parseCall,
   unknownFields,
   type Authenticate,
@@ -21,19 +26,43 @@ import {
   sendRouterError,
 } from './http-output.ts'
 import type { RateLimitResult } from './rate-limiter.ts'
+import { acceptedEncoding } from './static-page.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     agent: Agent | undefined
     operator: Operator | undefined
     person: Person | undefined
+    accountPerson: AccountPerson | undefined
     /** The text of the API key: it encrypts stored responses that show a secret. Never logged. */
     keyText: string
     startedAt: number
+    /** The status that a refusal would have, where it was sent as 200. */
+    refusedStatus: number | undefined
+    /** The code of the refusal, where the request was refused. */
+    refusedCode: string | undefined
+    /** The span of the request, where it is traced. */
+    span: Span | undefined
+    /** What log lines and other processes are told of the request. */
+    scope: RequestScope | undefined
   }
   interface FastifyContextConfig {
     endpoint?: Endpoint
   }
+}
+
+/** A request of an agent and how it was answered: nothing of its path, query, body or address. */
+export type AnsweredRequest = {
+  readonly agentId: string
+  readonly keyId: string
+  readonly requestId: string
+  readonly method: string
+  readonly endpoint: string
+  readonly status: number
+  readonly code: string | undefined
+  /** By the clock of `performance.now()`. */
+  readonly startedAt: number
+  readonly durationMs: number
 }
 
 /** What a listener serves. */
@@ -44,10 +73,16 @@ export type ListenerOptions = {
   readonly pages: readonly Page[]
   readonly authenticate: Authenticate
   readonly rateLimits: RateLimits
+  /** Refuses writes while the database is from the past. */
+  readonly checkWrite: () => Promise<void>
+  /** Told of every answered request of an agent. It must not throw, and nobody waits for it. */
+  readonly noteRequest: (request: AnsweredRequest) => void
 }
 
 const bodyLimitBytes = 262_144
-const requestIdPattern = /^[A-Za-z0-9_-]{8,64}$/
+/** Runs work in the scope and the span of a request. */
+const withinRequestOf = <T>({ scope, span }: Pick<FastifyRequest, 'scope' | 'span'>, work: () => T): T =>
+  withinRequest(scope, () => withinSpan(span, work))
 
 const enforceRateLimit = (reply: FastifyReply, verdict: RateLimitResult | undefined): void => {
   if (!verdict) return
@@ -68,8 +103,18 @@ const mount = (
     bodyLimit: endpoint.bodyLimitBytes ?? bodyLimitBytes,
     config: { endpoint },
     onRequest: async (request, reply) => {
+      request.span = startRequestSpan(operationNameOf(endpoint), {
+        'pohf.endpoint': operationNameOf(endpoint),
+        'pohf.request_id': request.id,
+        'http.request.method': endpoint.method,
+      })
       enforceRateLimit(reply, rateLimits.byAddress(endpoint, request.ip))
-      await authenticateRequest(listener, endpoint, request)
+      await withinRequestOf(request, () => authenticateRequest(listener, endpoint, request))
+      if (request.agent) enforceRateLimit(reply, rateLimits.byAgent(request.agent))
+    },
+    preHandler: async (request, reply) => {
+      if (endpoint.auth !== 'secret') return
+      await withinRequestOf(request, () => authenticateBody(listener, endpoint, request))
       if (request.agent) enforceRateLimit(reply, rateLimits.byAgent(request.agent))
     },
     handler: async (request, reply) => {
@@ -77,12 +122,14 @@ const mount = (
       const call = parseCall(endpoint, request)
       const unknown = request.agent?.mode === 'test' ? unknownFields(endpoint, request.body) : []
       if (unknown.length > 0) reply.header('x-unknown-fields', unknown.join(', '))
-      return sendResponse(
-        reply,
-        await runIdempotent(exchange, async (storeResult) =>
+      if (isStoppedByRestore(endpoint)) await listener.checkWrite()
+      // The body was read in the context of its connection, so scope and span are set anew.
+      const answer = await withinRequestOf(request, () =>
+        runIdempotent(exchange, async (storeResult) =>
           serializeResponse(endpoint, await handler({ ...call, storeResult })),
         ),
       )
+      return sendResponse(reply, answer)
     },
   })
 }
@@ -99,26 +146,58 @@ export const mountPage = (app: FastifyInstance, page: Page): void => {
       header: (name) => headerOf(request, name),
     })
     reply.headers(answer.headers ?? {})
-    if (matchesEtag(request.headers['if-none-match'], answer.headers?.['etag'])) return reply.code(304).send()
-    return reply
-      .code(answer.status ?? 200)
-      .type(answer.mediaType)
-      .send(answer.text)
+    const etag = answer.headers?.['etag']
+    if (matchesEtag(request.headers['if-none-match'], etag)) return reply.code(304).send()
+    reply.code(answer.status ?? 200).type(answer.mediaType)
+    const { compressedBy } = answer
+    const encoding = acceptedEncoding(headerOf(request, 'accept-encoding'))
+    if (!compressedBy || !encoding) return reply.send(answer.text)
+    // The same content in other bytes, which only a weak tag may name.
+    if (etag !== undefined) reply.header('etag', `W/${etag}`)
+    return reply.header('content-encoding', encoding).send(await compressedBy(encoding))
   })
 }
 
-const addLogging = (app: FastifyInstance, ctx: Ctx): void => {
+/** The request for the list of its agent; undefined where no agent is known. */
+const answeredRequestOf = (
+  request: FastifyRequest,
+  status: number,
+  durationMs: number,
+): AnsweredRequest | undefined => {
+  const { agent, startedAt } = request
+  const endpoint = request.routeOptions.config.endpoint?.publicId
+  if (!agent || endpoint === undefined) return undefined
+  const { agentId, keyId } = agent
+  const { id: requestId, method, refusedCode: code } = request
+  return { agentId, keyId, requestId, method, endpoint, status, code, startedAt, durationMs }
+}
+
+const addLogging = (app: FastifyInstance, { ctx, noteRequest }: ListenerOptions): void => {
   app.addHook('onResponse', async (request, reply) => {
     const seconds = (performance.now() - request.startedAt) / 1_000
     const row = request.routeOptions.config.endpoint
     const endpoint = row ? operationNameOf(row) : 'other'
-    ctx.metrics.requests.observe({ endpoint, status: reply.statusCode }, seconds)
+    // A siteverify that cannot answer is a fault, whatever its clients expect as status.
+    const status = request.refusedStatus ?? reply.statusCode
+    ctx.metrics.requests.observe({ endpoint, status }, seconds)
     // The endpoint's id, never the URL: a query may hold a token.
     const line = { requestId: request.id, method: request.method, endpoint, status: reply.statusCode }
-    ctx.log.info(
-      { ...line, ms: Math.round(seconds * 1_000), agentId: request.agent?.agentId },
-      'request completed',
+    const answered = answeredRequestOf(request, reply.statusCode, Math.round(seconds * 1_000))
+    if (answered) noteRequest(answered)
+    const outboxIds = request.scope?.outboxIds ?? []
+    withinSpan(request.span, () =>
+      ctx.log.info(
+        {
+          ...line,
+          ms: Math.round(seconds * 1_000),
+          agentId: request.agent?.agentId,
+          ...(outboxIds.length > 0 ? { outboxIds } : {}),
+        },
+        'request completed',
+      ),
     )
+    request.span?.set({ 'http.response.status_code': reply.statusCode })
+    request.span?.end(status >= 500 ? String(status) : undefined)
   })
 }
 
@@ -153,21 +232,24 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
     frameworkErrors: (error, request, reply) => sendRouterError(ctx, error, request, reply),
     genReqId: (request) => {
       const requestedId = request.headers['x-request-id']
-      return typeof requestedId === 'string' && requestIdPattern.test(requestedId)
-        ? requestedId
-        : `req_${randomBytes(12).toString('base64url')}`
+      return isRequestId(requestedId) ? requestedId : `req_${randomBytes(12).toString('base64url')}`
     },
   })
   app.decorateRequest('agent', undefined)
   app.decorateRequest('operator', undefined)
   app.decorateRequest('person', undefined)
+  app.decorateRequest('accountPerson', undefined)
   app.decorateRequest('keyText', '')
   app.decorateRequest('startedAt', 0)
+  app.decorateRequest('refusedStatus', undefined)
+  app.decorateRequest('refusedCode', undefined)
+  app.decorateRequest('span', undefined)
+  app.decorateRequest('scope', undefined)
   const matchers = matchersOf(listener.endpoints)
   addBodyParser(app)
   addHeaders(app, ctx, matchers)
   addErrorHandlers(app, ctx, matchers)
-  addLogging(app, ctx)
+  addLogging(app, listener)
   mountAll(app, listener)
   return app
 }

@@ -14,6 +14,8 @@ export const addressLimitsOf = (
   tasks: { name: 'tasks', quota: 60, windowSeconds: 60 },
   forwards: { name: 'forwards', quota: 20, windowSeconds: 3_600 },
   mail: { name: 'mail', quota: 20, windowSeconds: 3_600 },
+  // A team behind one address, each with several open pages.
+  console: { name: 'console', quota: 300, windowSeconds: 60 },
   sessions: { name: 'sessions', quota: 60, windowSeconds: 60 },
   // Twenty concurrent sessions behind one address, each with a chunk every two seconds.
   telemetry: { name: 'telemetry', quota: 900, windowSeconds: 60 },

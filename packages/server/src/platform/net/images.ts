@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import type { Ctx } from '../ops/context.ts'
-import { Refusal } from '../http/errors.ts'
+import { makeSlots } from '../queue/slots.ts'
 import { OutboundRefused, send } from './outbound.ts'
 
 /** Why an image of a user's address is not shown. */
@@ -66,25 +66,6 @@ export const runLimited = (command: readonly string[], input: Buffer): Promise<P
     child.stdin.end(input)
   })
 
-/** Runs at most `slotsMax` tasks at a time. */
-const makeSlots = (slotsMax: number) => {
-  const waiting: (() => void)[] = []
-  let active = 0
-  return async <T>(task: () => Promise<T>): Promise<T> => {
-    if (active >= slotsMax) {
-      if (waiting.length >= waitingMax) throw new Refusal('overloaded', { headers: { 'retry-after': '5' } })
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else active += 1
-    try {
-      return await task()
-    } finally {
-      const next = waiting.shift()
-      if (next) next()
-      else active -= 1
-    }
-  }
-}
-
 const fetchImage = async (ctx: Ctx, url: string, timeoutMs: number): Promise<Buffer> => {
   const response = await send({
     url,
@@ -112,7 +93,8 @@ const fetchImage = async (ctx: Ctx, url: string, timeoutMs: number): Promise<Buf
  * its own. Nobody who looks at the result sends anything to the address.
  */
 export const makeImageLoader = (ctx: Ctx, fetchTimeoutMs = fetchTimeoutMsDefault) => {
-  const [inFetchSlot, inProcessSlot] = [makeSlots(fetchesMax), makeSlots(processesMax)]
+  const inFetchSlot = makeSlots({ slotsMax: fetchesMax, waitingMax })
+  const inProcessSlot = makeSlots({ slotsMax: processesMax, waitingMax })
   let isolation: Promise<readonly string[]> | undefined
   const findIsolation = async (): Promise<readonly string[]> => {
     const { code, errors } = await runLimited([...withoutNetwork, 'true'], Buffer.alloc(0))

@@ -9,24 +9,36 @@ import { mailboxOf } from './mail-address.ts'
 type Mail = { readonly to: string; readonly subject: string; readonly text: string }
 
 /** What mails are about. Each kind is limited for itself: unwanted registrations cannot use up recovery mails. */
-export type MailKind = 'confirm' | 'recover' | 'endpoint_notice'
+export type MailKind =
+  'confirm' | 'recover' | 'endpoint_notice' | 'console_link' | 'console_invitation' | 'console_notice'
 
-/** A keyed hash of the mailbox: comparable, not reversible. */
-const recipientTagOf = ({ secrets }: Pick<Ctx, 'secrets'>, address: string): string =>
-  createHmac('sha256', secrets.derive('mail-recipient')).update(mailboxOf(address)).digest('base64url')
+/** A keyed hash of the mailbox, or of the mailbox and the network that asked: comparable, not reversible. */
+const recipientTagOf = ({ secrets }: Pick<Ctx, 'secrets'>, parts: readonly string[]): string =>
+  createHmac('sha256', secrets.derive('mail-recipient')).update(parts.join(' ')).digest('base64url')
+
+/** One network asks for at most this part of the mails of a mailbox, so that it cannot use up all of them. */
+const networkShare = 0.5
 
 /**
  * Puts a mail into the outbox of this transaction; false where the recipient got its mails of this kind for today. The
- * text may hold a secret link, so it is stored encrypted.
+ * text may hold a secret link, so it is stored encrypted. With `network`, one network gets only a part of the mails.
  */
 export const queueMail = async (
   tx: Tx,
   ctx: Pick<Ctx, 'secrets' | 'config'>,
-  mail: Mail & { readonly agentId: string; readonly kind: MailKind },
+  mail: Mail & { readonly agentId: string; readonly kind: MailKind; readonly network?: string },
 ): Promise<boolean> => {
-  const { agentId, kind, ...content } = mail
-  const recipientTag = recipientTagOf(ctx, mail.to)
+  const { agentId, kind, network, ...content } = mail
+  const mailbox = mailboxOf(mail.to)
+  const recipientTag = recipientTagOf(ctx, [mailbox])
   const perDay = ctx.config.MAILS_PER_RECIPIENT_PER_DAY
+  if (network !== undefined && ctx.config.addressLimits) {
+    const share = {
+      recipientTag: recipientTagOf(ctx, [mailbox, network]),
+      perDay: Math.ceil(perDay * networkShare),
+    }
+    if (!(await countMail(tx, { ...share, kind }))) return false
+  }
   if (!(await countMail(tx, { recipientTag, kind, perDay }))) return false
   await enqueue(tx, {
     agentId,

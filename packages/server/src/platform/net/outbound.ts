@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises'
 import http from 'node:http'
 import https from 'node:https'
 import { BlockList, isIP } from 'node:net'
+import { keptConnections } from './kept-connections.ts'
 
 const nonPublicRanges = new BlockList()
 for (const [network, prefix] of [
@@ -60,6 +61,11 @@ export type OutboundRequest = {
    * sent again: only for requests that may arrive twice.
    */
   readonly idempotent?: boolean
+  /**
+   * For `trust: 'user'`: whose connections an idempotent request may reuse, such as an agent. A receiver that answers
+   * twice on a connection then confuses its own owner only. Without it every request gets a new connection.
+   */
+  readonly connectionOwner?: string
   /** Runs with the checked address before the connection; an error ends the request. */
   readonly beforeConnect?: (address: string) => Promise<void>
 }
@@ -102,9 +108,11 @@ const keepAliveOptions = { keepAlive: true, maxFreeSockets: 16, timeout: 15_000 
 const httpKeepAliveAgent = new http.Agent(keepAliveOptions)
 const httpsKeepAliveAgent = new https.Agent(keepAliveOptions)
 const agentFor = (url: URL, request: OutboundRequest) => {
-  // A URL that a user gave always gets a new connection, whose peer is checked.
-  if (request.idempotent !== true || request.trust !== 'operator') return false
-  return url.protocol === 'https:' ? httpsKeepAliveAgent : httpKeepAliveAgent
+  if (request.idempotent !== true) return false
+  if (request.trust === 'operator')
+    return url.protocol === 'https:' ? httpsKeepAliveAgent : httpKeepAliveAgent
+  if (request.connectionOwner === undefined) return false
+  return url.protocol === 'https:' ? keptConnections.https : keptConnections.http
 }
 const isConnectionClosed = (error: Error) =>
   'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')
@@ -126,7 +134,9 @@ const resolveInTime = async (
   return address
 }
 
+/** A kept connection is reused only for the same owner, host name, port, TLS name, and address as it was checked just now. */
 const requestOptionsOf = ({ url, address, signal }: Connection, request: OutboundRequest) => ({
+  connectionKey: `${request.connectionOwner ?? ''} ${url.host}`,
   host: address,
   servername: isIP(hostOf(url)) ? undefined : url.hostname,
   port: url.port || (url.protocol === 'https:' ? 443 : 80),
@@ -210,10 +220,20 @@ export const makeSend =
       throw new OutboundRefused(`protocol ${url.protocol} for host ${hostOf(url)} is not http or https`)
     if (request.trust === 'user' && (url.username || url.password))
       throw new OutboundRefused(`URL for host ${hostOf(url)} contains a user name or password`)
-    const signal = AbortSignal.timeout(request.timeoutMs)
-    const address = await resolveInTime(find, url, request, signal)
-    await request.beforeConnect?.(address)
-    return sendOnce({ url, address, signal }, request, agentFor(url, request))
+    // Not AbortSignal.timeout: its timer stays for the whole time, and then makes an error that nobody sees.
+    const timeout = new AbortController()
+    const timer = setTimeout(
+      () => timeout.abort(new DOMException(`no response within ${request.timeoutMs} ms`, 'TimeoutError')),
+      request.timeoutMs,
+    )
+    const { signal } = timeout
+    try {
+      const address = await resolveInTime(find, url, request, signal)
+      await request.beforeConnect?.(address)
+      return await sendOnce({ url, address, signal }, request, agentFor(url, request))
+    } finally {
+      clearTimeout(timer)
+    }
   }
 
 /** Sends with the system's resolver. */

@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { isLoopbackHost } from '../net/loopback.ts'
-import { ConfigFaults, readConfig } from './config.ts'
+import { childEnvironment, ConfigFaults, readConfig, readSignerConfig } from './config.ts'
 import { settings } from './settings.ts'
 
 const DATABASE_URL = 'postgres://pohf@127.0.0.1:5432/pohf'
@@ -22,6 +25,7 @@ const wrong: Record<string, string> = {
   BASE_URL: 'ftp://example.com',
   OPERATOR_HOST: 'not/a/host',
   OPERATOR_PORT: '70000',
+  OPERATOR_BASE_URL: 'http://operators.example',
   CELL: 'AAA',
   LOG_LEVEL: 'loud',
   DATABASE_POOL_SIZE: '1',
@@ -87,6 +91,7 @@ test('only the database must be named, and every default is safe', () => {
   assert.equal(config.OPERATOR_HOST, '127.0.0.1')
   assert.equal(config.PORT, 3_000)
   assert.equal(config.OPERATOR_PORT, 3_001)
+  assert.equal(config.OPERATOR_BASE_URL, 'http://operators.localhost:3001')
   assert.equal(config.CELL, 'aa')
   assert.deepEqual(config.TRUSTED_PROXIES, [])
   assert.equal(config.SMTP_URL, undefined)
@@ -100,6 +105,20 @@ test('an empty variable counts as unset, for every setting', () => {
     if (name === 'DATABASE_URL') assert.deepEqual(faultsOf({ [name]: '' }), ['DATABASE_URL is required'])
     else assert.deepEqual(readConfig({ DATABASE_URL, [name]: '' }), plain, name)
   }
+})
+
+test('operators sign in at an address where browsers have passkeys, or nothing starts', () => {
+  for (const address of ['https://operators.example', 'http://operators.localhost:9', 'http://localhost:9'])
+    assert.deepEqual(faultsOf({ DATABASE_URL, OPERATOR_BASE_URL: address }), [], address)
+  for (const address of [
+    'http://operators.example',
+    'https://192.0.2.1',
+    'https://[2001:db8::1]',
+    'http://127.0.0.1:3001',
+    'ftp://operators.example',
+    'operators.example',
+  ])
+    assert.deepEqual(namesOf(faultsOf({ DATABASE_URL, OPERATOR_BASE_URL: address })), ['OPERATOR_BASE_URL'])
 })
 
 test('settings of other programs in the environment change nothing', () => {
@@ -123,6 +142,11 @@ const addresses: readonly { environment: Record<string, string>; baseUrl: string
   {
     environment: { OPERATOR_HOST: '::', BASE_URL: 'http://localhost:3000' },
     baseUrl: 'http://localhost:3000',
+    loopback: false,
+  },
+  {
+    environment: { OPERATOR_BASE_URL: 'https://operators.example' },
+    baseUrl: 'http://127.0.0.1:3000',
     loopback: false,
   },
   { environment: { BASE_URL: 'https://pohf.example/' }, baseUrl: 'https://pohf.example', loopback: false },
@@ -214,4 +238,64 @@ test('trusted proxies are real addresses or ranges', () => {
   assert.deepEqual(TRUSTED_PROXIES, ['10.0.0.1', 'fd00::/8', '10.1.0.0/16'])
   for (const bad of ['300.1.1.1', '10.0.0.0/33', 'fd00::/129', '::g', '10.0.0', '*', 'true', '1.2.3.4/'])
     assert.deepEqual(namesOf(faultsOf({ DATABASE_URL, TRUSTED_PROXIES: bad })), ['TRUSTED_PROXIES'], bad)
+})
+
+const writeSecret = (text: string): string => {
+  const file = join(mkdtempSync(join(tmpdir(), 'pohf-secret-')), 'secret')
+  writeFileSync(file, text, { mode: 0o600 })
+  return file
+}
+
+test('a secret comes from the file that NAME_FILE names, without its last line feed', () => {
+  for (const end of ['', '\n', '\r\n'])
+    assert.equal(
+      readConfig({ DATABASE_URL: '', DATABASE_URL_FILE: writeSecret(`${DATABASE_URL}${end}`) }).DATABASE_URL,
+      DATABASE_URL,
+    )
+  // Every secret of the list, and the checks of combinations see the value.
+  const card = { STRIPE_SECRET_KEY: 'sk_live_hunter2hunter2', STRIPE_WEBHOOK_SECRET: 'whsec_hunter2hunter2' }
+  const files = Object.entries(card).map(([name, value]) => [`${name}_FILE`, writeSecret(value)] as const)
+  assert.deepEqual(faultsOf({ DATABASE_URL, ...Object.fromEntries(files) }), [])
+  assert.match(
+    faultsOf({ DATABASE_URL, ...Object.fromEntries(files.slice(1)) }).join(),
+    /must be set together/,
+  )
+})
+
+test('a secret file that is missing, empty, too large or named beside its value stops the start, unprinted', () => {
+  const cases: readonly (readonly [string, Record<string, string>, RegExp])[] = [
+    ['missing', { DATABASE_URL_FILE: '/nowhere/hunter2' }, /is not readable \(ENOENT\)$/],
+    ['a folder', { DATABASE_URL_FILE: tmpdir() }, /is not readable \(EISDIR\)$/],
+    ['empty', { DATABASE_URL_FILE: writeSecret('\n') }, /names an empty file$/],
+    ['too large', { DATABASE_URL_FILE: writeSecret('x'.repeat(65_537)) }, /more than 65536 bytes$/],
+    ['both', { DATABASE_URL, DATABASE_URL_FILE: writeSecret(DATABASE_URL) }, /exclude each other$/],
+    ['no address', { DATABASE_URL_FILE: writeSecret('hunter2') }, /must be a postgres:\/\/ address$/],
+  ]
+  for (const [name, environment, expected] of cases) {
+    const faults = faultsOf(environment)
+    assert.equal(faults.length, 1, name)
+    assert.match(faults[0] ?? '', expected, name)
+    assert.doesNotMatch(faults[0] ?? '', /hunter2/, name)
+  }
+})
+
+test('a setting that is no secret is not read from a file', () => {
+  assert.equal(readConfig({ DATABASE_URL, PORT_FILE: writeSecret('4000') }).PORT, 3_000)
+})
+
+test('each process of npm start has a metrics port of its own, and none without the setting', () => {
+  assert.deepEqual(childEnvironment(2, { A: 'b' }), { A: 'b' })
+  assert.deepEqual(childEnvironment(2, { METRICS_PORT: '' }), { METRICS_PORT: '' })
+  assert.deepEqual(childEnvironment(2, { METRICS_PORT: '9464' }), { METRICS_PORT: '9466' })
+  assert.deepEqual(childEnvironment(2, { METRICS_PORT: '0' }), { METRICS_PORT: '0' })
+  assert.equal(readConfig({ DATABASE_URL }).METRICS_PORT, undefined)
+  assert.deepEqual(namesOf(faultsOf({ DATABASE_URL, METRICS_PORT: '65534' })), ['METRICS_PORT'])
+})
+
+test('the signer reads the settings of metrics and traces, too', () => {
+  const config = readSignerConfig({ METRICS_PORT: '9466', OTEL_TRACES_SAMPLER_ARG: '0.25' })
+  assert.equal(config.METRICS_PORT, 9_466)
+  assert.equal(config.METRICS_HOST, '127.0.0.1')
+  assert.equal(config.OTEL_TRACES_SAMPLER_ARG, 0.25)
+  assert.equal(config.OTEL_EXPORTER_OTLP_ENDPOINT, undefined)
 })

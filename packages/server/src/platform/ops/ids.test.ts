@@ -65,11 +65,11 @@ test('ids whose guess would reveal something carry at least 128 random bits, the
   for (const prefix of ['crd_', 'pur_'] as const) assert.equal(idPrefixes[prefix].long, true)
 })
 
-test('10,000 ids and tokens of one millisecond are all different', () => {
+test('10,000 ids and random texts of one millisecond are all different', () => {
   const ids = makeIds('aa', at(0))
   const made = Array.from({ length: 10_000 }, () => ids.make('agt_'))
   assert.equal(new Set(made).size, 10_000)
-  const tokens = Array.from({ length: 10_000 }, () => ids.token())
-  assert.equal(new Set(tokens).size, 10_000)
-  for (const token of tokens.slice(0, 100)) assert.match(token, /^[A-Za-z0-9_-]{43}$/)
+  const texts = Array.from({ length: 10_000 }, () => ids.random())
+  assert.equal(new Set(texts).size, 10_000)
+  for (const text of texts.slice(0, 100)) assert.match(text, /^[A-Za-z0-9_-]{43}$/)
 })

@@ -1,6 +1,8 @@
 import { writeSync } from 'node:fs'
 import { pino, type DestinationStream, type Logger } from 'pino'
 import { systemClock } from './clock.ts'
+import { requestLogFields } from './tracing/request-scope.ts'
+import { traceLogFields } from './tracing.ts'
 
 /** Fields that are redacted in every line, up to three levels deep. */
 const secretFields = [
@@ -14,14 +16,19 @@ const secretFields = [
   'payment-signature',
   'idempotency-key',
   'cookie',
+  'set-cookie',
   'password',
   'connectionString',
 ]
 
 const redactedPaths = secretFields.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
 
-/** Keys and secrets that reach a line inside a longer text, such as a library's error message. */
-const keyPattern = /(svc_(?:live|test|op)_|[sr]k_(?:live|test)_|whsec_)[0-9A-Za-z_+/=-]+/g
+/**
+ * Keys, secrets and the tokens of the console and of operators that reach a line inside a longer text, such as a library's error message. A
+ * signed token ends with a dot and its MAC.
+ */
+const keyPattern =
+  /(svc_(?:live|test|op)_|[sr]k_(?:live|test)_|whsec_|cns_|cso_|lnk_|brw_|opb_|ops_|opw_)[0-9A-Za-z_+/=-]+(?:\.[0-9A-Za-z_-]{22})?/g
 
 export type { Logger }
 
@@ -95,6 +102,7 @@ export const makeLogger = (level: string, destination: DestinationStream = makeS
     {
       level,
       base: null,
+      mixin: () => ({ ...requestLogFields(), ...traceLogFields() }),
       serializers: { err: serializeError },
       redact: { paths: redactedPaths, censor: '[secret]' },
       hooks: { streamWrite: (line: string) => line.replace(keyPattern, '$1[secret]') },

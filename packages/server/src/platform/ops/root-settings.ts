@@ -5,7 +5,7 @@ import { integer, path } from './setting-fields.ts'
 export const rootSettings = {
   ROOT_BUDGETS: z.enum(['auto', 'on', 'off']).default('auto').meta({
     description:
-      'Budgets of networks, devices and accounts for live credentials. auto: off if BASE_URL, HOST and OPERATOR_HOST are loopback, else on. See operate/budgets.md.',
+      'Budgets of networks, devices and accounts for live credentials. auto: off if BASE_URL, HOST, OPERATOR_HOST and OPERATOR_BASE_URL are loopback, else on. See operate/budgets.md.',
   }),
   ROOT_ADDRESS_PER_HOUR: integer(
     0,

@@ -15,6 +15,24 @@ export const secretPurposes = {
     ifLeaked:
       'The challenge of a member can be computed from the member id. To count a check, a caller still needs the invitation link and the login of the person.',
   },
+  cursor: {
+    protects: 'The cursors of lists, which hold a position, the agent and the filters.',
+    ifLost: 'Cursors that clients hold are refused. The client starts its list again.',
+    ifLeaked:
+      'Anybody can write a cursor. It leads to another position in a list of the same agent and to nothing else.',
+  },
+  'console-bearer': {
+    protects: 'The bearers of ten minutes that the console uses for the API.',
+    ifLost: 'Bearers of the last ten minutes are refused. The page requests a new one.',
+    ifLeaked:
+      'Anybody who knows the id of an open session of the console can make a bearer for it. The database holds these ids.',
+  },
+  'operator-bearer': {
+    protects: 'The bearers of ten minutes that the operators’ pages use.',
+    ifLost: 'Bearers of the last ten minutes are refused. The page requests a new one.',
+    ifLeaked:
+      'Anybody who reaches the operators’ listener and knows the id of an open session of an operator can make a bearer for it. The database and the audit log hold these ids.',
+  },
   external: {
     protects: 'The signal that a proof of an external issuer must cover, derived from the person id.',
     ifLost: 'A proof that was made for the old signal and not submitted yet is refused.',
@@ -25,6 +43,13 @@ export const secretPurposes = {
     ifLost:
       'The hashes match nothing any more, so a human can add the same external proof to a second person.',
     ifLeaked: 'With the database, an issuer can find the person to whom a code belongs.',
+  },
+  fingerprint: {
+    protects:
+      'The fingerprint in the database, by which an api or a worker with another master key is refused at its start.',
+    ifLost:
+      'Neither api nor worker starts with a new master key until the fingerprint is deleted from the database.',
+    ifLeaked: 'Nothing: the fingerprint is the same for everybody who can read the database.',
   },
   'free-plan': {
     protects: 'The tags by which agents of one mail domain or mailbox are counted for the free plan.',
@@ -38,6 +63,14 @@ export const secretPurposes = {
       'A human gets a new nullifier and can register a second wallet, while the first stays valid until its token expires.',
     ifLeaked:
       'With the database, nullifiers on a chain can be matched to people, and to each other across agents.',
+  },
+  journal: {
+    protects:
+      'The keys in the signer’s journal by which an act, a photo or a token is recognised after a restore of the database.',
+    ifLost:
+      'After a restore to a time before the loss, acts of the lost span cannot be recognised, so they can be minted a second time.',
+    ifLeaked:
+      'With the journal, whether an act whose agent and reference are known was minted. The journal is readable by the signer alone.',
   },
   mail: {
     protects: 'The text of mails that wait in the outbox, with the links in them.',

@@ -1,5 +1,6 @@
 // How settings of each kind are written.
 import { z } from 'zod'
+import { isLoopbackHost } from '../net/loopback.ts'
 
 export const port = (description: string) =>
   z
@@ -36,6 +37,15 @@ export const bracketIpv6 = (name: string) => (name.includes(':') ? `[${name}]` :
 
 export const isHost = (name: string): boolean =>
   /^[0-9A-Za-z.:_-]+$/.test(name) && URL.canParse(`http://${bracketIpv6(name)}`)
+
+/** Whether browsers have passkeys at this address: they need a host name, and TLS except on this machine. */
+export const canHavePasskeys = (address: string): boolean => {
+  if (!URL.canParse(address)) return false
+  const { protocol, hostname } = new URL(address)
+  // A URL writes every IPv4 address with three dots, and IPv6 in brackets.
+  const isName = !/^(\[|\d+(\.\d+){3}$)/.test(hostname)
+  return isName && (protocol === 'https:' || (protocol === 'http:' && isLoopbackHost(hostname)))
+}
 
 export const host = (description: string) =>
   z.string().refine(isHost, 'must be a host name or address').default('127.0.0.1').meta({ description })

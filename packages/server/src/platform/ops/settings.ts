@@ -1,8 +1,19 @@
 import { cellTagPattern } from '@pohf/protocol'
 import { z } from 'zod'
 import { isLoopbackHost } from '../net/loopback.ts'
+import { observabilitySettings } from './observability-settings.ts'
 import { rootSettings } from './root-settings.ts'
-import { evmAddress, host, integer, integerOrUnset, path, port, splitList } from './setting-fields.ts'
+import { signerSettings } from './signer-settings.ts'
+import {
+  canHavePasskeys,
+  evmAddress,
+  host,
+  integer,
+  integerOrUnset,
+  path,
+  port,
+  splitList,
+} from './setting-fields.ts'
 
 /** Circle's own USDC on Ethereum, Optimism, Polygon, Base, Arbitrum and Avalanche. Test networks hold no money. */
 const bindingTokens = [
@@ -36,49 +47,33 @@ export const settings = z.object({
     'Address of the operators’ listener. Keep it private: /metrics needs no key. BASE_URL is required where it is not a loopback address.',
   ),
   OPERATOR_PORT: port('Port of the operators’ listener. Default: PORT + 1.'),
+  OPERATOR_BASE_URL: z
+    .string()
+    .refine(canHavePasskeys, 'must be https, or http on loopback, with a host name and not an IP address')
+    .optional()
+    .meta({
+      description:
+        'Address at which operators open their pages, such as https://operators.pohf.example behind a TLS proxy. They sign in with passkeys at this address only; elsewhere with their key. Give it a host name of its own, because passkeys and cookies belong to a host name and not to a port. Default: http://operators.localhost and OPERATOR_PORT where OPERATOR_HOST is a loopback address; otherwise http, OPERATOR_HOST and OPERATOR_PORT, where passkeys do not work.',
+    }),
   DATA_DIR: z.string().min(1).default('.pohf').meta({
     description:
       'Folder of master.key and, by default, of the signer. Back it up. It is made at the first start; its files have mode 0600.',
   }),
-  KEYS_DIR: z.string().min(1).optional().meta({
-    description:
-      'Folder of the signer, with its keys, key states and journal. Back it up. Default: the folder keys in DATA_DIR.',
-  }),
-  SIGNER_SOCKET: z.string().min(1).max(100).optional().meta({
-    description:
-      'Unix socket of the signer, at most 100 characters. Default: signer.sock in DATA_DIR, or a short path in the temporary folder where that is too long.',
-  }),
-  SIGNER_SOCKET_MODE: z.enum(['0600', '0660']).default('0600').meta({
-    description:
-      'File mode of that socket. 0600: only the signer’s user can connect. 0660: its group can connect too. See operations.md.',
-  }),
-  SIGNER_BACKEND: z
-    .enum(['file', 'pkcs11'])
-    .default('file')
-    .meta({ description: 'Where the signer makes new keys: files in KEYS_DIR, or a PKCS#11 token.' }),
-  PKCS11_MODULE: z.string().min(1).optional().meta({
-    description:
-      'PKCS#11 library of the token, such as /usr/lib/softhsm/libsofthsm2.so. Required with SIGNER_BACKEND=pkcs11.',
-  }),
-  PKCS11_TOKEN_LABEL: z
-    .string()
-    .min(1)
-    .max(32)
-    .optional()
-    .meta({ description: 'Label of the token. Required with SIGNER_BACKEND=pkcs11.' }),
-  PKCS11_PIN_FILE: z.string().min(1).optional().meta({
-    description:
-      'File with the user PIN of the token. Only the signer reads it. Required with SIGNER_BACKEND=pkcs11.',
-  }),
+  ...signerSettings,
   CELL: z.string().regex(cellTagPattern, 'must be two of a-z0-9').default('aa').meta({
     description:
-      'Two characters that every id and key carries. Choose it before the first start and never change it.',
+      'Two characters that every id, key and token carries. Choose it before the first start and never change it.',
   }),
   LOG_LEVEL: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'silent'])
     .default('info')
     .meta({ description: 'Least severe level that is logged.' }),
-  DATABASE_POOL_SIZE: integer(2, 100, 10, 'Database connections of each process.'),
+  DATABASE_POOL_SIZE: integer(
+    2,
+    100,
+    10,
+    'Database connections of each process. It has two more, which are reserved for chunks and for the guard after a restore.',
+  ),
   DATABASE_WAIT_SECONDS: integer(
     1,
     60,
@@ -88,7 +83,7 @@ export const settings = z.object({
   DRAIN_SECONDS: integerOrUnset(
     0,
     300,
-    'Seconds between the first 503 of /readyz and the end of accepting, in a stop: time for a load balancer to look. Default: 5, at most half of STOP_SECONDS, or 0 if BASE_URL, HOST and OPERATOR_HOST are loopback.',
+    'Seconds between the first 503 of /readyz and the end of accepting, in a stop: time for a load balancer to look. Default: 5, at most half of STOP_SECONDS, or 0 if BASE_URL, HOST, OPERATOR_HOST and OPERATOR_BASE_URL are loopback.',
   ),
   STOP_SECONDS: integer(
     1,
@@ -116,6 +111,15 @@ export const settings = z.object({
     .default('PoHF <pohf@localhost>')
     .meta({ description: 'Sender of mails.' }),
   CONTACT: z.string().max(254).default('').meta({ description: 'Contact in the discovery manifest.' }),
+  STATUS_WITNESS_URL: z
+    .string()
+    .default('')
+    .transform(splitList)
+    .pipe(z.array(z.url({ protocol: /^https?$/ })).max(8))
+    .meta({
+      description:
+        'Addresses at which the status lists are published too, such as a CDN or the api of another machine, with commas between them. At its start the api compares the head of the journal in these copies with its signers, so that a snapshot which takes database and journal back together is noticed. See restore.md.',
+    }),
   TRUSTED_PROXIES: z
     .string()
     .default('')
@@ -135,9 +139,10 @@ export const settings = z.object({
     }),
   ADDRESS_LIMITS: z.enum(['auto', 'on', 'off']).default('auto').meta({
     description:
-      'Rate limits by client address. auto: off if BASE_URL, HOST and OPERATOR_HOST are loopback, else on.',
+      'Rate limits by client address. auto: off if BASE_URL, HOST, OPERATOR_HOST and OPERATOR_BASE_URL are loopback, else on.',
   }),
   ...rootSettings,
+  ...observabilitySettings,
   KEY_LIMIT_PER_MINUTE: integer(
     1,
     10_000_000,
@@ -169,6 +174,9 @@ export const settings = z.object({
   FORGING_FILE: z.string().max(4_096).default('').meta({
     description:
       'Price table that `npm run arena -- --price` wrote, for a deployment with budgets of its own. Without it, the table of this version is served. A table is valid for 90 days from its date; afterwards every policy that asks for a forging class refuses.',
+  }),
+  DEMO_DATA: z.enum(['true', 'false']).default('false').meta({
+    description: 'Marks the console: its data is not real. `npm run dev -- --demo` sets it.',
   }),
   REGISTER_LIMIT_PER_HOUR: integer(1, 10_000_000, 120, 'Registrations per hour from one client address.'),
   FREE_PLANS_PER_MAIL_DOMAIN: integer(

@@ -22,6 +22,7 @@ test('one call alone leaves at once; what comes while two batches are under way 
     run,
     batchMax: 3,
     inFlightMax: 2,
+    batchWaitMs: 60_000,
     waitingMax: 100,
     waitLimitMs: 60_000,
     fullError: full,
@@ -46,12 +47,62 @@ test('one call alone leaves at once; what comes while two batches are under way 
   assert.deepEqual(await Promise.all(rest), [6, 8, 10, 12])
 })
 
+test('beside a batch in flight, calls gather until they are as many or the first has waited long enough', async (t) => {
+  let now = 0
+  t.mock.method(performance, 'now', () => now)
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  const { batches, run, letGo } = deferredRun()
+  const add = makeCoalescer({
+    run,
+    batchMax: 100,
+    inFlightMax: 2,
+    batchWaitMs: 5,
+    waitingMax: 100,
+    waitLimitMs: 60_000,
+    fullError: full,
+  })
+  const first = [1, 2, 3].map(add)
+  await nextTurn()
+  const second = [add(4)]
+  await nextTurn()
+  second.push(add(5))
+  await nextTurn()
+  assert.deepEqual(batches, [[1, 2, 3]], 'fewer than the batch in flight wait')
+  second.push(add(6))
+  await nextTurn()
+  assert.deepEqual(batches, [
+    [1, 2, 3],
+    [4, 5, 6],
+  ])
+  letGo()
+  await Promise.all(first)
+  const third = add(7)
+  await nextTurn()
+  now = 4
+  t.mock.timers.tick(4)
+  assert.equal(batches.length, 2)
+  now = 5
+  t.mock.timers.tick(1)
+  assert.deepEqual(batches[2], [7], 'a call waits for 5 ms')
+  const fourth = [add(8), add(9)]
+  await nextTurn()
+  assert.equal(batches.length, 3, 'no third batch while two are in flight')
+  for (let n = 0; n < 3; n++) {
+    letGo()
+    await nextTurn()
+    await nextTurn()
+  }
+  assert.deepEqual(batches[3], [8, 9])
+  assert.deepEqual(await Promise.all([...second, third, ...fourth]), [8, 10, 12, 14, 16, 18])
+})
+
 test('who comes when too many wait is refused at once', async () => {
   const { run, letGo } = deferredRun()
   const add = makeCoalescer({
     run,
     batchMax: 1,
     inFlightMax: 1,
+    batchWaitMs: 60_000,
     waitingMax: 2,
     waitLimitMs: 60_000,
     fullError: full,
@@ -76,6 +127,7 @@ test('each call gets its own outcome, and a run that throws fails its batch and 
     },
     batchMax: 2,
     inFlightMax: 1,
+    batchWaitMs: 60_000,
     waitingMax: 10,
     waitLimitMs: 60_000,
     fullError: full,
@@ -124,6 +176,7 @@ test('a call that has waited too long for a batch is refused, and the others run
     run,
     batchMax: 1,
     inFlightMax: 1,
+    batchWaitMs: 60_000,
     waitingMax: 9,
     waitLimitMs: 50,
     fullError: full,

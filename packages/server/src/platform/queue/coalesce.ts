@@ -6,6 +6,8 @@ type Options<In, Out> = {
   readonly run: (items: readonly In[]) => Promise<readonly Outcome<Out>[]>
   readonly batchMax: number
   readonly inFlightMax: number
+  /** While a batch is in flight, a call waits at most so long for others to leave with. */
+  readonly batchWaitMs: number
   /** A call that comes when so many wait is rejected with `fullError`. */
   readonly waitingMax: number
   /** A call that has waited longer for its batch is rejected with `fullError`, too. */
@@ -33,43 +35,67 @@ const settle = <In, Out>(batch: readonly PendingItem<In, Out>[], outcomes: reado
   }
 }
 
+/** The waiting items are in the order in which they came. */
+const rejectLate = <In, Out>(
+  waiting: PendingItem<In, Out>[],
+  { waitLimitMs, fullError }: Pick<Options<In, Out>, 'waitLimitMs' | 'fullError'>,
+): void => {
+  const earliest = performance.now() - waitLimitMs
+  for (let first = waiting[0]; first && first.since < earliest; first = waiting[0]) {
+    waiting.shift()
+    first.reject(fullError())
+  }
+}
+
 /**
- * Coalesces calls into batches. There is no timer: a batch starts as soon as fewer than `inFlightMax` are in flight, so a
- * single call does not wait, and batches grow with the load.
+ * Coalesces calls into batches. Where nothing is in flight, a call leaves at once. Beside a batch in flight, the next one
+ * leaves when it is as large as that one, or when its first call has waited for `batchWaitMs`: the callers of a batch come back
+ * one by one, and the first of them would leave alone.
  */
 export const makeCoalescer = <In, Out>(options: Options<In, Out>): ((item: In) => Promise<Out>) => {
   const waiting: PendingItem<In, Out>[] = []
   let inFlight = 0
+  /** The size of the batch that left last. */
+  let lastSize = 0
   let scheduled = false
+  let timer: NodeJS.Timeout | undefined
 
-  /** The waiting items are in the order in which they came. */
-  const rejectLate = (): void => {
-    const earliest = performance.now() - options.waitLimitMs
-    for (let first = waiting[0]; first && first.since < earliest; first = waiting[0]) {
-      waiting.shift()
-      first.reject(options.fullError())
-    }
+  const mayLeave = (first: PendingItem<In, Out>): boolean =>
+    inFlight === 0 ||
+    (inFlight < options.inFlightMax &&
+      (waiting.length >= lastSize || performance.now() - first.since >= options.batchWaitMs))
+
+  const start = (batch: readonly PendingItem<In, Out>[]): void => {
+    inFlight += 1
+    lastSize = batch.length
+    void options
+      .run(batch.map(({ item }) => item))
+      .then(
+        (outcomes) => settle(batch, outcomes),
+        (error: unknown) => {
+          for (const { reject } of batch) reject(error)
+        },
+      )
+      .finally(() => {
+        inFlight -= 1
+        launch()
+      })
   }
 
   const launch = (): void => {
     scheduled = false
-    rejectLate()
-    while (inFlight < options.inFlightMax && waiting.length > 0) {
-      const batch = waiting.splice(0, options.batchMax)
-      inFlight += 1
-      void options
-        .run(batch.map(({ item }) => item))
-        .then(
-          (outcomes) => settle(batch, outcomes),
-          (error: unknown) => {
-            for (const { reject } of batch) reject(error)
-          },
-        )
-        .finally(() => {
-          inFlight -= 1
-          launch()
-        })
-    }
+    rejectLate(waiting, options)
+    for (let first = waiting[0]; first && mayLeave(first); first = waiting[0])
+      start(waiting.splice(0, options.batchMax))
+    const [first] = waiting
+    if (!first || inFlight >= options.inFlightMax) return
+    timer ??= setTimeout(
+      () => {
+        timer = undefined
+        launch()
+      },
+      Math.ceil(first.since + options.batchWaitMs - performance.now()),
+    ).unref()
   }
 
   return (item) => {

@@ -238,5 +238,5 @@ test('an event and its work appear together, with the same envelope', async () =
   ])
   assert.equal(envelope['id'], eventId)
   assert.equal(envelope['test'], true)
-  await other.db.pool.end()
+  await other.db.end()
 })

@@ -8,11 +8,12 @@ import {
   type Mode,
 } from '@pohf/protocol'
 import type { Ctx } from '../ops/context.ts'
+import { inCausedSpan } from '../ops/tracing.ts'
 import { inTransaction, now, readNow, type Tx } from '../db/db.ts'
 import type { DB } from '../db/schema.ts'
 import { claimDue } from './leases.ts'
 
-type Publication<T extends EventType> = {
+export type Publication<T extends EventType> = {
   readonly agentId: string
   readonly mode: Mode
   readonly type: T
@@ -35,15 +36,26 @@ export const envelopeOf = async <T extends EventType>(
   data: events[event.type].data.parse(event.data),
 })
 
-/** Publishes an event in the transaction of its state change: both commit, or neither does. */
-export const publish = async <T extends EventType>(tx: Tx, event: Publication<T>): Promise<string> => {
-  const eventId = tx.ids.make('evt_')
-  const data = events[event.type].data.parse(event.data)
+/** Publishes events in the transaction of their state changes: all commit, or none does. Returns their ids. */
+export const publishAll = async <T extends EventType>(
+  tx: Tx,
+  published: readonly Publication<T>[],
+): Promise<string[]> => {
+  if (published.length === 0) return []
+  const eventIds = published.map(() => tx.ids.make('evt_'))
+  const data = published.map((event) => JSON.stringify(events[event.type].data.parse(event.data)))
   await sql`
-    select outbox_publish(${[event.agentId]}::text[], ${[event.mode]}::text[], ${[event.type]}::text[],
-      ${[event.subject]}::text[], ${[JSON.stringify(data)]}::jsonb[], ${[eventId]}::text[], ${apiVersion})`.execute(
-    tx,
-  )
+    select outbox_publish(${published.map(({ agentId }) => agentId)}::text[], ${published.map(({ mode }) => mode)}::text[],
+      ${published.map(({ type }) => type)}::text[], ${published.map(({ subject }) => subject)}::text[],
+      ${data}::jsonb[], ${eventIds}::text[], ${apiVersion})`.execute(tx)
+  tx.outboxIds.push(...eventIds)
+  return eventIds
+}
+
+/** Publishes one event. */
+export const publish = async <T extends EventType>(tx: Tx, event: Publication<T>): Promise<string> => {
+  const [eventId] = await publishAll(tx, [event])
+  if (eventId === undefined) throw new Error(`event ${event.type} of ${event.subject} got no id`)
   return eventId
 }
 
@@ -97,6 +109,9 @@ export type OutboxRow = {
   readonly outboxId: string
   readonly payload: unknown
   readonly attempts: number
+  readonly createdAt: Date
+  /** The span that queued it, where that was traced. */
+  readonly trace: string | null
 }
 
 /** Queues work to be done after the commit, at least once; `delaySeconds` later if it is set. */
@@ -109,16 +124,18 @@ export const enqueue = async (
     readonly delaySeconds?: number
   },
 ): Promise<void> => {
+  const outboxId = tx.ids.make('evt_')
   await tx
     .insertInto('outbox')
     .values({
       agent_id: row.agentId,
-      outbox_id: tx.ids.make('evt_'),
+      outbox_id: outboxId,
       topic: row.topic,
       payload: JSON.stringify(row.payload),
       due_at: sql<Date>`${now()} + make_interval(secs => ${row.delaySeconds ?? 0})`,
     })
     .execute()
+  tx.outboxIds.push(outboxId)
 }
 
 const batchMax = 100
@@ -140,6 +157,8 @@ const claim = async (ctx: Ctx, topic: Topic): Promise<OutboxRow[]> =>
       outboxId: row.outbox_id,
       payload: row.payload,
       attempts: row.attempts,
+      createdAt: row.created_at,
+      trace: row.trace,
     }))
   })
 
@@ -192,13 +211,19 @@ const completeBatch = async (
     if (removed.length > 0) await within?.(tx, removed)
   })
 
+/** Runs the handling of rows below the span that queued the first of them. */
+const inOutboxSpan = (topic: Topic, rows: readonly OutboxRow[], run: () => Promise<void>): Promise<void> => {
+  const attributes = { 'pohf.topic': topic, 'pohf.batch_size': rows.length }
+  return inCausedSpan('outbox batch', { causes: rows.map(({ trace }) => trace), attributes }, run)
+}
+
 /** Processes one batch of a topic and returns how many rows it claimed. */
 export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler): Promise<number> => {
   const claimedAt = ctx.clock.now().getTime()
   const rows = await claim(ctx, topic)
   if (!handler.beforeTransaction && rows.length > 1) {
     try {
-      await completeBatch(ctx, rows, handler.withinTransaction)
+      await inOutboxSpan(topic, rows, () => completeBatch(ctx, rows, handler.withinTransaction))
       return rows.length
     } catch (error) {
       // One bad row must not block the others: each is handled alone below.
@@ -212,8 +237,10 @@ export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler
     // After half of the lease, the rest of a slow batch is left to its next claim: another worker may soon hold it.
     if (ctx.clock.now().getTime() - claimedAt > leaseSeconds * 500) break
     try {
-      await handler.beforeTransaction?.(row)
-      await completeBatch(ctx, [row], handler.withinTransaction)
+      await inOutboxSpan(topic, [row], async () => {
+        await handler.beforeTransaction?.(row)
+        await completeBatch(ctx, [row], handler.withinTransaction)
+      })
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error)
       ctx.log.warn(
@@ -226,25 +253,38 @@ export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler
   return rows.length
 }
 
-/** The topics whose rows are due at once. */
-const topics: readonly Topic[] = ['event', 'mail']
+/** The topics whose rows are due at once. Without a mail server, mails wait for one and are not late. */
+const measuredTopics = ({ SMTP_URL: mailServer }: Ctx['config']): Topic[] =>
+  mailServer === undefined ? ['event'] : ['event', 'mail']
 
 /** The age of a queue is read from the rows that are due first, so that a long queue does not make the metric slow. */
 const measuredMax = 1_000
 
+type QueueFigures = {
+  readonly topic: Topic
+  /** The count stops at 1,000. */
+  readonly waiting: number
+  readonly oldestSeconds: number | null
+}
+/** How many rows of each topic wait, and for how long the oldest. */
+export const readQueues = async (tx: Tx, topics: readonly Topic[]): Promise<QueueFigures[]> => {
+  const { rows } = await sql<{ topic: Topic; waiting: number; seconds: number | null }>`
+    select given.topic, oldest.waiting,
+      -- A row may have been made after this transaction began.
+      greatest(0, extract(epoch from pohf_now() - oldest.created_at))::float8 as seconds
+    from unnest(${topics}::text[]) given(topic),
+    lateral (
+      select count(*)::int as waiting, min(created_at) as created_at from (
+        select created_at from outbox where outbox.topic = given.topic order by due_at limit ${measuredMax}) first) oldest`.execute(
+    tx,
+  )
+  return rows.map(({ topic, waiting, seconds }) => ({ topic, waiting, oldestSeconds: seconds }))
+}
+
 /** Sets the metric of the oldest waiting row of each topic. */
 export const measureOutbox = async (ctx: Ctx): Promise<void> => {
-  const { rows } = await inTransaction(ctx, 'system', (tx) =>
-    sql<{ topic: Topic; seconds: number | null }>`
-      select given.topic, extract(epoch from pohf_now() - oldest.created_at)::float8 as seconds
-      from unnest(${[...topics]}::text[]) given(topic),
-      lateral (
-        select min(created_at) as created_at from (
-          select created_at from outbox where outbox.topic = given.topic order by due_at limit ${measuredMax}) first) oldest`.execute(
-      tx,
-    ),
-  )
-  for (const { topic, seconds } of rows) ctx.metrics.outboxAge.set({ topic }, seconds ?? 0)
+  const queues = await inTransaction(ctx, 'system', (tx) => readQueues(tx, measuredTopics(ctx.config)))
+  for (const { topic, oldestSeconds } of queues) ctx.metrics.outboxAge.set({ topic }, oldestSeconds ?? 0)
 }
 
 /**

@@ -76,3 +76,46 @@ test('stopping ends a pause at once and waits for the running job', async () => 
   await stopped
   assert.equal(finished, true)
 })
+
+const fail = async (): Promise<number> => {
+  throw new Error('planted fault')
+}
+
+test('a job that never succeeds is measured from the start of the worker, and a paused one does not succeed', async () => {
+  const { metrics } = harness.ctx
+  const startedAt = harness.ctx.clock.now().getTime() / 1_000
+  let lookups = 0
+  let soundRuns = 0
+  const jobs = [
+    { name: 'never succeeds', everyMs: 10, run: fail },
+    { name: 'is paused', everyMs: 10, run: fail, isPaused: async () => (lookups++, true) },
+    { name: 'succeeds', everyMs: 10, run: async () => (soundRuns++, 0) },
+  ]
+  const worker = startWorker(harness.ctx, jobs, 3_600_000)
+  await pollUntil('the jobs began', async () => lookups > 0 && soundRuns > 0)
+  await harness.advance(60_000)
+  const [seenLookups, seenRuns] = [lookups, soundRuns]
+  await pollUntil('the jobs ran again', async () => lookups > seenLookups + 1 && soundRuns > seenRuns + 1)
+  await worker.stop()
+  const ages = (await metrics.jobSuccess.get()).values.map(
+    ({ labels, value }) => [labels.name, value - startedAt >= 60] as const,
+  )
+  const names = new Set(jobs.map(({ name }) => name))
+  assert.deepEqual(
+    ages.filter(([name]) => names.has(String(name))),
+    [
+      ['never succeeds', false],
+      ['is paused', false],
+      ['succeeds', true],
+    ],
+  )
+  const failures = (await metrics.jobFailures.get()).values.map(({ labels, value }) => [labels.name, value])
+  assert.deepEqual(
+    failures.filter(([name]) => names.has(String(name))),
+    [
+      ['never succeeds', 1],
+      ['is paused', 0],
+      ['succeeds', 0],
+    ],
+  )
+})

@@ -5,6 +5,8 @@ export type Job = {
   readonly name: string
   readonly everyMs: number
   readonly run: () => Promise<number>
+  /** Whether the job has to wait. A job that waits did not succeed. */
+  readonly isPaused?: () => Promise<boolean>
   /** Waits for what `run` left in flight; called once when the worker stops. */
   readonly finish?: () => Promise<void>
 }
@@ -38,12 +40,20 @@ export const startWorker = (
         resolve()
       }
     })
+  const noteSuccess = ({ name }: Job) =>
+    ctx.metrics.jobSuccess.set({ name }, ctx.clock.now().getTime() / 1_000)
   const loop = async (job: Job) => {
+    // Without a series from the start, no alert would see a job that never succeeds.
+    noteSuccess(job)
+    ctx.metrics.jobFailures.inc({ name: job.name }, 0)
     while (!stopping.signal.aborted) {
       try {
-        const processed = await job.run()
+        const isPaused = (await job.isPaused?.()) === true
+        const processed = isPaused ? 0 : await job.run()
+        if (!isPaused) noteSuccess(job)
         if (processed === 0) await pause(job.everyMs)
       } catch (error) {
+        ctx.metrics.jobFailures.inc({ name: job.name })
         ctx.log.error(
           { err: error, job: job.name, retryInMs: errorBackoffMs },
           'background job failed; it will be retried',

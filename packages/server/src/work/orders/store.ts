@@ -156,6 +156,15 @@ export const listAllOrders = async (
   return (await query.orderBy('order_id', 'desc').limit(page.limit).execute()).map(orderOf)
 }
 
+/** How many offers wait for an operator; the count stops at `max`. */
+export const countWaitingOffers = async (tx: Tx, max: number): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from (
+      select from orders where offer and accepted_at is null and status in ('created', 'funded')
+        and purpose <> 'gold' limit ${max}) first`.execute(tx)
+  return rows[0]?.count ?? 0
+}
+
 const orderUpdate = (tx: Tx, key: OrderKey) =>
   tx
     .updateTable('orders')

@@ -1,6 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Mode, assignmentStates, rejectReasons, unitStates } from '@pohf/protocol'
 import type { Line } from '../../ledger/index.ts'
+import type { Session } from '../../sessions/index.ts'
 import { cardAccounts, escrowAccountOf } from '../rules.ts'
 
 /** The review period, after which a unit is accepted automatically, and the appeal period. */
@@ -25,6 +26,8 @@ const reopenMinutesMax = 60
 /** A wrong known answer is rejected after an hour to a day, where the buyer has rejected nothing yet. */
 const wrongAnswerMinutesMin = 60
 const wrongAnswerMinutesMax = 1_440
+/** Fewer measured units say little about how long a kind of work takes. */
+export const measuredUnitsMin = 5
 /** How many units a person may return or let run out in a day before further claims wait. */
 export const returnsMax = 5
 export const returnsHours = 24
@@ -35,6 +38,12 @@ export type RejectReason = (typeof rejectReasons)[number]
 
 /** The time limit of a claim: four times the estimate, 30 minutes at min, a day at most. */
 export const claimMinutesOf = (estMinutes: number): number => Math.min(Math.max(30, estMinutes * 4), 1_440)
+
+/** How long a recording was; undefined where it has no duration, as a simulated session has none. */
+export const recordedSecondsOf = ({ at, endedAt }: Pick<Session, 'at' | 'endedAt'>): number | undefined => {
+  const seconds = endedAt ? Math.round((endedAt.getTime() - at.getTime()) / 1_000) : 0
+  return seconds > 0 ? seconds : undefined
+}
 
 /** Whether a person is paused in a workflow. One wrong known answer alone never pauses anybody. */
 export const failsKnownAnswers = (knownAnswers: number, correct: number): boolean =>
@@ -68,6 +77,9 @@ export const workerRefOf = (
 ): string => `wrk_${pseudonymOf(key, ['buyer', worker.agentId, worker.mode, worker.personId])}`
 export const sessionChallengeOf = (key: Buffer, assignmentId: string): string =>
   `asg_${pseudonymOf(key, ['challenge', assignmentId])}`
+/** Whether a session says of itself that it records an assignment. */
+export const isAssignmentSession = ({ kind, challenge }: Pick<Session, 'kind' | 'challenge'>): boolean =>
+  kind === 'work' && challenge !== null && challenge.startsWith('asg_')
 
 /** A number from 0 up to 1, always the same for one person and one text. Only the key tells it. */
 export const personalFractionOf = (key: Buffer, personId: string, text: string): number =>

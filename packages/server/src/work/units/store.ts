@@ -348,6 +348,15 @@ export const listAppealed = async (tx: Tx, limit: number): Promise<Unit[]> => {
   return rows.map(unitOf)
 }
 
+/** How many appeals wait for a decision; the count stops at `max`. */
+export const countAppealed = async (tx: Tx, max: number): Promise<number> => {
+  const { rows } = await sql<{ count: number }>`
+    select count(*)::int as count from (
+      select from order_units where status = 'appealed' and appealed_at is not null and decision is null
+      limit ${max}) first`.execute(tx)
+  return rows[0]?.count ?? 0
+}
+
 /** How long this buyer took to accept or reject the units of an order, in minutes. A sample of twenty is enough. */
 export const listReviewMinutes = async (
   tx: Tx,

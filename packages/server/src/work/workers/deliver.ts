@@ -9,7 +9,7 @@ import { findSession, updateSessionMember, type Session } from '../../sessions/i
 import type { WorkerDeps } from '../deps.ts'
 import { findOrder, type Order } from '../orders/store.ts'
 import { moveToKnownAnswerOrder } from '../units/known-answers.ts'
-import { reviewHours, workerRefOf } from '../units/rules.ts'
+import { recordedSecondsOf, reviewHours, workerRefOf } from '../units/rules.ts'
 import { updateUnitDelivered } from '../units/store.ts'
 import { lockUnit, releaseUnit, syncOrderStatus, type LockedUnit } from '../units/transitions.ts'
 import { omitEmptyFields, validateAnswer } from '../workflows/forms.ts'
@@ -17,6 +17,7 @@ import { findOwnAssignment, noSuchAssignment, type OwnAssignment } from './assig
 import { presentAssignment } from './present.ts'
 import { recordingOwnerOf } from './recording-owner.ts'
 import { findAssignment, updateAssignment, updateClaimDue, type Assignment } from './store.ts'
+import { updateRecordedSeconds } from './time/store.ts'
 
 // The delivery of a unit, from top to bottom: load, refuse, sign the credential, commit. `workerDeliver` connects the
 // steps, which follow in their order. Money moves when the unit is accepted (`acceptUnit`): when the buyer accepts it or
@@ -228,6 +229,8 @@ const commitDelivery = async (
   await updateSessionMember(tx, { agentId, mode, sessionId, at }, workerRef)
   await updateUnitDelivered(tx, unit, { workerRef, sessionId, credentialId, answer, quality, reviewMinutes })
   if (!knownItem) await updateAssignment(tx, assignmentId, { status: 'delivered', sessionId, quality })
+  const seconds = recordedSecondsOf(session)
+  if (seconds !== undefined) await updateRecordedSeconds(tx, assignmentId, seconds)
   await publish(tx, {
     agentId,
     mode,

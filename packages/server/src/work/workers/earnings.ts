@@ -5,6 +5,7 @@ import { inTransaction } from '../../platform/db/db.ts'
 import type { WorkerDeps } from '../deps.ts'
 import { findNextVesting } from './stars/store.ts'
 import { listAssignments } from './store.ts'
+import { findMeasuredWork } from './time/store.ts'
 import { summarizeAssignment } from './present.ts'
 import { vestingAccountOf, payeeRefOf } from '../units/rules.ts'
 
@@ -29,6 +30,7 @@ export const workerEarnings = (deps: WorkerDeps, { personId }: Person) =>
         heldStars: Number(heldStars),
         paidStars: Number(paidStars),
         nextVestsAt: (await findNextVesting(tx, worker, mode))?.toISOString() ?? null,
+        measured: (await findMeasuredWork(tx, personId, mode)) ?? null,
         accounts: (await deps.listPayoutAccounts(tx, { mode, worker })).map(({ end, paidAt }) => ({
           end,
           paidAt: paidAt?.toISOString() ?? null,

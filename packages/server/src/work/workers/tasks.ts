@@ -8,6 +8,7 @@ import { findOrder } from '../orders/store.ts'
 import { findCurrentAssignment } from './store.ts'
 import { summarizeAssignment } from './present.ts'
 import { listOpenTasks } from '../units/queue/store.ts'
+import { findMedianSeconds } from './time/store.ts'
 
 const tasksMax = 100
 const countMax = 100
@@ -22,7 +23,13 @@ export const workerTasks = (ctx: Ctx, { personId }: Person) =>
       })
     const tasks = []
     for (const mode of modes.filter((one) => memberships.some((member) => member.mode === one))) {
-      for (const open of await listOpenTasks(tx, { mode, personId, limit: tasksMax, countMax })) {
+      const openTasks = await listOpenTasks(tx, { mode, personId, limit: tasksMax, countMax })
+      const medianSeconds = await findMedianSeconds(
+        tx,
+        mode,
+        openTasks.map(({ taskId }) => taskId),
+      )
+      for (const open of openTasks) {
         const order = await findOrder(tx, { agentId: open.agentId, mode, orderId: open.orderId })
         if (!order?.terms) continue
         const { title, description, category, estMinutes, rewardStars } = order.terms
@@ -33,6 +40,7 @@ export const workerTasks = (ctx: Ctx, { personId }: Person) =>
           description,
           category,
           estMinutes,
+          medianSeconds: medianSeconds.get(open.taskId) ?? null,
           rewardStars,
           available: open.available,
         })

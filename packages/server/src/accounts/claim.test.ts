@@ -1,0 +1,159 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
+import { startHarness } from '../../test/fixtures/harness.ts'
+import { makePasskey } from '../../test/fixtures/people/authenticator.ts'
+import {
+  enter,
+  mailsTo,
+  makeAccount,
+  makeColleague,
+  openConsole,
+} from '../../test/fixtures/people/console.ts'
+import { registerConfirmedAgent } from '../../test/fixtures/people/member.ts'
+import { assertRefusal } from '../../test/fixtures/refusal.ts'
+import { signToken } from '../platform/ops/tokens.ts'
+import { makeBearers } from './bearer.ts'
+
+const harness = await startHarness()
+
+test('an agent that was registered by API is claimed through its confirmed address, and keeps its keys', async () => {
+  const { owner, email, agents } = await makeAccount(harness)
+  const agent = await registerConfirmedAgent(harness, 'live', email)
+  const { claimable } = (await owner.get('account')).json
+  assert.deepEqual(
+    claimable.map(({ id }: { id: string }) => id),
+    [agent.agentId],
+  )
+  const claimed = await owner.post('claim', { agentId: agent.agentId })
+  assert.deepEqual(claimed.json, { agentId: agent.agentId, mode: 'live' })
+  assert.equal((await owner.get('account')).json.agents.live.id, agent.agentId)
+  assert.equal((await harness.call('GET', '/api/agents/me', { key: agent.apiKey })).status, 200)
+  const key = await owner.bearer('live')
+  assert.equal((await harness.call('GET', '/api/agents/me', { key })).json.agentId, agent.agentId)
+  // The agent that was there before is still theirs.
+  assert.equal((await owner.post('claim', { agentId: agents.live })).status, 200)
+  assert.equal((await owner.get('account')).json.agents.live.id, agents.live)
+})
+
+test('nobody claims an agent of another or an unconfirmed address, of another account, or the platform agent', async () => {
+  const first = await makeAccount(harness)
+  const second = await makeAccount(harness)
+  const unconfirmed = await harness.register('live', first.email)
+  const foreign = await registerConfirmedAgent(harness, 'live', second.email)
+  const { rows } = await harness.owner.query<{ agent_id: string }>(
+    "select agent_id from agents where name = 'House'",
+  )
+  const refused = [
+    unconfirmed.agentId,
+    foreign.agentId,
+    second.agents.live,
+    'agt_none',
+    ...rows.map((row) => row.agent_id),
+  ]
+  for (const agentId of refused) assertRefusal(await first.owner.post('claim', { agentId }), 404, 'not_found')
+  assert.equal(rows.length, 2)
+})
+
+test('a passkey alone claims no agent: it may outlive the mailbox', async () => {
+  const { owner, email } = await makeAccount(harness)
+  const agent = await registerConfirmedAgent(harness, 'live', email)
+  const passkey = makePasskey()
+  assert.equal((await owner.addPasskey(passkey)).status, 200)
+  const elsewhere = openConsole(harness)
+  assert.equal((await elsewhere.usePasskey(passkey)).status, 200)
+  assertRefusal(await elsewhere.post('claim', { agentId: agent.agentId }), 403, 'sign_in_again')
+  assert.equal((await owner.post('claim', { agentId: agent.agentId })).status, 200)
+})
+
+test('one agent goes to one account, also when two claim it at the same time', async () => {
+  const { owner, email } = await makeAccount(harness)
+  const other = await makeAccount(harness)
+  await other.owner.post('people', { email, role: 'owner' })
+  const agent = await registerConfirmedAgent(harness, 'test', email)
+  // The same person in two accounts, in two browsers.
+  const second = openConsole(harness)
+  await enter(harness, second, email)
+  await second.post('join', { accountId: other.accountId })
+  await second.post('switch', { accountId: other.accountId })
+  const answers = await Promise.all([
+    owner.post('claim', { agentId: agent.agentId }),
+    second.post('claim', { agentId: agent.agentId }),
+  ])
+  assert.equal(answers.map(({ status }) => status).join(), answers[0]?.status === 200 ? '200,404' : '404,200')
+})
+
+test('a removed founder recovers no key by the address that was theirs', async () => {
+  const account = await makeAccount(harness)
+  const agent = await registerConfirmedAgent(harness, 'live', account.email)
+  const recover = () =>
+    harness.call('POST', '/api/agents/keys/recover', { body: { contactEmail: account.email } })
+  await recover()
+  const mails = await mailsTo(harness, account.email)
+  const token = /\/agents\/recover\?token=(\S+)/.exec(mails.at(-1)?.text ?? '')?.[1]
+  assert.ok(token, 'an agent without an account is recovered by mail')
+  await account.owner.post('claim', { agentId: agent.agentId })
+  const colleague = await makeColleague(harness, account, 'owner')
+  assert.equal((await colleague.browser.remove(`people/${account.personId}`)).status, 200)
+  await recover()
+  assert.equal((await mailsTo(harness, account.email)).length, mails.length)
+  assertRefusal(
+    await harness.call('POST', '/api/agents/keys/recover/complete', { body: { token } }),
+    403,
+    'forbidden',
+  )
+})
+
+test('a bearer of the console ends after ten minutes, and no byte of it can be changed', async () => {
+  const { owner, agents } = await makeAccount(harness)
+  const key = await owner.bearer('live')
+  await harness.advance(1_000)
+  // Of the next second. It is not used before its time ends: a valid one is remembered for two seconds.
+  const unused = await owner.bearer('live')
+  const read = (text: string) => harness.call('GET', '/api/agents/me', { key: text })
+  assert.equal((await read(key)).status, 200)
+  for (const changed of [
+    key.slice(0, -1),
+    `${key}A`,
+    key.replace('cns_aa', 'cns_bb'),
+    key.replace('cns_aa', ''),
+    key.replace(/^cns_/, 'vt_'),
+    key.replace(/(?<=^.{20})./, (letter) => (letter === 'A' ? 'B' : 'A')),
+  ])
+    assertRefusal(await read(changed), 401, 'malformed_api_key')
+  // Signed with a key of another purpose, and for an agent of another account.
+  const claims = makeBearers(harness.ctx).read(key)
+  assert.ok(claims)
+  const fields = [claims.sessionId, agents.live, Math.floor(claims.expiresAt.getTime() / 1_000)]
+  const signer = { key: harness.ctx.secrets.derive('vt'), cell: 'aa' }
+  assertRefusal(await read(signToken(signer, 'cns_', fields)), 401, 'malformed_api_key')
+  const stranger = await makeAccount(harness)
+  const crossed = makeBearers(harness.ctx).sign({ ...claims, agentId: stranger.agents.live })
+  assertRefusal(await read(crossed), 401, 'invalid_api_key')
+  await harness.advance(9 * 60_000)
+  assert.equal((await read(key)).status, 200)
+  await harness.advance(61_000)
+  assert.notEqual(unused, key)
+  assertRefusal(await read(unused), 401, 'invalid_api_key')
+})
+
+test('a bearer of a suspended agent is refused', async () => {
+  const { owner, agents } = await makeAccount(harness)
+  const key = await owner.bearer('test')
+  await harness.owner.query('update agents set suspended_at = pohf_now() where agent_id = $1', [agents.test])
+  assertRefusal(await harness.call('GET', '/api/agents/me', { key }), 403, 'forbidden')
+})
+
+test('the list of requests names no session: colleagues read it', async () => {
+  const { owner } = await makeAccount(harness)
+  const key = await owner.bearer('test')
+  const list = async () => (await harness.call('GET', '/api/agents/requests', { key })).json.requests
+  await list()
+  let rows = await list()
+  for (let tries = 0; rows.length === 0 && tries < 50; tries += 1) {
+    await setTimeout(100)
+    rows = await list()
+  }
+  assert.ok(rows.length > 0)
+  for (const row of rows) assert.equal(row.keyId, 'console')
+})

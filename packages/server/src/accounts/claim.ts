@@ -1,0 +1,42 @@
+import { inTransaction, type Tx } from '../platform/db/db.ts'
+import type { AccountPerson } from '../platform/http/call.ts'
+import { Refusal } from '../platform/http/errors.ts'
+import type { AccountsDeps } from './deps.ts'
+import { requireOwner } from './people/require-owner.ts'
+import { agentsMax } from './rules.ts'
+import { countAccountAgents, insertAccountAgent, updateAgentUsed } from './store.ts'
+
+/** More agents of one address than this cannot be claimed. */
+const agentsOfAddressMax = 100
+
+/** The agent, where it is registered with the address that the person proved by the link of this sign-in. */
+const findOwnAgent = async (deps: AccountsDeps, tx: Tx, email: string, agentId: string) => {
+  const own = await deps.listConfirmedAgents(tx, email, agentsOfAddressMax)
+  return own.find((agent) => agent.agent_id === agentId)
+}
+
+/**
+ * Makes an agent the one of its mode: one that the account has already, or one that was registered by API with the confirmed
+ * address of the caller and belongs to no account. Its keys go on working, and the agent that it replaces stays in the account.
+ */
+export const claim = async (deps: AccountsDeps, person: AccountPerson, agentId: string) =>
+  inTransaction(deps.ctx, 'system', async (tx) => {
+    const { accountId, email } = person
+    await requireOwner(tx, person)
+    const known = await updateAgentUsed(tx, accountId, agentId)
+    if (known !== undefined) return { agentId, mode: known }
+    // A passkey outlives the mailbox that it was made with.
+    if (person.signedInBy !== 'link')
+      throw new Refusal('sign_in_again', {
+        message: 'Sign in with a mailed link to claim an agent: it proves the address today.',
+      })
+    const agent = await findOwnAgent(deps, tx, email, agentId)
+    if (agent && (await countAccountAgents(tx, accountId)) >= agentsMax)
+      throw new Refusal('forbidden', { message: `An account has at most ${agentsMax} agents.` })
+    if (!agent || !(await insertAccountAgent(tx, { agentId, accountId, mode: agent.mode })))
+      throw new Refusal('not_found', {
+        message:
+          'No agent without an account has this id and your confirmed address. Confirm the address of the agent first.',
+      })
+    return { agentId, mode: agent.mode }
+  })

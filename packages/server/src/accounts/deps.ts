@@ -1,0 +1,36 @@
+import type { Mode } from '@pohf/protocol'
+import type { Tx } from '../platform/db/db.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import type { Site } from '../platform/sign-in/own-page.ts'
+import type { PasskeyVerifier } from '../platform/sign-in/passkey.ts'
+
+/** An agent that somebody registered by API with a confirmed address. */
+type ConfirmedAgent = {
+  readonly agent_id: string
+  readonly mode: Mode
+  readonly name: string
+  readonly created_at: Date
+}
+
+/** What the wiring passes in from other modules. */
+export type AccountsDeps = {
+  readonly ctx: Ctx
+  readonly site: Site
+  readonly passkeyVerifier: PasskeyVerifier
+  /** Creates an agent of a proved address; the result is its id. */
+  readonly addAgent: (
+    tx: Tx,
+    agent: {
+      readonly name: string
+      readonly contactEmail: string
+      readonly mode: Mode
+      readonly address: string
+    },
+  ) => Promise<string>
+  /** The name of an agent; undefined where it is suspended. */
+  readonly findAgentName: (tx: Tx, agentId: string) => Promise<string | undefined>
+  /** Agents with this confirmed address, newest first. */
+  readonly listConfirmedAgents: (tx: Tx, email: string, limit: number) => Promise<readonly ConfirmedAgent[]>
+  /** Forgets which bearers are valid, after a change to people or sessions. */
+  readonly forgetBearers: () => void
+}

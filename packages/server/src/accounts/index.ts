@@ -1,0 +1,4 @@
+export { makeBearers } from './bearer.ts'
+export { authenticate } from './entry/visitor.ts'
+export { routes } from './routes.ts'
+export { deleteExpired, findIsInAccount as isInAccount, voidConsoleSignIns } from './store.ts'

@@ -1,0 +1,17 @@
+import { inTransaction } from '../../platform/db/db.ts'
+import type { AccountPerson } from '../../platform/http/call.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { listPasskeys } from './store.ts'
+
+export const passkeysList = async (ctx: Ctx, { personId }: AccountPerson) =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const rows = await listPasskeys(tx, personId)
+    return {
+      passkeys: rows.map((row) => ({
+        id: row.passkey_id,
+        name: row.name,
+        createdAt: row.created_at.toISOString(),
+        lastUsedAt: row.used_at?.toISOString() ?? null,
+      })),
+    }
+  })

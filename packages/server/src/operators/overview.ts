@@ -1,0 +1,64 @@
+import { overviewCountMax } from '@pohf/protocol'
+import type { Operator, ResultOf } from '../platform/http/call.ts'
+import { readWorkerSeen } from '../platform/db/clock.ts'
+import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { readQueues } from '../platform/queue/outbox.ts'
+
+type Overview = ResultOf<'operators.overview'>
+
+/** Provided by the wiring: other modules own what the overview counts. */
+export type OverviewDeps = {
+  readonly ctx: Ctx
+  readonly readChecks: () => Promise<Overview['checks']>
+  /** Null if no signer answers. */
+  readonly readKeys: () => Promise<Overview['keys']>
+  readonly countWork: (
+    tx: Tx,
+    max: number,
+  ) => Promise<
+    Pick<Overview, 'gasKeys' | 'decisions' | 'ledgerDifferences'> & {
+      readonly webhooks: number
+      readonly purchases: { readonly waiting: number; readonly oldestSeconds: number | null }
+    }
+  >
+}
+
+const queueNames = { event: 'events', mail: 'mails' } as const
+
+const countQueues = async (tx: Tx): Promise<Overview['queues']> =>
+  (await readQueues(tx, ['event', 'mail'])).flatMap(({ topic, waiting, oldestSeconds }) =>
+    topic === 'erasure'
+      ? []
+      : [{ name: queueNames[topic], waiting: Math.min(waiting, overviewCountMax), oldestSeconds }],
+  )
+
+/** The health of the service and what waits, for the first page of operators. Every count is bounded. */
+export const overview = async (deps: OverviewDeps, operator: Operator): Promise<Overview> => {
+  const { ctx } = deps
+  // Both call other processes, so neither is within the transaction.
+  const [checks, keys] = await Promise.all([deps.readChecks(), deps.readKeys()])
+  return inTransaction(ctx, 'system', async (tx) => {
+    const worker = await readWorkerSeen(tx)
+    const { webhooks, purchases, ...work } = await deps.countWork(tx, overviewCountMax)
+    return {
+      at: (await readNow(tx)).toISOString(),
+      operator: {
+        operatorId: operator.operatorId,
+        name: operator.name,
+        decidesPayouts: operator.madeBy === undefined,
+      },
+      payoutApproval: ctx.config.PAYOUT_APPROVAL === 'on',
+      mailServer: ctx.config.SMTP_URL !== undefined,
+      checks,
+      worker: { seenAt: worker.seenAt.toISOString(), ok: worker.ok },
+      queues: [
+        ...(await countQueues(tx)),
+        { name: 'webhooks', waiting: webhooks, oldestSeconds: null },
+        { name: 'purchases', ...purchases },
+      ],
+      ...work,
+      keys,
+    }
+  })
+}

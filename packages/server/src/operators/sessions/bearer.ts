@@ -1,0 +1,13 @@
+import type { Ctx } from '../../platform/ops/context.ts'
+import { readSignedToken, signToken } from '../../platform/ops/tokens.ts'
+import { bearerFields, readBearerFields, type BearerClaims } from '../rules.ts'
+
+/** Makes and reads the bearers of operators who signed in. */
+export const makeBearers = ({ secrets, ids }: Pick<Ctx, 'secrets' | 'ids'>) => {
+  const signer = { key: secrets.derive('operator-bearer'), cell: ids.cell }
+  return {
+    sign: (claims: BearerClaims): string => signToken(signer, 'opb_', bearerFields(claims)),
+    read: (text: string): BearerClaims | undefined => readBearerFields(readSignedToken(signer, 'opb_', text)),
+  }
+}
+export type Bearers = ReturnType<typeof makeBearers>

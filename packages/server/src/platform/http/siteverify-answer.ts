@@ -1,0 +1,55 @@
+import { secretErrors, type ErrorCode, type siteverifyCodes } from '@pohf/protocol'
+import { errorBodyOf, type Refusal } from './errors.ts'
+
+type SiteverifyCode = (typeof siteverifyCodes)[number]
+
+const codeOf: Partial<Record<ErrorCode, SiteverifyCode>> = {
+  missing_api_key: 'missing-input-secret',
+  malformed_api_key: 'invalid-input-secret',
+  invalid_api_key: 'invalid-input-secret',
+  // The key lacks the scope.
+  forbidden: 'invalid-input-secret',
+  not_found: 'invalid-input-response',
+  session_not_ready: 'invalid-input-response',
+  session_rejected: 'invalid-input-response',
+  session_expired: 'timeout-or-duplicate',
+  credential_revoked: 'invalid-input-response',
+  root_suspended: 'invalid-input-response',
+  invalid_json: 'bad-request',
+  unsupported_media_type: 'bad-request',
+  validation_failed: 'bad-request',
+  // Nothing is wrong with the response, and a repeat does not help.
+  insufficient_credits: 'bad-request',
+  account_in_debt: 'bad-request',
+  // Their clients read it as: try again.
+  network_busy: 'internal-error',
+  overloaded: 'internal-error',
+  internal_error: 'internal-error',
+}
+
+const codeOfField: Readonly<Record<string, SiteverifyCode>> = {
+  'body.secret': 'invalid-input-secret',
+  'body.response': 'invalid-input-response',
+  'body.sitekey': 'sitekey-secret-mismatch',
+}
+
+/** The code of theirs that fits a refusal of ours. */
+const siteverifyCodeOf = ({ code, options: { details = [] } }: Refusal): SiteverifyCode => {
+  if (code === 'session_rejected' && details.some((detail) => detail.code === 'session_used'))
+    return 'timeout-or-duplicate'
+  const [detail] = details
+  if (code === 'validation_failed' && detail) {
+    if (detail.path === 'body.response' && detail.code === 'missing') return 'missing-input-response'
+    return codeOfField[detail.path] ?? 'bad-request'
+  }
+  return codeOf[code] ?? 'internal-error'
+}
+
+const keptCodes: ReadonlySet<ErrorCode> = new Set(secretErrors)
+
+/** A refusal in the shape of siteverify; undefined where it keeps its status and our shape. */
+export const siteverifyAnswerOf = (refusal: Refusal, requestId: string, baseUrl: string) => {
+  if (keptCodes.has(refusal.code)) return undefined
+  const { ok: _, ...pohf } = errorBodyOf(refusal, requestId, baseUrl)
+  return { success: false as const, 'error-codes': [siteverifyCodeOf(refusal)], pohf }
+}
