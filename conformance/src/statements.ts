@@ -11,6 +11,7 @@ import { credits } from './sections/services/credits.ts'
 import { errorTable } from './sections/interface/errors.ts'
 import { events, webhookRegistration } from './sections/interface/webhooks.ts'
 import { forgingPrices } from './sections/interface/forging.ts'
+import { lists } from './sections/services/lists.ts'
 import { limits } from './sections/interface/limits.ts'
 import { machineTools } from './sections/interface/mcp.ts'
 import { microTasks } from './sections/services/microtasks.ts'
@@ -18,6 +19,7 @@ import { payouts, pointsConversion } from './sections/services/partners.ts'
 import { personhoodCheck, walletChallenges } from './sections/services/personhood.ts'
 import { publicKeys } from './sections/interface/jwks.ts'
 import { registration } from './sections/interface/registration.ts'
+import { siteverifyProtocol } from './sections/services/siteverify.ts'
 import { serviceManifest } from './sections/interface/discovery.ts'
 import { transactionBinding } from './sections/services/binding.ts'
 import { verifySession } from './sections/services/verify.ts'
@@ -32,6 +34,7 @@ export const sections: readonly Section[] = [
   registration,
   credits,
   verifySession,
+  siteverifyProtocol,
   personhoodCheck,
   walletChallenges,
   presence,
@@ -55,6 +58,7 @@ export const sections: readonly Section[] = [
   capacity,
   serviceManifest,
   machineTools,
+  lists,
   authentication,
   events,
   errorTable,

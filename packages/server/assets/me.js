@@ -55,6 +55,23 @@ async function act(form) {
   button.disabled = false
 }
 
+async function copyId(button) {
+  const shown = button.lastElementChild
+  const text = shown.textContent
+  try {
+    await navigator.clipboard.writeText(button.dataset.copy)
+  } catch {
+    // Without a secure context, or without permission: the whole id is in the title.
+    return
+  }
+  shown.textContent = words.copied
+  setTimeout(() => {
+    shown.textContent = text
+  }, 1_500)
+}
+for (const button of root.querySelectorAll('[data-copy]'))
+  button.addEventListener('click', () => void copyId(button))
+
 for (const form of root.querySelectorAll('form'))
   form.addEventListener('submit', (event) => {
     event.preventDefault()

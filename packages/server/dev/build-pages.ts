@@ -9,7 +9,7 @@ const packages = {
     built: 'verify.html',
     sources: ['*.html', '../verify/src/*.ts', '../protocol/src/sessions/*.ts'],
   },
-  tag: { built: 'check.js', sources: ['../protocol/src/sessions/*.ts'] },
+  tag: { built: 'compat.js', sources: ['../protocol/src/sessions/*.ts'] },
   demo: {
     built: 'session.html',
     sources: [

@@ -58,7 +58,7 @@ const findBinaries = (source = process.env['POHF_POSTGRES']): Binaries => {
 type Owner = { readonly uid: number; readonly gid: number }
 
 /** PostgreSQL refuses to run as root: then it runs as `postgres`, or as `nobody`. */
-const ownerOf = (): Owner | undefined => {
+export const ownerOf = (): Owner | undefined => {
   if (process.getuid?.() !== 0) return undefined
   const lines = readFileSync('/etc/passwd', 'utf8')
     .split('\n')
@@ -92,19 +92,22 @@ export const freePort = async (): Promise<number> =>
     })
   })
 
-const waitReady = async (url: string, server: ChildProcess): Promise<void> => {
+/** Waits for our own server: between the search for a free port and its use another cluster may have taken the port. */
+const waitReady = async (url: string, data: string, server: ChildProcess): Promise<void> => {
   const deadline = performance.now() + 30_000
   while (performance.now() < deadline) {
     if (server.exitCode !== null) throw new Error('PostgreSQL stopped at start; see its log')
     const client = new Client({ connectionString: url, connectionTimeoutMillis: 1_000 })
     try {
       await client.connect()
-      await client.end()
-      return
+      const { rows } = await client.query<{ data_directory: string }>('show data_directory')
+      if (rows[0]?.data_directory === data) return
     } catch {
+      // Not listening yet, or still starting.
+    } finally {
       await client.end().catch(() => undefined)
-      await new Promise((resolve) => setTimeout(resolve, 50))
     }
+    await new Promise((resolve) => setTimeout(resolve, 50))
   }
   throw new Error('PostgreSQL did not get ready within 30 s')
 }
@@ -159,34 +162,38 @@ export const startCluster = async (options: {
   const bin = executableFolder(findBinaries(options.source), owner, folder)
   const data = join(folder, 'data')
   if (!existsSync(join(data, 'PG_VERSION'))) initialise(bin, data, owner)
-  const port = options.port ?? (await freePort())
-  const settings = {
-    listen_addresses: '127.0.0.1',
-    port: String(port),
-    unix_socket_directories: '',
-    max_connections: '300',
-    shared_buffers: '128MB',
-    logging_collector: 'off',
-    ...options.settings,
+  const start = async (port: number): Promise<Cluster> => {
+    const settings = {
+      listen_addresses: '127.0.0.1',
+      port: String(port),
+      unix_socket_directories: '',
+      max_connections: '300',
+      shared_buffers: '128MB',
+      logging_collector: 'off',
+      ...options.settings,
+    }
+    const server = spawn(
+      join(bin, 'postgres'),
+      ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
+      { ...owner, cwd: '/', stdio: 'ignore', env: { ...process.env, ...options.env } },
+    )
+    const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`
+    const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
+    await waitReady(url('postgres'), data, server)
+    return {
+      port,
+      url,
+      process: server,
+      stop: async () => {
+        // SIGINT is PostgreSQL's fast shutdown: it ends sessions and leaves clean files.
+        server.kill('SIGINT')
+        await ended
+      },
+    }
   }
-  const server = spawn(
-    join(bin, 'postgres'),
-    ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-    { ...owner, cwd: '/', stdio: 'ignore', env: { ...process.env, ...options.env } },
-  )
-  const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`
-  const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
-  await waitReady(url('postgres'), server)
-  return {
-    port,
-    url,
-    process: server,
-    stop: async () => {
-      // SIGINT is PostgreSQL's fast shutdown: it ends sessions and leaves clean files.
-      server.kill('SIGINT')
-      await ended
-    },
-  }
+  if (options.port !== undefined) return start(options.port)
+  // A second port, because the first may be taken by another process before PostgreSQL listens on it.
+  return start(await freePort()).catch(async () => start(await freePort()))
 }
 
 /** Above this size a template is copied as files: through the write-ahead log every page of it is written twice. */

@@ -10,6 +10,7 @@ import { ConfigFaults, readConfig, type Config } from '../src/platform/ops/confi
 import { buildPages } from './build-pages.ts'
 import { openChain, type DevChain } from './chain.ts'
 import { createDatabase, freePort, startCluster } from './cluster.ts'
+import { buyDemoUnits, demoDatabase, demoFolder, prepareDemoFolder, readDemo, seedDemo } from './demo.ts'
 import { seedOperator, writeDevVariables } from './dev-variables.ts'
 import { startMailCatcher } from './mail-catcher.ts'
 
@@ -25,7 +26,8 @@ const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
   return result
 }
 
-const databaseName = 'pohf_dev'
+const isDemo = process.argv.includes('--demo')
+const databaseName = isDemo ? demoDatabase : 'pohf_dev'
 const withPages = !process.argv.includes('--no-pages')
 
 /** As root the cluster belongs to another user, who may not enter a private home folder. */
@@ -52,7 +54,10 @@ const runningPort = async (folder: string): Promise<number | undefined> => {
   }
 }
 
-const openDatabase = async (dataDir: string): Promise<{ url: string; stop: () => Promise<void> }> => {
+const openDatabase = async (
+  dataDir: string,
+  isNew: boolean,
+): Promise<{ url: string; stop: () => Promise<void> }> => {
   const folder = clusterFolder(dataDir)
   const known = await runningPort(folder)
   const cluster = known === undefined ? await startCluster({ folder }) : undefined
@@ -60,6 +65,7 @@ const openDatabase = async (dataDir: string): Promise<{ url: string; stop: () =>
   const url = (name: string) => `postgres://postgres@127.0.0.1:${port}/${name}`
   const client = new Client({ connectionString: url('postgres') })
   await client.connect()
+  if (isNew) await client.query(`drop database if exists "${databaseName}" with (force)`)
   const { rowCount } = await client.query('select from pg_database where datname = $1', [databaseName])
   await client.end()
   if (rowCount === 0) await createDatabase({ url }, databaseName)
@@ -166,7 +172,7 @@ PoHF is ready.
   Verify         ${config.BASE_URL}/verify
   Console        ${config.BASE_URL}/console   for agents, with the test key below
   Work           ${config.BASE_URL}/work   for members
-  Operators      http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}/operator   with the operator key below
+  Operators      ${config.OPERATOR_BASE_URL}/operator   with a passkey, at first with the operator key below
   Mails          ${urls.mails}
   Card simulator ${urls.checkout}
   Chain          ${urls.chain}
@@ -187,6 +193,16 @@ Try it:
 Ctrl-C stops everything.`)
 }
 
+const printDemo = ({ DATA_DIR, BASE_URL }: Config): void => {
+  const { live, ownerEmail, enrolUrl } = readDemo(DATA_DIR)
+  print(`
+Demo data: nothing of it is real. It is made anew a day after it was made, or when ${relative('', DATA_DIR)} is deleted.
+
+  Live key       ${live.apiKey}   for ${BASE_URL}/console
+  By mail        ${ownerEmail} at ${BASE_URL}/console: the link is in Mails
+  Enrolment      ${enrolUrl}`)
+}
+
 type Stops = (() => Promise<void>)[]
 
 /** Stops what was started, in reverse order, at the end or on a signal. */
@@ -205,12 +221,63 @@ const makeStops = () => {
   return { stops, stopAll, stopAndExit }
 }
 
+type Preparation = {
+  readonly initialConfig: Config
+  readonly base: NodeJS.ProcessEnv
+  /** The folder whose PostgreSQL is used. */
+  readonly clusterDir: string
+  /** The database is made anew. */
+  readonly isNew: boolean
+}
+
+/** DATABASE_URL may be missing here and nowhere else, so every other setting is checked before anything starts. */
+const readInitialConfig = (environment: NodeJS.ProcessEnv): Config =>
+  readConfig({
+    ...environment,
+    DATABASE_URL: environment['DATABASE_URL'] || 'postgres://placeholder/dev',
+  })
+
+/** Settings that would lead demo data into another database, to other keys or to real people. */
+const foreignToDemo = [
+  'DATABASE_URL',
+  'STRIPE_SECRET_KEY',
+  'KEYS_DIR',
+  'SIGNER_URL',
+  'SIGNER_SOCKET',
+  'SIGNER_BACKEND',
+  'SMTP_URL',
+  'X402_CHAIN_RPC',
+]
+
+/** Demo data is in a folder and a database of their own, so that it never mixes with other data. */
+const prepareDemo = (dataDir: string): Preparation => {
+  for (const name of foreignToDemo)
+    if (process.env[name]) throw new Error(`--demo makes data of its own: unset ${name}`)
+  const base = {
+    ...process.env,
+    DATA_DIR: demoFolder(dataDir),
+    DEMO_DATA: 'true',
+    // Sessions without a credential are deleted after 90 days otherwise.
+    SESSION_KEEP_DAYS: '400',
+    PAYOUT_APPROVAL: 'on',
+  }
+  const initialConfig = readInitialConfig(base)
+  return { initialConfig, base, clusterDir: dataDir, isNew: prepareDemoFolder(initialConfig) }
+}
+
+const prepare = (): Preparation => {
+  const initialConfig = readInitialConfig(process.env)
+  const clusterDir = initialConfig.DATA_DIR
+  mkdirSync(clusterDir, { recursive: true, mode: 0o700 })
+  return isDemo ? prepareDemo(clusterDir) : { initialConfig, base: process.env, clusterDir, isNew: false }
+}
+
 /** Starts what the server needs, and returns the environment that points to it. */
-const startServices = async (initialConfig: Config, stops: Stops) => {
-  const databaseUrl = process.env['DATABASE_URL']
+const startServices = async ({ initialConfig, base, clusterDir, isNew }: Preparation, stops: Stops) => {
+  const databaseUrl = base['DATABASE_URL']
   const database = databaseUrl
     ? { url: databaseUrl, stop: async () => undefined }
-    : await step('PostgreSQL', () => openDatabase(initialConfig.DATA_DIR))
+    : await step('PostgreSQL', () => openDatabase(clusterDir, isNew))
   stops.push(database.stop)
   const unbuilt = withPages ? await step('pages and scripts', () => buildPages(['web', 'tag', 'demo'])) : []
   for (const name of unbuilt) print(`  ! ${name} did not build; everything but that works`)
@@ -225,7 +292,7 @@ const startServices = async (initialConfig: Config, stops: Stops) => {
   const environment: NodeJS.ProcessEnv = {
     LOG_LEVEL: 'warn',
     ...(typeof chain === 'string' ? {} : chain.settings),
-    ...process.env,
+    ...base,
     DATABASE_URL: database.url,
     ...(catcher ? { SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}` } : {}),
     ...cardSimulator?.settings,
@@ -249,19 +316,17 @@ const startServer = async (environment: NodeJS.ProcessEnv, config: Config, stops
 
 const dev = async (): Promise<void> => {
   const { stops, stopAll, stopAndExit } = makeStops()
-  // DATABASE_URL may be missing here and nowhere else, so every other setting is checked before anything starts.
-  const initialConfig = readConfig({
-    ...process.env,
-    DATABASE_URL: process.env['DATABASE_URL'] || 'postgres://placeholder/dev',
-  })
-  mkdirSync(initialConfig.DATA_DIR, { recursive: true, mode: 0o700 })
+  const preparation = prepare()
   try {
-    const { environment, catcher, cardSimulator, chain } = await startServices(initialConfig, stops)
+    const { environment, catcher, cardSimulator, chain } = await startServices(preparation, stops)
     const config = readConfig(environment)
+    if (preparation.isNew) await step('demo data of a year', () => seedDemo(environment, config.DATA_DIR))
     const server = await step('server', () => startServer(environment, config, stops))
     server.once('exit', stopAndExit)
     const chainDescription =
       typeof chain === 'string' ? chain : await chain.registerKeys(`http://127.0.0.1:${config.PORT}`)
+    if (preparation.isNew && typeof chain !== 'string')
+      await step('demo purchases', () => buyDemoUnits(config, chain.variables.PAYER_PRIVATE_KEY))
     const { apiKey, agentId } = await step('test agent', () => seedAgent(config))
     const site = { POHF_URL: config.BASE_URL, POHF_SITE: agentId, POHF_KEY: apiKey, PORT: '0' }
     const demo = withPages ? await step('sample site', () => startDemo(site)) : undefined
@@ -269,6 +334,7 @@ const dev = async (): Promise<void> => {
     const operatorKey = await step('operator', () => seedOperator(config, environment))
     const mailUrl = catcher && `http://127.0.0.1:${catcher.httpPort}`
     const variablesFile = writeDevVariables(config.DATA_DIR, {
+      SIGNER_OPERATOR_SOCKET: config.SIGNER_OPERATOR_SOCKET,
       POHF_URL: config.BASE_URL,
       POHF_AGENT_ID: agentId,
       POHF_KEY: apiKey,
@@ -288,6 +354,7 @@ const dev = async (): Promise<void> => {
         checkout: cardSimulator?.url ?? 'none: your STRIPE_SECRET_KEY is used',
       },
     )
+    if (isDemo) printDemo(config)
   } catch (error) {
     await stopAll()
     throw error

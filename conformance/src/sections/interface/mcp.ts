@@ -26,6 +26,12 @@ const fund = 'POST /api/agents/order/fund'
 const jwks = 'GET /.well-known/jwks.json'
 const buy = 'GET /api/agent/tasks/{workflowId}/buy'
 
+const idsOf = (output: unknown): string =>
+  listAt(output, 'workflows')
+    .map((workflow) => textAt(workflow, 'id'))
+    .toSorted()
+    .join()
+
 const toolNamed = async (world: RunContext, name: string): Promise<unknown> => {
   const tools = await listTools(world, '/mcp')
   const tool = tools.find((candidate) => at(candidate, 'name') === name)
@@ -100,16 +106,11 @@ export const machineTools: Section = {
       title: 'list_verified_work gives the list of the web endpoint',
       needs: [mcp, available],
       run: async (world) => {
-        const listed = filledListAt((await callTool(world, '/mcp', 'list_verified_work')).output, 'workflows')
-        const wanted = (await offeredWorkflows(world)).map((task) => String(task['id'])).toSorted()
-        expectEqual(
-          listed
-            .map((task) => String(at(task, 'id')))
-            .toSorted()
-            .join(),
-          wanted.join(),
-          'ids',
-        )
+        const { output } = await callTool(world, '/mcp', 'list_verified_work')
+        const answer = await world.http.get('/api/workflows/available')
+        expectEqual(idsOf(output), idsOf(answer.body), 'ids')
+        // Two empty lists are equal and show nothing: a failure on loopback, and elsewhere a reason to skip.
+        if (idsOf(output) === '') await offeredWorkflows(world)
       },
     },
     {

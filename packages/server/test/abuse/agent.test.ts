@@ -17,11 +17,11 @@ const subjectOf = (answer: { readonly json: { readonly pohf_jwt: string } }) =>
 
 /** A micro-task that a visitor has attended to; `complete` sends the answer, and who the visitor says they are. */
 const attendTask = async () => {
-  const token = makeTaskToken(harness.ctx.secrets.derive('task-token'), {
+  const token = makeTaskToken(harness.ctx, {
     agentId: live.agentId,
     mode: 'live',
     taskId: 'tsk_odd_fruit',
-    nonce: harness.ctx.ids.token(),
+    nonce: harness.ctx.ids.random(),
     expiresAt: new Date(harness.ctx.clock.now().getTime() + 600_000),
   })
   const recording = (await playSession(harness, { site: live.agentId, kind: 'task' })).sessionId

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { endpoints, operatorEndpoints, scopes, type Endpoint } from '@pohf/protocol'
+import {
+  accountRoles,
+  consoleCookie,
+  endpoints,
+  operatorEndpoints,
+  scopes,
+  type AccountRole,
+  type Endpoint,
+} from '@pohf/protocol'
 import { makeKey } from '../../src/platform/ops/keys.ts'
 import * as operators from '../../src/operators/index.ts'
 import { workTools } from '../../src/discovery/mcp.ts'
@@ -10,9 +18,14 @@ import { makeRateLimits } from '../../src/platform/http/rate-limits.ts'
 import type { EndpointId } from '../../src/platform/http/call.ts'
 import { Refusal } from '../../src/platform/http/errors.ts'
 import { buildListener, type ListenerOptions } from '../../src/platform/http/http.ts'
+import * as accounts from '../../src/accounts/index.ts'
 import * as members from '../../src/members/index.ts'
 import { startHarness, type TestResponse } from '../fixtures/harness.ts'
-import { makeVisitors, memberFaults } from './member-matrix.ts'
+import { makeAccount, makeColleague } from '../fixtures/people/console.ts'
+import { makeSignedInOperator } from '../fixtures/people/operator-page.ts'
+import { makeConsoleVisitors } from './console-matrix.ts'
+import { makeOperatorVisitors } from './operator-matrix.ts'
+import { makeVisitors, memberFaults, type Visitor } from './member-matrix.ts'
 
 const harness = await startHarness()
 const live = await harness.register('live')
@@ -60,6 +73,9 @@ const principals: readonly Principal[] = [
         licensed: 'license_required',
         order: 'auth_required',
         member: unsigned(endpoint),
+        console: unsigned(endpoint),
+        operatorSession: unsigned(endpoint),
+        secret: 'missing_api_key',
       })[endpoint.auth],
   },
   { name: 'malformed', key: () => 'hello', expect: refusedAs('malformed_api_key') },
@@ -97,7 +113,48 @@ const principals: readonly Principal[] = [
   },
 ]
 
+const account = await makeAccount(harness)
+const bearers: Readonly<Record<AccountRole, string>> = {
+  owner: await account.owner.bearer('live'),
+  developer: await (await makeColleague(harness, account, 'developer')).browser.bearer('live'),
+  viewer: await (await makeColleague(harness, account, 'viewer')).browser.bearer('live'),
+}
+/** Bearers of the console in live mode, by the role of their person. */
+const consolePrincipals = accountRoles.map((role): Principal => ({
+  name: `console ${role}`,
+  key: () => bearers[role],
+  expect: (endpoint) => {
+    if (endpoint.auth === 'public') return passes
+    if (endpoint.auth === 'operator') return 'malformed_api_key'
+    const isRefused =
+      (role === 'viewer' && (endpoint.method !== 'GET' || endpoint.writes === true)) ||
+      (role !== 'owner' && endpoint.ownerInLive === true)
+    return isRefused ? 'forbidden' : passes
+  },
+}))
+
+const signedInOperator = await makeSignedInOperator(harness)
+const staleOperator = await makeSignedInOperator(harness)
+await harness.owner.query(
+  "update operator_sessions set created_at = pohf_now() - interval '16 minutes' where operator_id = $1",
+  [staleOperator.operatorId],
+)
+const operatorBearers = {
+  recent: await signedInOperator.page.bearer(),
+  stale: await staleOperator.page.bearer(),
+}
+/** Bearers of operators who signed in, by the age of the sign-in. */
+const operatorPrincipals = (['recent', 'stale'] as const).map((age): Principal => ({
+  name: `operator who signed in, ${age}`,
+  key: () => operatorBearers[age],
+  expect: (endpoint) => {
+    if (endpoint.auth !== 'operator') return refusedAs('malformed_api_key')(endpoint)
+    return age === 'stale' && endpoint.needsRecentSignIn ? 'operator_sign_in_again' : passes
+  },
+}))
+
 const authCodes = [
+  'operator_sign_in_again',
   'sign_in_required',
   'missing_api_key',
   'malformed_api_key',
@@ -107,26 +164,33 @@ const authCodes = [
   'forbidden',
   'untrusted_agent',
 ]
-const outcome = (answer: TestResponse): string =>
-  authCodes.includes(String(answer.json?.error)) ? String(answer.json.error) : passes
+const outcome = ({ json }: TestResponse): string => {
+  const code = String(json?.error ?? json?.pohf?.error)
+  return authCodes.includes(code) ? code : passes
+}
 
 /** A body that fails validation: an allowed caller gets past the key and changes nothing. */
 const invalidBody = { body: ['not an object'] }
 
 let cases = 0
-for (const endpoint of [...endpoints, ...operatorEndpoints] as readonly Endpoint[]) {
+const operatorRows: readonly Endpoint[] = operatorEndpoints
+for (const endpoint of [...endpoints, ...operatorRows]) {
   test(`${endpoint.method} ${endpoint.path} lets in exactly whom the table says`, async () => {
-    for (const principal of principals) {
+    for (const principal of [...principals, ...consolePrincipals, ...operatorPrincipals]) {
       const key = principal.key(endpoint)
-      const expected = endpoint.auth === 'member' ? unsigned(endpoint) : principal.expect(endpoint)
+      const isForPerson = ['member', 'console', 'operatorSession'].includes(endpoint.auth)
+      const expected = isForPerson ? unsigned(endpoint) : principal.expect(endpoint)
       const path = endpoint.path.replaceAll(/\{\w+\}/g, 'none')
-      const request = {
-        ...(key === undefined ? {} : { key }),
-        ...(endpoint.method === 'GET' || !endpoint.body ? {} : invalidBody),
-      }
+      const request =
+        endpoint.auth === 'secret'
+          ? { body: { secret: key } }
+          : {
+              ...(key === undefined ? {} : { key }),
+              ...(endpoint.method === 'GET' || !endpoint.body ? {} : invalidBody),
+            }
       // Without a body schema there is nothing to fail on, so whoever may pass would act: only refusals are tried.
       if (!endpoint.body && endpoint.method !== 'GET' && expected === passes) continue
-      const answer = await (endpoint.auth === 'operator'
+      const answer = await (operatorRows.includes(endpoint)
         ? harness.callOperator(endpoint.method, path, request)
         : harness.call(endpoint.method, path, request))
       assert.equal(outcome(answer), expected, `${principal.name}: ${answer.status} ${answer.text}`)
@@ -183,6 +247,12 @@ for (const [path, tools] of surfaces) {
 
 const memberRows = endpoints.filter((row) => row.auth === 'member')
 const visitors = await makeVisitors(harness, live)
+const consoleRows = endpoints.filter((row) => row.auth === 'console')
+const signedInMember = visitors.find(({ name }) => name === 'signed in')
+const consoleVisitors = await makeConsoleVisitors(harness, {
+  cookie: signedInMember?.headers['cookie'] ?? '',
+  apiKey: live.apiKey,
+})
 
 test('a row for a person lets in who is signed in, before anything of the body is read, and nobody else', async (t) => {
   t.diagnostic(`${memberRows.length} rows, ${visitors.length} visitors`)
@@ -190,37 +260,106 @@ test('a row for a person lets in who is signed in, before anything of the body i
   assert.deepEqual(await memberFaults(harness.app.api, memberRows, visitors), [])
 })
 
-const real: ListenerOptions['authenticate']['member'] = (browser) =>
-  members.authenticate(harness.ctx, browser)
+test('a row of the console lets in who is signed in to the console, and nobody else', async (t) => {
+  t.diagnostic(`${consoleRows.length} rows, ${consoleVisitors.length} visitors`)
+  assert.equal(consoleRows.length, 16)
+  assert.deepEqual(await memberFaults(harness.app.api, consoleRows, consoleVisitors), [])
+})
+
+const sessionRows = operatorRows.filter((row) => row.auth === 'operatorSession')
+const operatorVisitors = await makeOperatorVisitors(harness, {
+  memberCookie: signedInMember?.headers['cookie'] ?? '',
+  consoleCookie: `${consoleCookie}=${account.owner.session()}`,
+  apiKey: live.apiKey,
+})
+
+test('the row for the session of an operator lets in who signed in with a passkey, and nobody else', async () => {
+  assert.equal(sessionRows.length, 1)
+  assert.deepEqual(await memberFaults(harness.app.operator, sessionRows, operatorVisitors), [])
+  const open = edgeOver(sessionRows, {
+    operatorSession: async () => ({ operatorId: 'opr_any', name: 'Any' }),
+  })
+  const faults = await memberFaults(open, sessionRows, operatorVisitors)
+  assert.equal(faults.length, operatorVisitors.length - 1, 'the matrix finds an edge that is off')
+})
+
 /** The edge over operations that refuse on their own account: what they see was let in. */
-const edgeOver = (rows: readonly Endpoint[], member: ListenerOptions['authenticate']['member']) =>
+const edgeOver = (rows: readonly Endpoint[], authenticate: Partial<ListenerOptions['authenticate']>) =>
   buildListener({
     ctx: harness.ctx,
     rateLimits: makeRateLimits(harness.ctx),
+    checkWrite: async () => undefined,
+    noteRequest: () => undefined,
     endpoints: rows,
     pages: [],
     routes: rows.map(({ id }) => ({
       id: id as EndpointId,
       handler: async () => Promise.reject(new Refusal('not_found')),
     })),
-    authenticate: { agent: async () => assert.fail(), operator: async () => assert.fail(), member },
+    authenticate: {
+      agent: async () => assert.fail(),
+      operator: async () => assert.fail(),
+      member: async () => assert.fail(),
+      console: async () => assert.fail(),
+      operatorSession: async () => assert.fail(),
+      ...authenticate,
+    },
   })
 
-test('a row whose check at the edge is off fails the matrix', async () => {
-  assert.deepEqual(await memberFaults(edgeOver(memberRows, real), memberRows, visitors), [])
-  const open = edgeOver(memberRows, async () => ({ personId: 'anybody' }))
-  const openFaults = await memberFaults(open, memberRows, visitors)
-  for (const off of memberRows) {
-    const name = `${off.method} ${off.path}`
-    assert.ok(
-      openFaults.some((fault) => fault.startsWith(`${name} for anonymous:`)),
-      `${name} let everybody in unnoticed`,
-    )
-    const table = memberRows.map((row): Endpoint => (row === off ? { ...row, auth: 'public' } : row))
-    const faults = await memberFaults(edgeOver(table, real), memberRows, visitors)
-    assert.ok(faults.length > 0 && faults.every((fault) => fault.startsWith(`${name} for `)), name)
+const kinds = {
+  member: {
+    rows: memberRows,
+    visitors,
+    real: { member: (browser) => members.authenticate(harness.ctx, browser) },
+    open: { member: async () => ({ personId: 'anybody' }) },
+  },
+  console: {
+    rows: consoleRows,
+    visitors: consoleVisitors,
+    real: {
+      console: (request) => accounts.authenticate(harness.ctx, members.originOf(harness.ctx.config), request),
+    },
+    open: {
+      console: async () => ({
+        sessionId: 'csn_any',
+        personId: 'prs_any',
+        accountId: 'acc_any',
+        email: 'anybody@example.com',
+        role: 'owner',
+        isRecent: true,
+        signedInBy: 'link',
+      }),
+    },
+  },
+} satisfies Record<
+  string,
+  {
+    readonly rows: readonly Endpoint[]
+    readonly visitors: readonly Visitor[]
+    readonly real: Partial<ListenerOptions['authenticate']>
+    readonly open: Partial<ListenerOptions['authenticate']>
   }
-})
+>
+
+for (const [kind, { rows, visitors: callers, real, open }] of Object.entries(kinds)) {
+  test(`a row of ${kind} whose check at the edge is off fails the matrix`, async () => {
+    assert.deepEqual(await memberFaults(edgeOver(rows, real), rows, callers), [])
+    const openFaults = await memberFaults(edgeOver(rows, open), rows, callers)
+    for (const [index, off] of rows.entries()) {
+      const name = `${off.method} ${off.path}`
+      assert.ok(
+        openFaults.some((fault) => fault.startsWith(`${name} for anonymous:`)),
+        `${name} let everybody in unnoticed`,
+      )
+      // Beside one other row, which is found to be as it should be.
+      const other = rows.at(index - 1)
+      assert.ok(other && other !== off)
+      const edge = edgeOver([{ ...off, auth: 'public' }, other], real)
+      const faults = await memberFaults(edge, [off, other], callers)
+      assert.ok(faults.length > 0 && faults.every((fault) => fault.startsWith(`${name} for `)), name)
+    }
+  })
+}
 
 test('the matrix saw enough', (t) => {
   t.diagnostic(`${cases} cases of operations, ${toolCases} of tools`)

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { memberCookie, type Endpoint, type Mode } from '@pohf/protocol'
+import { makeToken } from '../../src/platform/ops/tokens.ts'
 import type { Harness } from '../fixtures/harness.ts'
 import { openBrowser } from '../fixtures/people/member.ts'
 import { makeWorker } from '../fixtures/people/worker.ts'
@@ -14,6 +15,10 @@ export type Visitor = {
   readonly writes: Outcome
 }
 type Agent = { readonly agentId: `agt_${string}`; readonly mode: Mode; readonly apiKey: string }
+
+const nothing = { reads: 'sign_in_required', writes: 'sign_in_required' } as const
+const everything = { reads: 'passes', writes: 'passes' } as const
+const cookieOf = (token: string) => ({ cookie: `${memberCookie}=${token}` })
 
 /** Everybody whom the edge must tell apart, with what each may do. */
 export const makeVisitors = async (harness: Harness, agent: Agent): Promise<Visitor[]> => {
@@ -42,8 +47,7 @@ export const makeVisitors = async (harness: Harness, agent: Agent): Promise<Visi
   const refused = (name: string, headers: Visitor['headers']): Visitor => ({
     name,
     headers: { origin, ...headers },
-    reads: 'sign_in_required',
-    writes: 'sign_in_required',
+    ...nothing,
   })
   const foreign = (name: string, headers: Visitor['headers'], reads: Outcome): Visitor => ({
     name,
@@ -54,14 +58,15 @@ export const makeVisitors = async (harness: Harness, agent: Agent): Promise<Visi
   const passing = (name: string, cookie: string): Visitor => ({
     name,
     headers: { origin, cookie },
-    reads: 'passes',
-    writes: 'passes',
+    ...everything,
   })
   return [
     refused('anonymous', {}),
-    refused('malformed cookie', { cookie: `${memberCookie}=${token.slice(1)}` }),
+    refused('malformed cookie', cookieOf(token.slice(1))),
     refused('cookie of another name', { cookie: `pohf_me=${token}` }),
-    refused('unknown token', { cookie: `${memberCookie}=${randomBytes(32).toString('base64url')}` }),
+    refused('unknown token', cookieOf(makeToken(harness.ctx.ids, 'lgn_'))),
+    refused('token of another cell', cookieOf(token.replace('lgn_aa', 'lgn_zz'))),
+    refused('unknown token without a tag', cookieOf(randomBytes(32).toString('base64url'))),
     refused('expired session', { cookie: expired.cookie }),
     refused('signed out', { cookie: signedOut.cookie }),
     refused('erased', { cookie: erased.cookie }),

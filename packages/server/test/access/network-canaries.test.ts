@@ -14,6 +14,7 @@ import { makeRoots } from '../../src/roots/index.ts'
 import { findSession } from '../../src/sessions/index.ts'
 import { connectSigner } from '../../src/signing/index.ts'
 import { startHarness, type TestRequest, type TestResponse } from '../fixtures/harness.ts'
+import { mintSignerOf } from '../fixtures/mint-signer.ts'
 import {
   browseFrom,
   budgetSettings,
@@ -128,10 +129,11 @@ const mintMember = async (): Promise<void> => {
 
 /** Work of somebody whose payout account is a root. */
 const mintWork = async (): Promise<void> => {
-  const signer = connectSigner(ctx.config.SIGNER_SOCKET, ctx.clock)
+  const signer = connectSigner(ctx)
   const mint = makeWorkMint({
     ctx,
     signer,
+    mintSigner: mintSignerOf(ctx, signer),
     statusIndexes: makeStatusIndexes(ctx, signer),
     roots: makeRoots(ctx),
     credits: makeCredits(ctx, agents),
@@ -146,7 +148,7 @@ const mintWork = async (): Promise<void> => {
   const member = { agentId: news.agentId, mode: 'live', memberId: 'mem_worker' } as const
   const signed = await mint.sign({ ...key, session, member, personId: 'worker' })
   await inTransaction(ctx, 'system', (tx) => mint.write(tx, signed))
-  signer.close()
+  await signer.close()
 }
 
 /** A busy network, a suspended model and network, a budget of its own, and a mint that the database refuses. */

@@ -4,6 +4,7 @@ import { SMTPServer } from 'smtp-server'
 import { freePort } from '../../dev/cluster.ts'
 import * as operators from '../../src/operators/index.ts'
 import { makeKey } from '../../src/platform/ops/keys.ts'
+import { makeToken, signToken } from '../../src/platform/ops/tokens.ts'
 import { dumpTables, findLeakedSecrets } from './secret-leaks.ts'
 import { linkOf, startMailbox } from '../fixtures/mailbox.ts'
 import { startHarness } from '../fixtures/harness.ts'
@@ -180,13 +181,19 @@ test('the log cuts secrets out of fields by name and keys out of any text', () =
   const operatorKey = makeKey('svc_op_', 'aa')
   const before = harness.lines.length
   const deep = {
-    headers: { authorization: 'Bearer abc', cookie: 'sid=1' },
+    headers: { authorization: 'Bearer abc', cookie: 'sid=1', 'set-cookie': 'sid=2' },
     body: { token: 'tok-1', apiKey: 'k-1' },
   }
   harness.ctx.log.info({ request: deep, password: 'pw-1', note: `with ${key}` }, `called with ${operatorKey}`)
   harness.ctx.log.error({ err: new Error(`refused ${key}`) }, 'failed')
+  const prefixes = ['cso_', 'lnk_', 'brw_', 'ops_', 'opw_'] as const
+  const tokens = prefixes.map((prefix) => makeToken(harness.ctx.ids, prefix))
+  const signer = { key: Buffer.alloc(32), cell: 'aa' }
+  const bearers = [signToken(signer, 'cns_', ['csn_aa1']), signToken(signer, 'opb_', ['osn_aa1'])]
+  harness.ctx.log.info(`tokens ${[...tokens, ...bearers].join(' ')}`)
   const text = harness.lines.slice(before).join('')
-  for (const secret of ['Bearer abc', 'sid=1', 'tok-1', 'k-1', 'pw-1', key, operatorKey])
+  const parts = [...tokens, ...bearers.flatMap((bearer) => bearer.split('.'))]
+  for (const secret of ['Bearer abc', 'sid=1', 'sid=2', 'tok-1', 'k-1', 'pw-1', key, operatorKey, ...parts])
     assert.ok(!text.includes(secret), secret)
   assert.match(text, /svc_test_\[secret\]/)
   assert.match(text, /svc_op_\[secret\]/)

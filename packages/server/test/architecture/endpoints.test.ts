@@ -38,7 +38,7 @@ const mountedOn = (listener: typeof harness.app.api): string[] => {
     })
 }
 
-test('every row is mounted, and nothing else under /api, /mcp, /operator, /status or /.well-known', (t) => {
+test('every row is mounted, and nothing else that writes or is under /api, /console, /mcp, /operator, /status or /.well-known', (t) => {
   for (const [listener, rows] of [
     [harness.app.api, endpoints],
     [harness.app.operator, operatorEndpoints],
@@ -46,7 +46,7 @@ test('every row is mounted, and nothing else under /api, /mcp, /operator, /statu
     // The built page brings files of its own, one by one and only to read.
     const mounted = mountedOn(listener).filter(
       (route) =>
-        /^[A-Z]+ \/(api|mcp|operator|status|\.well-known)/.test(route) &&
+        /^(?!GET )|^GET \/(api|console\/|mcp|operator|status|\.well-known)/.test(route) &&
         !/^GET \/operator\/assets\/[\w.-]+$/.test(route),
     )
     t.diagnostic(`${mounted.length} mounted, ${rows.length} rows`)
@@ -104,8 +104,17 @@ test('a route that the table lacks, and a row that nobody mounts, stop the start
     agent: async () => assert.fail(),
     operator: async () => assert.fail(),
     member: async () => assert.fail(),
+    console: async () => assert.fail(),
+    operatorSession: async () => assert.fail(),
   }
-  const base = { ctx: harness.ctx, pages: [], authenticate, rateLimits: makeRateLimits(harness.ctx) }
+  const base = {
+    ctx: harness.ctx,
+    pages: [],
+    authenticate,
+    rateLimits: makeRateLimits(harness.ctx),
+    checkWrite: async () => undefined,
+    noteRequest: () => undefined,
+  }
   const row = endpoints[0]
   assert.ok(row)
   assert.throws(() => buildListener({ ...base, endpoints: [row], routes: [] }), /no module mounts it/)

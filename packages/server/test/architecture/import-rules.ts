@@ -14,11 +14,12 @@ export const readSources = (root = join(serverRoot, 'src')): SourceFile[] =>
 
 /** Which modules a module may import, besides platform and protocol: exactly those that it does import. */
 export const permittedImports: Readonly<Record<string, readonly string[]>> = {
+  accounts: [],
   agents: [],
   credentials: ['credits', 'evidence', 'members', 'payments', 'roots', 'sessions', 'signing'],
-  credits: ['ledger', 'payments'],
+  credits: ['ledger', 'payments', 'sessions'],
   discovery: [],
-  evidence: ['members', 'roots', 'sessions'],
+  evidence: ['members', 'roots', 'sessions', 'signing'],
   ledger: [],
   members: ['sessions', 'webhooks'],
   microtasks: [],
@@ -26,6 +27,7 @@ export const permittedImports: Readonly<Record<string, readonly string[]>> = {
   partners: ['ledger'],
   payments: [],
   purchases: ['credentials', 'ledger', 'payments', 'work'],
+  requests: [],
   roots: [],
   sessions: [],
   signing: [],
@@ -46,9 +48,9 @@ export const unusedEdges = (files: readonly SourceFile[]): string[] => {
 const sqlFiles = /(^|\/)store\.ts$|^platform\/db\/[a-z]+\.ts$|^platform\/queue\/(outbox|leases)\.ts$/
 const httpFiles =
   /(^|\/)routes\.ts$|^platform\/http\/http[a-z-]*\.ts$|^discovery\/mcp\.ts$|^wiring\/[a-z]+\.ts$/
-// signing/process and signing/sign speak over a Unix socket of our own, never over a network.
+// The signer and its clients speak over a Unix socket, or with TLS to each other and to nobody else.
 const networkFiles =
-  /^platform\/net\/(outbound|mail)\.ts$|^platform\/db\/(pool|migrate)\.ts$|^signing\/signer-(server|client)\.ts$|^main\.ts$|^roles\/supervisor\.ts$/
+  /^platform\/net\/(outbound|kept-connections|mail)\.ts$|^platform\/ops\/metrics-listener\.ts$|^platform\/db\/(pool|migrate)\.ts$|^signing\/transport\/signer-(socket|connection)\.ts$|^main\.ts$|^roles\/supervisor\.ts$/
 const meaninglessNames = new Set(['utils', 'helpers', 'lib', 'common'])
 
 const importsOf = (file: SourceFile): string[] =>
@@ -83,17 +85,20 @@ const restrictedCallFaults = (file: SourceFile): string[] => {
     faults.push(`${path}: request or reply outside routes.ts`)
   if (
     !networkFiles.test(path) &&
-    has(/from '(node:https?|node:net|node:dns[^']*|undici|nodemailer)'|\bfetch\(/) &&
+    has(/from '(node:https?|node:net|node:dns[^']*|undici|nodemailer|node:tls)'|\bfetch\(/) &&
     !/^platform\/http\/(rate-limiter|http-close)\.ts$/.test(path)
   )
     faults.push(`${path}: network outside platform/net/outbound.ts`)
   // The card provider's SDK has a way out of its own, which card-client replaces.
   if (!/^payments\/card\/(client|provider)\.ts$/.test(path) && has(/from 'stripe'/))
     faults.push(`${path}: network outside platform/net/outbound.ts`)
+  // The exporter sends to the collector by itself.
+  if (path !== 'platform/ops/tracing/tracing-otlp.ts' && has(/from '@opentelemetry\//))
+    faults.push(`${path}: OpenTelemetry outside platform/ops/tracing/tracing-otlp.ts`)
   if (path !== 'platform/ops/config.ts' && has(/process\.env/))
     faults.push(`${path}: process.env outside platform/ops/config.ts`)
   if (
-    !/^platform\/(ops\/(clock|ids|keys|secrets)|http\/http)\.ts$/.test(path) &&
+    !/^platform\/(ops\/(clock|ids|keys|secrets|tokens)|http\/http)\.ts$/.test(path) &&
     has(/\bDate\.now\(|new Date\(\)|Math\.random\(|\brandomBytes\(|\brandomUUID\(/)
   )
     faults.push(`${path}: clock or randomness outside platform`)

@@ -6,7 +6,9 @@ const parts = {
   constraints: `select conrelid::regclass::text as on_table, conname, pg_get_constraintdef(oid) as definition
     from pg_constraint where connamespace = 'public'::regnamespace order by 1, 2`,
   indexes: `select tablename, indexname, indexdef from pg_indexes where schemaname = 'public' order by 1, 2`,
-  routines: `select proname, pg_get_functiondef(oid) as definition from pg_proc
+  routines: `select proname, case prokind when 'a'
+      then (select format('%s %s', aggtransfn, agginitval) from pg_aggregate where aggfnoid = pg_proc.oid)
+      else pg_get_functiondef(oid) end as definition from pg_proc
     where pronamespace = 'public'::regnamespace order by 1, 2`,
   triggers: `select tgrelid::regclass::text as on_table, tgname, pg_get_triggerdef(oid) as definition
     from pg_trigger where not tgisinternal order by 1, 2`,

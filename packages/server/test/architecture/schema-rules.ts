@@ -6,6 +6,7 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'platform_partitioned',
   'platform_clock',
   'platform_due_times',
+  'platform_master_key',
   'operators',
   'operator_audit',
   // A key or mailed token names its agent, so the look-up starts from its hash.
@@ -40,6 +41,19 @@ const deploymentWide: ReadonlySet<string> = new Set([
   // An account is one person's, whichever agents the person works for.
   'payout_accounts',
   'payout_account_refusals',
+  // An account owns agents and belongs to none; neither do its people, whom row-level security shows to the system alone.
+  'accounts',
+  'account_people',
+  'account_roles',
+  'account_invitations',
+  'account_links',
+  'account_sessions',
+  'account_passkeys',
+  'account_challenges',
+  // Operators belong to no agent.
+  'operator_passkeys',
+  'operator_challenges',
+  'operator_sessions',
   // An invitation is looked up by the hash of its link.
   'enrolment_links',
   // A message of the card provider may come before its checkout is known: then it is nobody's yet.
@@ -53,10 +67,18 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'gas_transactions',
   // A receiver that has not answered yet is limited by its host, whichever agents name it.
   'webhook_hosts',
+  // The keys of the deployment sign for every agent.
+  'key_manifests',
+  'key_revocations',
   // A status list mixes the credentials of all agents of a mode: a place in it must not tell whose it is.
   'status_lists',
   'status_blocks',
   'status_entries',
+  // What a signer signed and what a restore found, for all agents at once.
+  'mint_batches',
+  'mint_batches_pruned',
+  'forgotten_values',
+  'restore_epochs',
   // A network has one budget, whichever agents spend it, and an act may rest on the session of another agent.
   'root_keys',
   'root_sessions',
@@ -65,6 +87,7 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'root_network_credentials',
   'root_credentials',
   'root_suspensions',
+  'root_losses',
   // How far two ledgers were compared, for all agents at once.
   'ledger_compared',
 ])

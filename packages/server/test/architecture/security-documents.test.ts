@@ -60,6 +60,7 @@ test('the threat model has every actor', () => {
   assert.deepEqual(
     [...new Set(threats.map(({ section }) => section))],
     [
+      'Stranger or colleague against an account',
       'Buyer against worker',
       'Worker against operator',
       'Agent against agent',

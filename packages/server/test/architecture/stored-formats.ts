@@ -20,14 +20,16 @@ import { initialHash, hashEntry } from '../../src/operators/rules.ts'
 import { claimOf, holdAccountOf, payoutAccountOf, userAccountOf } from '../../src/partners/rules.ts'
 import type { Ctx } from '../../src/platform/ops/context.ts'
 import { loadSecrets, openFor, type Secrets } from '../../src/platform/ops/secrets.ts'
+import { browserHashOf } from '../../src/sessions/browsers.ts'
 import { expectedAnswerOf } from '../../src/sessions/recording/probes.ts'
 import { recordKey } from '../../src/sessions/recording/records.ts'
-import { makeViewToken } from '../../src/sessions/rules.ts'
+import { makeViewToken, readViewToken } from '../../src/sessions/rules.ts'
+import { actKeyOf, journalKeyOf } from '../../src/signing/restore/mint-signer.ts'
 import { payloadHash, typedId } from '../../src/signing/rules.ts'
 import { headersOf, signingKeyOf } from '../../src/webhooks/rules.ts'
 import { makePurchaseId } from '../../src/purchases/id.ts'
 import { recoveryMessage, secretHashOf } from '../../src/purchases/rules.ts'
-import { makeTaskToken } from '../../src/microtasks/token.ts'
+import { makeTaskToken, readTaskToken } from '../../src/microtasks/token.ts'
 import { sessionChallengeOf, vestingAccountOf, payeeRefOf, workerRefOf } from '../../src/work/units/rules.ts'
 
 const fixedMasterKey = Buffer.alloc(32, 7)
@@ -131,9 +133,16 @@ const network = {
   payTo: `0x${'0b'.repeat(20)}`,
 }
 
+/** Tokens from before the cell tags, made with the fixed secret: a view token is valid for 30 days. */
+const untaggedTokens = {
+  view: 'vt_WyJhZ3RfYWEwMWsyZ29sZGVuMDAwMDAwMDAwMDAwMCIsImxpdmUiLCJzZXNfYWEwMWsyZ29sZGVuMDAwMDAwMDAwMDAwMCIsMTc2NzIyNTYwMF0.-n6I6xykN8AdsJVwjxmJdw',
+  task: 'tkt_WyJhZ3RfYWEwMWsyZ29sZGVuMDAwMDAwMDAwMDAwMCIsImxpdmUiLCJ0c2tfZ29sZGVuIiwibm9uY2UiLDE3NjcyMjU2MDAwMDBd.J6PkFAiPPpBJv59zAQ-t1Q',
+} as const
+
 /** Codes of people and of work, which other rows and other parties hold on to. */
 const codesOf = (secrets: Secrets): Record<string, string> => {
   const ctx: Pick<Ctx, 'secrets'> = { secrets }
+  const signing = { secrets, ids: { cell: 'aa' } }
   const worker = secrets.derive('worker')
   const terms = { workflowId: 'wf_golden', amountUsdcMicro: 100_000n, network }
   return {
@@ -148,14 +157,16 @@ const codesOf = (secrets: Secrets): Record<string, string> => {
     }),
     'signal of an external proof': signalOf(secrets.derive('external'), personId),
     nullifier: nullifierOf(secrets.derive('nullifier'), [agentId, mode, 'vote', personId]).toString('hex'),
-    'view token': makeViewToken(secrets.derive('vt'), { agentId, mode, sessionId, viewedAt: at }),
-    'task token': makeTaskToken(secrets.derive('task-token'), {
+    'view token': makeViewToken(signing, { agentId, mode, sessionId, viewedAt: at }),
+    'task token': makeTaskToken(signing, {
       agentId,
       mode,
       taskId: 'tsk_golden',
       nonce: 'nonce',
       expiresAt: at,
     }),
+    'view token without a tag': JSON.stringify(readViewToken(signing, untaggedTokens.view)),
+    'task token without a tag': JSON.stringify(readTaskToken(signing, untaggedTokens.task)),
     'payout account':
       payoutAccountOf(secrets.derive('payout-account'), 'DE89 3704 0044 0532 0130 00')?.hash.toString(
         'hex',
@@ -190,6 +201,12 @@ const namesOf = (): Record<string, string> => {
     'conversion with a key': claimOf({ userRef: 'user-1', points: 5, key: 'k' }),
     'agent of the platform, live': platformAgentId({ CELL: 'aa' }, 'live'),
     'agent of the platform, test': platformAgentId({ CELL: 'aa' }, 'test'),
+    'hash of a browser key': browserHashOf('agt_golden', 'live', {
+      kty: 'EC',
+      crv: 'P-256',
+      x: 'x',
+      y: 'y',
+    }).toString('hex'),
     'record key': recordKey(Buffer.alloc(32, 1), sessionId, 0).toString('hex'),
     'pointing probe': JSON.stringify(expectedAnswerOf({ kind: 'point', seed: 'golden' })),
     'choosing probe': JSON.stringify(expectedAnswerOf({ kind: 'choose', seed: 'golden' })),
@@ -210,6 +227,11 @@ export const storedFormats = (): string[] => {
   const values = {
     ...codesOf(secrets),
     ...namesOf(),
+    'journal key of an act': actKeyOf(
+      { secrets },
+      { agentId: 'agt_golden', mode: 'live', act: 'purchase', reference: 'pur_golden' },
+    ),
+    'journal key of a payment': journalKeyOf({ secrets }, 'payment', 'agt_golden agentpay:visa:1 ses_golden'),
     'sealed text of a webhook': secrets.open('webhook', sealedTexts.webhook),
     'sealed text of a caller': openFor('svc_test_golden', sealedTexts.caller),
   }

@@ -29,6 +29,10 @@ const idempotencyKey = 'the Idempotency-Key of the call, stored with the answer'
 export const valueOperations: readonly ValueOperation[] = [
   row('credits.buy', `test: ${idempotencyKey}; live: the open checkout of the pack`, 'idempotency_keys_pkey'),
   row('credentials.verify', 'the session', 'credential_claims_pkey'),
+  row('credentials.siteverify', 'the session', 'credential_claims_pkey', {
+    file: 'packages/server/src/credentials/siteverify.test.ts',
+    test: 'a call that died after the mint can be repeated with any key and is charged once',
+  }),
   row('credentials.verify-personhood', 'the member and the wallet', 'credential_claims_pkey'),
   row('credentials.binding.bind', 'the payment and the human anchors', 'credential_claims_pkey'),
   row('microtasks.complete', 'the token of the task', 'task_token_claims_pkey', {
@@ -90,6 +94,24 @@ export const valueOperations: readonly ValueOperation[] = [
 
 /** Operations that change something and move no value. Each new row of the endpoint table is in one of the two lists. */
 export const operationsWithoutValue: ReadonlySet<string> = new Set([
+  'accounts.claim',
+  'accounts.entry.link',
+  'accounts.entry.session-end',
+  'accounts.entry.sign-in',
+  'accounts.entry.sign-out',
+  'accounts.entry.sign-up',
+  'accounts.passkeys.options',
+  'accounts.passkeys.register',
+  'accounts.passkeys.remove',
+  'accounts.passkeys.sign-in',
+  'accounts.passkeys.sign-in-options',
+  'accounts.people.change',
+  'accounts.people.invite',
+  'accounts.people.join',
+  'accounts.people.remove',
+  'accounts.people.withdraw',
+  'accounts.switch',
+  'accounts.token',
   'agents.register',
   'agents.profile-update',
   'agents.email-confirm',
@@ -134,12 +156,22 @@ export const operationsWithoutValue: ReadonlySet<string> = new Set([
   'members.people.passkey-add',
   'members.people.operator-erase',
   'operators.create',
+  'operators.passkeys.options',
+  'operators.passkeys.register',
+  'operators.passkeys.remove',
+  'operators.passkeys.sign-in',
+  'operators.passkeys.sign-in-options',
   'operators.revoke',
+  'operators.sessions.end',
+  'operators.sessions.sign-out',
+  'operators.sessions.token',
   'sessions.create',
   'sessions.recording.telemetry',
   'sessions.finish',
   'signing.keys-rotate',
   'signing.keys-revoke',
+  // It can be repeated: what it charged is recorded with the credential.
+  'signing.restore.apply',
   'tracking.event',
   'tracking.conversion',
   // A request for an offer: the agreement and the invoice follow outside.

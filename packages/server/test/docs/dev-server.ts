@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after } from 'node:test'
 import { freePort } from '../../dev/cluster.ts'
 import { makeDatabase } from '../fixtures/harness.ts'
+import { inheritedEnvironment } from '../fixtures/processes/child-processes.ts'
 import { pollUntil } from '../fixtures/polling.ts'
 import { repositoryRoot } from './markdown.ts'
 import type { RunOptions } from './run-page.ts'
@@ -30,8 +31,7 @@ export const startDevServer = async (...parameters: readonly string[]): Promise<
     cwd: repositoryRoot,
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
-      PATH: process.env['PATH'],
-      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'],
+      ...inheritedEnvironment,
       DATABASE_URL: url,
       DATA_DIR: dataDir,
       PORT: String(ports[3000]),

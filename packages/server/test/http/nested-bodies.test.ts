@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { endpoints, operatorEndpoints, type Endpoint } from '@pohf/protocol'
+import { consoleCookie, endpoints, operatorCookie, operatorEndpoints, type Endpoint } from '@pohf/protocol'
 import { readChunk } from '@pohf/protocol/telemetry'
 import { z } from 'zod'
 import * as operators from '../../src/operators/index.ts'
+import { makeSignedInOperator } from '../fixtures/people/operator-page.ts'
 import { isNestedTooDeep, nestingMax } from '../../src/platform/http/json-depth.ts'
 import { startHarness } from '../fixtures/harness.ts'
+import { makeAccount } from '../fixtures/people/console.ts'
 import { makeWorker } from '../fixtures/people/worker.ts'
 import { openBrowser } from '../fixtures/people/member.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
@@ -15,9 +17,12 @@ const agent = await harness.register('test')
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const { cookie } = await makeWorker(harness, agent)
 const { origin } = openBrowser(harness)
+const { owner } = await makeAccount(harness)
 
+const { page } = await makeSignedInOperator(harness)
+const operatorRows: readonly Endpoint[] = operatorEndpoints
 const rows: readonly Endpoint[] = [...endpoints, ...operatorEndpoints].filter(
-  (row: Endpoint) => row.method !== 'GET',
+  (row: Endpoint) => row.method !== 'GET' && row.auth !== 'secret',
 )
 
 const arrays = (depth: number): string => '['.repeat(depth) + ']'.repeat(depth)
@@ -39,6 +44,20 @@ const send = (row: Endpoint, raw: string, contentType = 'application/json') => {
   const headers = { origin, 'content-type': contentType }
   if (row.auth === 'operator')
     return harness.callOperator(row.method, path, { key: operatorKey, raw, headers })
+  if (row.auth === 'operatorSession' || operatorRows.includes(row))
+    return harness.callOperator(row.method, path, {
+      raw,
+      headers: {
+        'content-type': contentType,
+        origin: page.origin,
+        cookie: `${operatorCookie}=${page.session()}`,
+      },
+    })
+  if (row.auth === 'console')
+    return harness.call(row.method, path, {
+      raw,
+      headers: { ...headers, cookie: `${consoleCookie}=${owner.session()}` },
+    })
   if (row.auth === 'member') return harness.call(row.method, path, { raw, headers: { ...headers, cookie } })
   return harness.call(row.method, path, {
     raw,
@@ -61,6 +80,19 @@ test('every row that takes a body refuses deep nesting with 400, whoever sends i
     assertRefusal(await send(row, arrays(30_000)), 400, 'invalid_json')
   }
   assert.ok(sent >= 1_000, `sent ${sent} bodies`)
+  assert.deepEqual(failures(), [])
+})
+
+test('siteverify, which refuses with 200, refuses deep nesting too', async () => {
+  const nested = endpoints.filter(({ auth }) => auth === 'secret')
+  assert.equal(nested.length, 3)
+  for (const row of nested)
+    for (const depth of [nestingMax + 1, 2_000])
+      for (const body of bodiesOf(row, depth)) {
+        const { status, text } = await send(row, body)
+        assert.equal(status, 200)
+        assert.match(text, /"bad-request".*"invalid_json"/)
+      }
   assert.deepEqual(failures(), [])
 })
 

@@ -77,6 +77,8 @@ test('a row that browsers of any site may call answers their preflight and echoe
   const listener = buildListener({
     ctx: harness.ctx,
     rateLimits: makeRateLimits(harness.ctx),
+    checkWrite: async () => undefined,
+    noteRequest: () => undefined,
     endpoints: rows,
     pages: [],
     routes: [{ id: 'agents.register', handler: async () => assert.fail() }],
@@ -84,6 +86,8 @@ test('a row that browsers of any site may call answers their preflight and echoe
       agent: async () => assert.fail(),
       operator: async () => assert.fail(),
       member: async () => assert.fail(),
+      console: async () => assert.fail(),
+      operatorSession: async () => assert.fail(),
     },
   })
   const send = (method: 'OPTIONS' | 'POST') =>

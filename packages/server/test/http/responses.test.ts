@@ -224,6 +224,8 @@ test('an answer that does not fit its own schema is our fault, and nothing of it
   const listener = buildListener({
     ctx: harness.ctx,
     rateLimits: makeRateLimits(harness.ctx),
+    checkWrite: async () => undefined,
+    noteRequest: () => undefined,
     endpoints: [row],
     pages: [],
     routes: [{ id: 'agents.register', handler: async () => ({ apiKey: 'svc_planted', agentId: 5 }) }],
@@ -231,6 +233,8 @@ test('an answer that does not fit its own schema is our fault, and nothing of it
       agent: async () => assert.fail(),
       operator: async () => assert.fail(),
       member: async () => assert.fail(),
+      console: async () => assert.fail(),
+      operatorSession: async () => assert.fail(),
     },
   })
   const response = await listener.inject({

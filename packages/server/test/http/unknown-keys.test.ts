@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { endpoints } from '@pohf/protocol'
+import { endpoints, operatorEndpoints, type Endpoint } from '@pohf/protocol'
 import { makeKeyLookups } from '../../src/platform/http/key-lookups.ts'
 import { Refusal } from '../../src/platform/http/errors.ts'
 import { makeRateLimiter } from '../../src/platform/http/rate-limiter.ts'
@@ -85,7 +85,9 @@ test('a /48 or a /24 has 600 look-ups a minute, however many addresses it uses',
 })
 
 test('every row for a signed-in person has a limit by address, so cookies cannot be guessed without end', () => {
-  const rows = endpoints.filter(({ auth }) => auth === 'member')
-  assert.ok(rows.length >= 17)
-  for (const row of rows) assert.ok('limit' in row && row.limit, row.id)
+  const kinds: readonly Endpoint['auth'][] = ['member', 'console', 'operatorSession']
+  const all: readonly Endpoint[] = [...endpoints, ...operatorEndpoints]
+  const rows = all.filter(({ auth }) => kinds.includes(auth))
+  assert.ok(rows.length >= 35)
+  for (const row of rows) assert.ok(row.limit, row.id)
 })

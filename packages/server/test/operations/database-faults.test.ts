@@ -86,7 +86,7 @@ const startWorkerProcess = () => {
   return {
     stop: async () => {
       await worker.stop()
-      await ctx.db.pool.end()
+      await ctx.db.end()
     },
   }
 }
@@ -94,17 +94,21 @@ const startWorkerProcess = () => {
 test('stranded connections delay one call by its deadline, and all of them are replaced', async () => {
   assert.equal((await verify()).status, 200)
   await fillPool()
-  const idle = harness.ctx.db.pool.idleCount
+  const { pool } = harness.ctx.db
+  // A transaction that is stranded halfway would keep its locks, and the next call would wait for them.
+  await pollUntil('all connections are idle', async () => pool.idleCount === pool.totalCount)
+  const idle = pool.idleCount
   assert.ok(idle >= 4, `${idle} idle connections`)
   proxy.strand()
   const first = await timed(() => verify())
-  assertUnavailable(first.result)
-  assert.ok(first.ms < deadlineMs + 1_000, `refused after ${first.ms} ms`)
+  // The comparison with the signers comes before the mint. Where it takes the stranded connection, the call is only late.
+  if (first.result.status !== 200) assertUnavailable(first.result)
+  assert.ok(first.ms >= deadlineMs - 100 && first.ms < deadlineMs + 1_000, `refused after ${first.ms} ms`)
   // The others were idle, and are stranded as well: without their replacement each would delay a call.
   for (let call = 0; call < idle; call++) {
     const next = await timed(() => verify())
-    assert.equal(next.result.status, 200)
-    assert.ok(next.ms < 1_000, `call ${call} took ${next.ms} ms`)
+    assert.equal(next.result.status, 200, harness.lines.slice(-10).join(''))
+    assert.ok(next.ms < deadlineMs, `call ${call} took ${next.ms} ms`)
   }
   assert.equal(await metricOf('pohf_database_pool_rebuilds_total'), 1)
   assert.equal(await metricOf('pohf_database_deadlines_total'), 1)

@@ -13,6 +13,8 @@ import { waitForExit } from '../fixtures/processes/restarts.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-log-'))
 const { url: databaseUrl, drop } = await makeDatabase()
+/** One deployment: the database knows its master key. */
+const dataDir = mkdtempSync(join(folder, 'data-'))
 const running: ChildProcess[] = []
 /** Processes start slowly on a busy machine. */
 const startMs = 120_000
@@ -27,7 +29,6 @@ after(async () => {
 
 const prepare = async () => {
   const [port, operatorPort] = [await freePort(), await freePort()]
-  const dataDir = mkdtempSync(join(folder, 'data-'))
   const environment = {
     DATABASE_URL: databaseUrl,
     DATA_DIR: dataDir,

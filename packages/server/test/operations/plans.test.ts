@@ -6,12 +6,16 @@ import { after, test } from 'node:test'
 import * as operators from '../../src/operators/index.ts'
 import { openHarness } from '../fixtures/harness.ts'
 import { grantCredits } from '../fixtures/payments/ledger.ts'
+import { makePasskey } from '../fixtures/people/authenticator.ts'
+import { makeAccount, makeColleague } from '../fixtures/people/console.ts'
 import { playSession } from '../fixtures/people/play-session.ts'
+import { seedList } from '../fixtures/lists/rows.ts'
 import { fillBackground, filledTables, unfilledTables } from '../fixtures/plans/background.ts'
 import {
   makePlanJudge,
   openPlanCluster,
   readFirstColumns,
+  type ExplainedStatement,
   type PlanFindings,
 } from '../fixtures/plans/plans.ts'
 import { makeScoredSession } from '../fixtures/scored-session.ts'
@@ -61,6 +65,45 @@ const verifyMany = async (server: Server, count: number): Promise<void> => {
   await Promise.all(calls.map((call) => call()))
 }
 
+/** What people do in the console. */
+const driveConsole = async (): Promise<void> => {
+  const account = await makeAccount(harness)
+  const { browser, personId } = await makeColleague(harness, account, 'developer')
+  await browser.addPasskey(makePasskey())
+  const key = await browser.bearer('live')
+  await harness.call('GET', '/api/agents/me', { key })
+  for (const path of ['account', 'people', 'sessions', 'passkeys']) await account.owner.get(path)
+  await account.owner.patch(`people/${personId}`, { role: 'viewer' })
+  await account.owner.remove(`people/${personId}`)
+  await account.owner.post('claim', { agentId: account.agents.live })
+  await account.owner.post('sign-out')
+}
+
+/** What the pages of operators read. */
+const operatorLists = [
+  'overview',
+  'agents',
+  'agents?order=newest',
+  'agents?order=newest&after=agt_other9',
+  'agents?state=suspended&order=newest',
+  'agents?search=zzz',
+  'agents?search=oth&after=agt_other9',
+  'agents?search=o7@other.example',
+  'audit?order=newest',
+  'audit?order=newest&after=3000&action=agent.suspend',
+  'payouts',
+  'payouts?status=queued',
+  'refunds?state=failed',
+  'refunds?after=ref_other9',
+  'purchases',
+  `purchases?cursor=${Buffer.from(`2026-01-01 00:00:00+00 pur_${'0'.repeat(38)}`).toString('base64url')}`,
+  'orders',
+  'orders?waiting=1',
+  'appeals',
+  'roots/suspended',
+  'roots/sites',
+] as const
+
 /** What agents, people, operators and jobs do most. */
 const drive = async (): Promise<void> => {
   const agent = await registerWithCredits(harness)
@@ -73,11 +116,18 @@ const drive = async (): Promise<void> => {
   const order = { taskType: 'wf_judge', quantity: items.length, items }
   const { orderId } = await post(harness, '/api/agents/order', apiKey, order)
   await post(harness, '/api/agents/order/fund', apiKey, { orderId })
-  for (const path of ['credits/balance', 'metrics', 'webhooks', 'events', 'keys'])
-    await harness.call('GET', `/api/agents/${path}`, { key: agent.apiKey })
+  const lists = ['credentials', 'sessions', 'requests', 'requests?status=4xx', 'usage', 'usage?bucket=hour']
+  for (const path of ['credits/balance', 'metrics', 'webhooks', 'events', 'keys', ...lists]) {
+    const answer = await harness.call('GET', `/api/agents/${path}`, { key: agent.apiKey })
+    assert.equal(answer.status, 200, answer.text)
+  }
+  await driveConsole()
   const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
-  for (const path of ['metrics', 'operator/agents', 'operator/payouts', 'operator/orders'])
-    await harness.callOperator('GET', `/${path}`, { key: operatorKey })
+  await harness.callOperator('GET', '/metrics')
+  for (const path of [...operatorLists, `agents/${agent.agentId}`]) {
+    const answer = await harness.callOperator('GET', `/operator/${path}`, { key: operatorKey })
+    assert.equal(answer.status, 200, answer.text)
+  }
   await harness.runJobs()
 }
 await drive()
@@ -113,6 +163,46 @@ test('no statement of a day reads the rows of other agents or history, also with
       texts.some((text) => text.includes(inside)),
       `${inside}: the statements inside the mint were not explained`,
     )
+})
+
+/** The rows of a table that a plan read, also those that a filter then dropped. */
+const rowsRead = (node: ExplainedStatement['plan'], table: string): number =>
+  (node['Relation Name']?.startsWith(table)
+    ? ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 0)
+    : 0) + (node.Plans ?? []).reduce((sum, child) => sum + rowsRead(child, table), 0)
+
+test('no list reads more than its page, and with a filter a bounded number of rows', async () => {
+  const agent = await harness.register('live')
+  const key = agent.apiKey
+  const rows = { agentId: agent.agentId, mode: 'live', count: 4_000, stepMs: 20 } as const
+  const limit = 10
+  // Each kind of session is read in its own order.
+  const lists = {
+    credentials: { table: 'credentials', none: 'status=suspended', page: limit + 1, filtered: 500 },
+    sessions: { table: 'sessions', none: 'status=open', page: 4 * (limit + 1), filtered: 4 * 500 },
+    requests: { table: 'request_log', none: 'endpoint=none', page: limit + 1, filtered: 500 },
+  } as const
+  for (const list of ['credentials', 'sessions', 'requests'] as const) {
+    await seedList(harness.owner, list, { ...rows, newest: new Date(Date.now() - 60_000) })
+    const { table, none, page, filtered } = lists[list]
+    const readOf = async (query: string) => {
+      await cluster.readStatements(() => undefined)
+      const answer = await harness.call('GET', `/api/agents/${list}?limit=${limit}&${query}`, { key })
+      assert.equal(answer.status, 200, answer.text)
+      let most = 0
+      await cluster.readStatements(({ text, plan }) => {
+        if (text.includes(`from ${table} `)) most = Math.max(most, rowsRead(plan, table))
+      })
+      assert.ok(most > 0, `the statement of ${list} was not seen`)
+      return { most, nextCursor: String(answer.json.nextCursor) }
+    }
+    const first = await readOf('')
+    assert.ok(first.most <= page, `${list} read ${first.most} rows`)
+    const next = await readOf(`cursor=${first.nextCursor}`)
+    assert.ok(next.most <= page, `${list} read ${next.most} rows for the next page`)
+    const nothing = await readOf(none)
+    assert.ok(nothing.most <= filtered, `${list} read ${nothing.most} rows for a filter`)
+  }
 })
 
 test('a planted violation is seen: the join of keys with all accounts that verify once had', async () => {

@@ -18,6 +18,7 @@ import { fileURLToPath } from 'node:url'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { freePort } from '../../dev/cluster.ts'
 import { makeDatabase } from '../fixtures/harness.ts'
+import { inheritedEnvironment } from '../fixtures/processes/child-processes.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -66,7 +67,8 @@ if (missing !== undefined || signerUser === undefined || apiUser === undefined) 
   const { url, drop } = await makeDatabase()
   const children: ChildProcess[] = []
   after(async () => {
-    for (const child of children) {
+    // The api first: a signer waits for the api that is connected to it.
+    for (const child of children.toReversed()) {
       const ended = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGTERM')
       await ended
@@ -94,7 +96,7 @@ if (missing !== undefined || signerUser === undefined || apiUser === undefined) 
     const child = spawn(process.execPath, [main, role], {
       ...user,
       cwd: '/',
-      env: { PATH: process.env['PATH'] ?? '', LOG_LEVEL: 'error', SIGNER_SOCKET: socketPath, ...settings },
+      env: { ...inheritedEnvironment, LOG_LEVEL: 'error', SIGNER_SOCKET: socketPath, ...settings },
       stdio: ['ignore', 'inherit', 'inherit'],
     })
     children.push(child)

@@ -104,7 +104,7 @@ let server: StartedServer
 
 test('a start from nothing migrates, makes its secret for the owner alone, and answers on both ports', async () => {
   server = await start()
-  assert.deepEqual(readdirSync(server.dataDir), ['keys', 'master.key', 'signer.sock'])
+  assert.deepEqual(readdirSync(server.dataDir), ['keys', 'manifests', 'master.key', 'signer.sock'])
   assert.equal(statSync(join(server.dataDir, 'master.key')).mode & 0o777, 0o600)
   assert.equal(await statusOf(`${server.operatorUrl}/readyz`), 200)
   assert.equal(await statusOf(`${server.url}/openapi.json`), 200)

@@ -29,7 +29,8 @@ const prepare = async (settings: Record<string, string> = {}) => {
   const port = await freePort()
   const environment = {
     DATABASE_URL: databaseUrl,
-    DATA_DIR: mkdtempSync(join(folder, 'data-')),
+    // The database knows the keys of one deployment, so all processes share their folder.
+    DATA_DIR: join(folder, 'data'),
     PORT: String(port),
     OPERATOR_PORT: String(await freePort()),
     KEY_LIMIT_PER_MINUTE: '10000000',

@@ -105,12 +105,12 @@ const answerByKeyboard = async (page: Page): Promise<string[]> => {
   const answered = new Set<string>()
   for (let look = 0; look < 1_200; look += 1) {
     const state = await page.evaluate<string>(
-      `(() => { const dialog = document.querySelector('pohf-check')?.shadowRoot.querySelector('dialog'); return dialog ? dialog.className + (dialog.querySelector('.bar.runs') ? ' runs' : '') : 'closed' })()`,
+      `(() => { const box = document.querySelector('pohf-check')?.shadowRoot.querySelector('.w'); return box ? box.dataset.state + (box.querySelector('.bar.runs') ? ' runs' : '') : 'gone' })()`,
     )
-    if (state === 'closed') return asked
+    if (!/^(opening|choose|waiting)/.test(state)) return asked
     const truth = state.endsWith(' runs') ? await readOpenProbe() : undefined
     if (truth && !answered.has(truth.id) && truth.kind === 'choose') {
-      asked.push((await page.locator('pohf-check dialog h2').textContent()) ?? '')
+      asked.push((await page.locator('pohf-check #title').textContent()) ?? '')
       await sleep(600)
       await page.keyboard.press(String(truth.choice + 1))
       answered.add(truth.id)
@@ -146,14 +146,11 @@ const enrolInBrowser = async (
   await page.locator('#step-check pohf-check').waitFor()
   await saveScreenshot(page, `${name}-3-check`)
   const check = page.locator('pohf-check')
-  assert.equal(await check.locator('.box').getAttribute('lang'), words.language)
-  await check.locator('button.btn').focus()
-  await page.keyboard.press('Enter')
-  await saveScreenshot(page, `${name}-3-ask`)
-  await page.locator('pohf-check dialog .actions button').nth(1).focus()
+  assert.equal(await check.locator('.w').getAttribute('lang'), words.language)
+  await check.locator('.other').focus()
   await page.keyboard.press('Enter')
   const asked = await answerByKeyboard(page)
-  assert.ok(asked.length >= 3)
+  assert.ok(asked.length >= 2)
   for (const text of asked)
     assert.match(text, words.language === 'de' ? /^Wählen Sie das Wort „/ : /^Choose the word “/)
   await page.locator('#step-done:visible').waitFor()
@@ -198,7 +195,7 @@ const viewRecording = async (page: Page, words: Messages, name: string): Promise
   await page.getByText(/^[1-9][.,]0 \/ /).waitFor()
   await page.keyboard.press('Space')
   const rows = page.locator('tbody tr')
-  assert.ok((await rows.count()) >= 3, 'the questions of the check')
+  assert.ok((await rows.count()) >= 2, 'the questions of the check')
   await page.goBack()
   await page.getByRole('link', { name: words.me.replay }).first().waitFor()
 }
@@ -251,7 +248,8 @@ for (const [name, view, authenticator] of ceremonyCases)
       )
       await verifyPersonhood(memberId)
       await page.getByRole('link', { name: words.seeData }).click()
-      await page.getByText(memberId).waitFor()
+      await page.getByTitle(memberId).waitFor()
+      assert.equal(await page.getByText(memberId).count(), 0, 'an id is short on the page')
       await saveScreenshot(page, `${name}-5-me`)
       await viewRecording(page, words, name)
       await page.getByRole('button', { name: words.me.renewCodes }).focus()
@@ -307,8 +305,7 @@ test('a new link asks for the questions again once the last check is too old', {
   )
   await agreeAgain()
   await page.locator('#step-check pohf-check').waitFor()
-  await page.locator('pohf-check button.btn').click()
-  await page.locator('pohf-check dialog .actions button').nth(1).click()
+  await page.locator('pohf-check .other').click()
   await answerByKeyboard(page)
   await page.locator('#step-done:visible').waitFor()
   await verifyPersonhood(memberId)
