@@ -1,10 +1,11 @@
-// Builds tag.js and check.js into dist/ (or the folder given), from where the server serves them.
+// Builds tag.js, check.js and compat.js into dist/ (or the folder given), from where the server serves them.
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
+import { ownNames } from './own-names.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-for (const [index, name] of ['tag', 'check'].entries())
+for (const [index, name] of ['tag', 'check', 'compat'].entries())
   await build({
     configFile: false,
     root: here('.'),
@@ -14,6 +15,8 @@ for (const [index, name] of ['tag', 'check'].entries())
       emptyOutDir: index === 0,
       modulePreload: false,
       target: 'es2022',
+      // light-dark() as it is written.
+      cssTarget: ['chrome123', 'firefox120', 'safari17.5'],
       // One plain script each: it runs from one line of HTML and knows by its own address whom to talk to.
       rolldownOptions: {
         // On a busy machine a slow build is no news.
@@ -21,7 +24,16 @@ for (const [index, name] of ['tag', 'check'].entries())
         // Tables of the protocol that only readers of chunks use are left out.
         treeshake: { manualPureFunctions: ['Map', 'Object.entries'] },
         input: here(`src/${name}.ts`),
-        output: { format: 'iife', entryFileNames: `${name}.js` },
+        output: {
+          format: 'iife',
+          entryFileNames: `${name}.js`,
+          minify: {
+            compress: true,
+            mangle: true,
+            codegen: true,
+            mangleProps: { include: new RegExp(`^(${ownNames.join('|')})$`) },
+          },
+        },
       },
     },
   })

@@ -105,7 +105,7 @@ test('where budgets are off, a simulated day is never refused and says so', asyn
   assert.deepEqual([substantial.addresses, substantial.networks24], [1, 1])
 })
 
-/** A server process of its own and one session in real time: about fifteen seconds. */
+/** A server process of its own and one session in real time: about ten seconds. */
 test('a family is measured against a running server: bytes on the line, CPU of the attacker, the credential', async () => {
   const lines: string[] = []
   const rows = await measureFamilies({
@@ -119,8 +119,8 @@ test('a family is measured against a running server: bytes on the line, CPU of t
     lines.join('\n'),
   )
   const [played] = rows
-  assert.ok(played && played.wallSeconds > 3 && played.wallSeconds < 60, `${played?.wallSeconds} s`)
+  assert.ok(played && played.wallSeconds > 1 && played.wallSeconds < 60, `${played?.wallSeconds} s`)
   assert.ok(played.cpuSeconds > 0 && played.cpuSeconds < 5, `${played.cpuSeconds} s of CPU`)
-  // Four requests at least, each with its headers, a chunk and a receipt.
-  assert.ok(played.bytes > 4_000 && played.bytes < 100_000, `${played.bytes} bytes`)
+  // Three requests at least, each with its headers, a chunk and a receipt.
+  assert.ok(played.bytes > 3_000 && played.bytes < 100_000, `${played.bytes} bytes`)
 })

@@ -1,13 +1,9 @@
 // The whole way: a publisher's page with the check, a person who passes it, the publisher's server that asks once, and a
 // relying party that checks the credential by itself. Then a bot on the same page.
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { verifyCredential, type Fetch, type Policy } from '@pohf/verify'
+import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { findChromium, launch } from '../../web/test/browser.ts'
 import { startSite } from '../../demo/src/site.ts'
 import { answerAll, startFixture, sessionOf, trackSession } from '../../tag/test/fixture.ts'
@@ -19,8 +15,7 @@ const skip =
   missing.length > 0 ? `not installed: ${missing.join(', ')}` : 'missing' in chromium && chromium.missing
 
 const open = async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-journey-'))
-  execFileSync(process.execPath, [fileURLToPath(new URL('../../demo/build.ts', import.meta.url)), folder])
+  const folder = await builtPages('demo')
   const fixture = await startFixture()
   const { harness } = fixture
   // A live agent with a confirmed mail address: its first thousand a month are free.
@@ -29,13 +24,12 @@ const open = async () => {
     agentId,
   ])
   const site = await startSite({ pohf: fixture.service.url, site: agentId, apiKey, port: 0, folder })
-  return { fixture, harness, site, folder, agentId, apiKey }
+  return { fixture, harness, site, agentId, apiKey }
 }
 const sample = skip === false ? await open() : undefined
 after(async () => {
   await sample?.site.stop()
   sample?.fixture.close()
-  if (sample) rmSync(sample.folder, { recursive: true, force: true })
 })
 
 type JourneyFixture = NonNullable<typeof sample>
@@ -65,8 +59,14 @@ const visit = async (given: JourneyFixture, seed: number) => {
     const challenge = (await person.page.getAttribute('pohf-check', 'challenge')) ?? ''
     await person.type('#text', 'At last.')
     const { sessionId } = await person.passCheck()
-    await person.press('form button[type="submit"], form button:not([type])')
-    await person.page.waitForSelector('pre', { timeout: 120_000 })
+    if ((await person.page.locator('pohf-check [data-state=passed]').count()) === 0)
+      return { challenge, sessionId, chip: await person.page.locator('pohf-check .w').innerText() }
+    // The button moves while the check closes: a press that missed it is made again.
+    const send = async (timeout: number) => {
+      await person.press('form button[type="submit"], form button:not([type])')
+      await person.page.waitForSelector('pre', { timeout })
+    }
+    await send(20_000).catch(() => send(60_000))
     const chip = await person.page.textContent('main > p:not(.brand) > .chip')
     return { challenge, sessionId, chip }
   } finally {
@@ -98,7 +98,7 @@ test(
   },
 )
 
-test('a bot on the same page is refused, and nothing is charged', { skip }, async () => {
+test('a bot on the same page is told so by the check, and nothing is charged', { skip }, async () => {
   assert.ok(sample && 'path' in chromium)
   const browser = await launch(chromium.path)
   try {
@@ -106,13 +106,12 @@ test('a bot on the same page is refused, and nothing is charged', { skip }, asyn
     trackSession(page)
     await page.goto(sample.site.url)
     await page.fill('#text', 'Buy now.')
-    await page.click('pohf-check .box button')
-    await page.click('pohf-check dialog .btn.main')
+    await page.click('pohf-check .go')
     // It is told every right place: even so.
     await answerAll(page, sample.fixture)
+    await page.locator('pohf-check [data-state=failed]').waitFor()
     await page.getByRole('button', { name: 'Send the comment' }).click()
-    await page.waitForSelector('pre')
-    assert.equal(await page.textContent('main > p:not(.brand) > .chip'), 'Not accepted')
+    await page.getByText('It came without the check').waitFor()
     const before = await sample.harness.call('GET', '/api/agents/credits/balance', { key: sample.apiKey })
     const refused = await verify(sample, sessionOf(page))
     assert.equal(refused.json.error, 'session_rejected')

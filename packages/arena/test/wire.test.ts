@@ -70,5 +70,8 @@ test('a person who sees something else stops where the hand is', () => {
     { t: 50, x: 2, y: 0 },
   ])
   assert.deepEqual(timeline.stop(120), { x: 1, y: 0 })
-  assert.equal(timeline.busyUntil, 100)
+  assert.deepEqual(
+    timeline.take(500).map(({ type, t }) => [type, t]),
+    [['motion', 100]],
+  )
 })

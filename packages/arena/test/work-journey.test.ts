@@ -34,9 +34,10 @@ const skip =
 
 const waitForHeading = (page: Page, text: string | RegExp, timeout = 60_000) =>
   page.locator('h1', { hasText: text }).waitFor({ timeout })
+/** All questions are over. A played person may have missed one. */
 const isAnswered = (page: Page) => async () =>
   (await page.locator('.bar-foot').count()) > 0 &&
-  (await page.locator('.bar-foot .dots i:not(.full)').count()) === 0
+  (await page.locator('.bar-foot .dots i:not(.full, .missed)').count()) === 0
 
 type Unit = {
   readonly n: number
@@ -54,7 +55,7 @@ test(
     const journey = await startJourney(t, chromium.path)
     await placeOrder(journey)
     await payOrder(journey)
-    const person = await enrolByHand(journey)
+    const person = await enrolFirst(journey)
     const unitsByHand = await workByHand(journey, person)
     const faults = await enrolAndWorkByKeys(journey, quantity - unitsByHand)
     await journey.assertBalances({ ...zeroBalances, escrow: totalCents })
@@ -64,7 +65,7 @@ test(
     await decideAppeal(journey)
     const stars = unitsByHand * workflow.rewardStars
     await person.press('.top a[href^="/work/earnings"]')
-    await waitForHeading(person.page, `${stars} Stars are waiting; none can be paid out yet.`)
+    await waitForHeading(person.page, `You have ${stars} Stars, but none can be paid out yet.`)
     journey.log('the appeal is decided, the escrow is empty')
     await requestPayout(journey, person, stars)
     assert.deepEqual(faults, [])
@@ -99,12 +100,12 @@ const payOrder = async (journey: OrderJourney): Promise<void> => {
   journey.log('ordered and paid')
 }
 
-/** The first member enrols with a pointer and pixels, played at the level of the operating system. */
-const enrolByHand = async (journey: OrderJourney): Promise<Person> => {
+/** An invited person enrols with a pointer and pixels, played at the level of the operating system. */
+const enrolByHand = async (journey: OrderJourney, seed: number): Promise<Person> => {
   const invited = await invite(journey.parts.harness, journey.parts.home.apiKey)
   const person = await playPerson({
     url: invited.enrolUrl,
-    seed: 11,
+    seed,
     screen: phone,
     signal: AbortSignal.timeout(600_000),
   })
@@ -133,6 +134,16 @@ const enrolByHand = async (journey: OrderJourney): Promise<Person> => {
   await person.press('#step-done a[href^="/work"]')
   journey.log('the first member is enrolled')
   return person
+}
+
+/** On a busy machine a played person may be refused for good, as anybody; then another one is invited. */
+const enrolFirst = async (journey: OrderJourney): Promise<Person> => {
+  try {
+    return await enrolByHand(journey, 11)
+  } catch (error) {
+    journey.log(`the first person did not enrol: ${error instanceof Error ? error.message : String(error)}`)
+    return await enrolByHand(journey, 12)
+  }
 }
 
 type Way = 'pointer' | 'keys'
@@ -206,7 +217,7 @@ const enrolAndWorkByKeys = async (journey: OrderJourney, units: number): Promise
     await page.keyboard.type(`shoe ${n + 1}`)
     await page.getByRole('button', { name: 'Hand in' }).focus()
     await page.keyboard.press('Enter')
-    await waitForHeading(page, 'Handed in. A person did this.')
+    await waitForHeading(page, 'Handed in. Your check passed.')
   }
   journey.log('three units are handed in')
   return faults
@@ -279,11 +290,11 @@ const appeal = async (journey: OrderJourney, person: Person): Promise<void> => {
   await person.press('.top a[href^="/work/earnings"]')
   const row = await page.locator('.row', { hasText: 'not accepted' }).getAttribute('href')
   await person.press(`.row[href="${row}"]`)
-  await waitForHeading(page, 'It was not accepted.')
+  await waitForHeading(page, 'Your answer was not accepted.')
   assert.match((await page.textContent('main')) ?? '', /That is a sandal\./)
   await person.type('#appeal', 'It goes above the ankle.')
   await person.press('form button[type=submit]')
-  await waitForHeading(page, 'Your appeal waits for a decision.')
+  await waitForHeading(page, 'Your appeal is waiting for a decision.')
   await journey.assertBalances(heldBalances)
 }
 
@@ -326,7 +337,10 @@ const requestPayout = async (journey: OrderJourney, person: Person, stars: numbe
   await page.reload()
   await page.locator('h1').waitFor()
   await person.press('.act .btn.main')
-  await waitForHeading(page, `${stars} Stars are ready to be paid out.`)
+  await waitForHeading(page, `Ready to be paid out: ${stars} Stars.`)
+  const earned = (stars / 100).toFixed(2)
+  const hourly = `You earned ${earned} USD in [\\w ]+ of accepted recordings: about [\\d.,]+ USD per hour\\.`
+  await page.locator('p', { hasText: new RegExp(hourly) }).waitFor()
   await page.locator('#account-no-live').fill('DE89 3704 0044 0532 0130 00')
   await person.press('.payout button[type=submit]')
   await page.locator('.note.ok').waitFor({ timeout: 120_000 })

@@ -1,26 +1,28 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import type { Page } from 'playwright-core'
+import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { findChromium, launch } from '../../web/test/browser.ts'
 import { views } from '../../web/test/views.ts'
 import { checkPage } from '../../tag/test/page-checks.ts'
-import { answerAll, startFixture, sessionOf, trackSession } from '../../tag/test/fixture.ts'
+import {
+  actAsPerson,
+  answerAll,
+  personsBrowser,
+  startFixture,
+  sessionOf,
+  trackSession,
+} from '../../tag/test/fixture.ts'
 import { startSite } from '../src/site.ts'
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false
 const open = async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-demo-'))
-  execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
+  const folder = await builtPages('demo')
   const fixture = await startFixture()
   const { agentId, apiKey } = await fixture.harness.register('test')
   const site = await startSite({ pohf: fixture.service.url, site: agentId, apiKey, port: 0, folder })
-  return { fixture, site, folder, apiKey }
+  return { fixture, site, apiKey }
 }
 const sample = 'path' in chromium ? await open() : undefined
 const browser = 'path' in chromium ? await launch(chromium.path) : undefined
@@ -28,14 +30,14 @@ after(async () => {
   await browser?.close()
   await sample?.site.stop()
   sample?.fixture.close()
-  if (sample) rmSync(sample.folder, { recursive: true, force: true })
 })
 
 const visit = async (
   body: (page: Page, given: NonNullable<typeof sample>) => Promise<void>,
 ): Promise<void> => {
   assert.ok(sample && browser)
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 } })
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...personsBrowser })
+  await actAsPerson(context)
   const page = await context.newPage()
   const faults: string[] = []
   page.on('pageerror', (error) => faults.push(error.message))
@@ -67,9 +69,9 @@ test(
     visit(async (page, { fixture, apiKey }) => {
       await checkViews(page, 'form')
       await page.fill('#text', 'Six in the morning, at last.')
-      await page.click('pohf-check .box button')
-      await page.click('pohf-check dialog .btn.main')
-      await answerAll(page, fixture)
+      await page.click('pohf-check .go')
+      // So slowly that the recording has seconds to look at.
+      await answerAll(page, fixture, { reactionMs: 1_500 })
       await page.getByRole('button', { name: 'Send the comment' }).click()
       await page.waitForSelector('pre')
       const sessionId = sessionOf(page)

@@ -2,8 +2,9 @@ import type { Probe } from '@pohf/protocol'
 import sheetText from './check.css?inline'
 import { PohfError } from './connection.ts'
 import { makeProbePresenter } from './probe-presenter.ts'
-import { start, type FinishedSession, type Options, type Session } from './session.ts'
-import { makeView, type Progress } from './view.ts'
+import { el } from './dom.ts'
+import { start, type FinishedSession, type Options, type Progress, type Session } from './session.ts'
+import { makeView } from './view.ts'
 import { messagesFor } from './messages.ts'
 
 /** Time to look up from the work before a question appears; the window of the question starts afterwards. */
@@ -16,8 +17,8 @@ const deliveryMs = 2_000
 export type AttendOptions = Pick<Options, 'site' | 'kind' | 'workflowId' | 'challenge' | 'baseUrl'> & {
   /** Words instead of pictures, from the first question on. */
   readonly usesWords: boolean
-  /** The text before a question, and the label of the button that skips it. */
-  readonly texts: { readonly ready: string; readonly skip: string }
+  /** The text before a question, the text after it, and the label of the button that skips it. */
+  readonly texts: { readonly ready: string; readonly thanks: string; readonly skip: string }
   readonly onProgress: (progress: Progress) => void
   readonly onLost: (lost: boolean) => void
   /** The recording has ended without having been finished. */
@@ -39,59 +40,66 @@ const openHost = (skip: string) => {
   const host = document.createElement('pohf-questions')
   document.body.append(host)
   const { lang, messages } = messagesFor(host)
-  const view = makeView({ ...messages, leave: skip }, lang)
+  const dialog = el('dialog', { 'aria-labelledby': 'title' })
+  const view = makeView({ ...messages, leave: skip }, lang, () => dialog.close())
+  dialog.append(view.box)
   const sheet = new CSSStyleSheet()
   sheet.replaceSync(sheetText)
   const root = host.attachShadow({ mode: 'open' })
   root.adoptedStyleSheets = [sheet]
-  root.append(view.dialog)
-  return { host, view, messages }
+  root.append(dialog)
+  return { host, dialog, view, lang, messages }
 }
 
 /** Questions over a page: each one opens the dialog, and its answer closes it again. */
 const makeQuestions = (options: AttendOptions, session: () => Session | undefined) => {
-  const { host, view, messages } = openHost(options.texts.skip)
-  const { dialog } = view
+  const { host, dialog, view, lang, messages } = openHost(options.texts.skip)
   let usesWords = options.usesWords
+  let progress: Progress = { done: 0, of: 2, hits: 0 }
   let closing: ReturnType<typeof setTimeout> | undefined
 
   const leave = (text: string): void => {
     probes.drop()
-    view.wait(text)
+    view.opening(text)
     closing = setTimeout(() => dialog.close(), feedbackMs)
   }
   const switchToWords = (): void => {
     usesWords = true
     session()?.alternative()
-    if (probes.isOpen()) leave(messages.took)
+    if (probes.isOpen()) leave(options.texts.thanks)
   }
   const probes = makeProbePresenter({
     view,
     session,
-    onAnswered: () => leave(messages.took),
-    onMissed: () => leave(messages.missed),
+    context: () => ({ progress, missed: '' }),
+    onAnswered: () => leave(options.texts.thanks),
+    onMissed: () => {
+      session()?.flush()
+      leave(messages.late)
+    },
     onWords: switchToWords,
   })
   const ask = (probe: Probe): Promise<void> => {
     const presented = probes.present(probe, readyMs + deliveryMs, sleep(readyMs))
-    view.wait(options.texts.ready)
+    view.opening(options.texts.ready)
     clearTimeout(closing)
     if (!dialog.open) {
       dialog.showModal()
-      view.focusTitle()
+      view.focus()
     }
     return presented
   }
-  dialog.addEventListener('keydown', (event) => {
-    if (view.isShowing('choose') && !event.repeat) probes.chooseByKey(event)
-  })
+  dialog.addEventListener('keydown', probes.chooseByKey)
   // A question that is closed stays unanswered, and the service settles it when its time is over.
   dialog.addEventListener('close', probes.drop)
   return {
+    lang,
     usesWords: () => usesWords,
     switchToWords,
-    progress: view.progress,
-    ask: (probe: Probe): void => void ask(probe).catch(() => leave(messages.missed)),
+    progress: (next: Progress): void => {
+      progress = next
+    },
+    ask: (probe: Probe): void => void ask(probe).catch(() => leave(messages.late)),
     end: (): void => {
       probes.drop()
       clearTimeout(closing)
@@ -112,6 +120,8 @@ export const startAttendedSession = async (options: AttendOptions): Promise<Atte
   try {
     session = await start({
       ...({ site, kind, workflowId, challenge, baseUrl } as Options),
+      language: questions.lang,
+      words: options.usesWords,
       consent: true,
       onProgress: (progress, running) => {
         session = running
@@ -130,7 +140,7 @@ export const startAttendedSession = async (options: AttendOptions): Promise<Atte
     throw error
   }
   const running = session
-  if (questions.usesWords()) running.alternative()
+  if (questions.usesWords() && !options.usesWords) running.alternative()
   return {
     sessionId: running.sessionId,
     finish: () => running.finish().finally(questions.end),

@@ -13,7 +13,7 @@ const bytesOf = (text: string): Uint8Array =>
     character.charCodeAt(0),
   )
 
-/** The key of one session. The browser keeps it: no script, ours included, can read it. */
+/** A key whose private part no script, ours included, can read. */
 export const makeKey = async () => {
   const { privateKey, publicKey } = await crypto.subtle.generateKey(
     { name: 'ECDSA', namedCurve: 'P-256' },
@@ -23,19 +23,24 @@ export const makeKey = async () => {
   const { x = '', y = '' } = await crypto.subtle.exportKey('jwk', publicKey)
   return { privateKey, jwk: { kty: 'EC', crv: 'P-256', x, y } as const }
 }
-type Key = Awaited<ReturnType<typeof makeKey>>
+export type Key = Awaited<ReturnType<typeof makeKey>>
+
+/** The RFC 7638 thumbprint of the public key. */
+export const thumbprintOf = async ({ jwk }: Key): Promise<string> =>
+  base64url(await hash(encoder.encode(thumbprintText(jwk))))
+
+export const signBytes = async ({ privateKey }: Key, bytes: Uint8Array<ArrayBuffer>): Promise<string> =>
+  base64url(new Uint8Array(await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, privateKey, bytes)))
 
 /** Links each chunk to all before it, and signs the link. */
 export const openChain = async (
   key: Key,
-  { nonce, sessionId, action }: { nonce: string; sessionId: string; action: Action },
+  { nonce, sessionId, action, jkt }: { nonce: string; sessionId: string; action: Action; jkt: string },
 ) => {
-  const jkt = base64url(await hash(encoder.encode(thumbprintText(key.jwk))))
   const actionHash = await hash(actionBytes(action))
   let link = await hash(firstLinkBytes({ nonce: bytesOf(nonce), jkt, sessionId, actionHash }))
   return async (seq: number, chunk: string): Promise<string> => {
     link = await hash(linkBytes(link, seq, await hash(encoder.encode(chunk))))
-    const signature = await crypto.subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, key.privateKey, link)
-    return base64url(new Uint8Array(signature))
+    return signBytes(key, link)
   }
 }

@@ -1,14 +1,14 @@
 /** Why a session could not begin or go on. `code` is the service's own code, or one of ours. */
 export class PohfError extends Error {
   readonly code: string
-  constructor(code: string, message: string) {
+  constructor(code: string, message = code) {
     super(message)
     this.name = 'PohfError'
     this.code = code
   }
 }
 
-export const stoppedError = () => new PohfError('stopped', 'The session was stopped.')
+export const stoppedError = () => new PohfError('stopped')
 
 const responseTimeoutMs = 8_000
 /** Together about two minutes. */
@@ -77,10 +77,10 @@ export const createPost =
         line.onLost(later)
         if (!later && reply.status < 300) return reply.json as T
         if (!later) {
-          const { error = 'refused', message = '' } = reply.json as { error?: string; message?: string }
+          const { error = 'refused', message } = reply.json as { error?: string; message?: string }
           throw new PohfError(error, message)
         }
-        if (attempt >= tries) throw new PohfError('unreachable', 'The service did not answer.')
+        if (attempt >= tries) throw new PohfError('unreachable')
         const pauseMs = Math.min(8_000, 250 * 2 ** attempt) * (0.75 + Math.random() / 2)
         await sleep(Math.max(pauseMs, reply?.retryMs ?? 0))
         if (line.signal.aborted) throw stoppedError()

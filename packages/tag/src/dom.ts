@@ -1,33 +1,35 @@
 type Child = Node | string
-type Props = Readonly<Record<string, string | boolean | ((event: never) => void)>>
+type Attributes = Readonly<Record<string, string>>
 
-/** An element with attributes, listeners (`onclick`, …) and children. No HTML text is ever parsed. */
-export const el = <K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  props: Props = {},
-  ...children: readonly Child[]
-): HTMLElementTagNameMap[K] => {
-  const made = document.createElement(tag)
-  for (const [name, value] of Object.entries(props)) {
-    if (typeof value === 'function')
-      made.addEventListener(name.slice(2), value as unknown as (event: Event) => void)
-    else if (value !== false) made.setAttribute(name, value === true ? '' : value)
-  }
+const filled = <E extends Element>(made: E, attributes: Attributes, children: readonly Child[]): E => {
+  for (const name in attributes) made.setAttribute(name, attributes[name] ?? '')
   made.append(...children)
   return made
 }
+/** An element with attributes and children. No HTML text is ever parsed. */
+export const el = <K extends keyof HTMLElementTagNameMap>(
+  tag: K,
+  attributes: Attributes = {},
+  ...children: readonly Child[]
+): HTMLElementTagNameMap[K] => filled(document.createElement(tag), attributes, children)
 
-const svgSpace = 'http://www.w3.org/2000/svg'
-/** An icon of one stroke. */
-export const sign = (path: string): SVGSVGElement => {
-  const svg = document.createElementNS(svgSpace, 'svg')
-  const line = document.createElementNS(svgSpace, 'path')
-  for (const [name, value] of [
-    ['viewBox', '0 0 24 24'],
-    ['aria-hidden', 'true'],
-  ] as const)
-    svg.setAttribute(name, value)
-  line.setAttribute('d', path)
-  svg.append(line)
-  return svg
+/** `kind` is the classes. */
+export const button = (
+  kind: string,
+  onClick: (event: MouseEvent) => void,
+  ...children: readonly Child[]
+): HTMLButtonElement => {
+  const made = el('button', { type: 'button', class: kind }, ...children)
+  made.addEventListener('click', onClick)
+  return made
 }
+
+/** Opens in a new tab. */
+export const link = (kind: string, href: string, text: string): HTMLAnchorElement =>
+  el('a', { class: kind, href, target: '_blank', rel: 'noopener' }, text)
+
+const shape = (name: string, attributes: Attributes, ...children: readonly Child[]): Element =>
+  filled(document.createElementNS('http://www.w3.org/2000/svg', name), attributes, children)
+/** An icon of one stroke. */
+export const sign = (kind: string, path: string): Element =>
+  shape('svg', { viewBox: '0 0 24 24', class: kind, 'aria-hidden': 'true' }, shape('path', { d: path }))

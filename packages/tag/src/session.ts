@@ -1,6 +1,6 @@
 import type { Probe, Receipt } from '@pohf/protocol'
 import { telemetryLimits } from '@pohf/protocol/telemetry'
-import { makeKey, openChain } from './chain.ts'
+import { makeKey, openChain, thumbprintOf } from './chain.ts'
 import { createPost, createSleeper, PohfError, stoppedError, type Post } from './connection.ts'
 import { Recorder, type AnswerSource, type PointerSource } from './recorder.ts'
 import { coalesces, listen } from './listeners.ts'
@@ -19,21 +19,51 @@ export type Options = {
   readonly baseUrl?: string
   /** States that the person was asked and agreed. Required where the browser sends Global Privacy Control. */
   readonly consent?: boolean
+  /** Questions in words from the first one on. */
+  readonly words?: boolean
+  /** Signs with the key that this browser keeps for the site, given the thumbprint of the session key. */
+  readonly signAsBrowser?: (jkt: string) => Promise<BrowserProof | undefined>
   readonly onProbe?: (probe: Probe, session: Session) => void
-  readonly onProgress?: (progress: { done: number; of: number }, session: Session) => void
+  readonly onProgress?: (progress: Progress, session: Session) => void
   readonly onLost?: (lost: boolean) => void
   readonly onFailed?: (error: PohfError) => void
 }
-export type FinishedSession = { readonly sessionId: string; readonly status: string; readonly vt?: string }
-type CreatedSession = { readonly sessionId: string; readonly nonce: string; readonly receipt: Receipt }
+export type Progress = { readonly done: number; readonly of: number; readonly hits: number }
+export type BrowserProof = {
+  readonly key: { readonly kty: 'EC'; readonly crv: 'P-256'; readonly x: string; readonly y: string }
+  readonly proof: string
+}
+export type FinishedSession = {
+  readonly sessionId: string
+  readonly status: string
+  readonly vt?: string
+  readonly verdict: 'passed' | 'retry' | 'step_up' | 'failed' | 'pending'
+  readonly reasons: readonly string[]
+  readonly stepUp?: readonly { readonly kind: string; readonly url?: string }[]
+  /** Seconds after which it helps to try again. */
+  readonly retryAfter?: number
+  readonly validUntil?: string
+}
+type CreatedSession = {
+  readonly sessionId: string
+  readonly nonce: string
+  readonly receipt: Receipt
+  readonly returning: boolean
+}
 
 /** A running session. The code that draws probes reports here when each was painted and how it was answered. */
 export type Session = {
   readonly sessionId: string
+  /** The service knows this browser from an earlier day and asks less. */
+  readonly returning: boolean
   /** Sends the last chunk and ends the session. */
   readonly finish: () => Promise<FinishedSession>
+  /** Sends the last chunk again, the same bytes: the verdict as it is now. Only after `finish`. */
+  readonly verdict: () => Promise<FinishedSession>
   /** Ends at once and sends nothing more: the session stays incomplete and is never counted. */
   readonly stop: () => void
+  /** Sends what is pending now instead of when it is due. */
+  readonly flush: () => void
   readonly shown: (probe: string) => void
   readonly point: (probe: string, by: PointerSource, at: { timeStamp: number; x: number; y: number }) => void
   readonly choose: (probe: string, by: AnswerSource, answer: { timeStamp: number; choice: number }) => void
@@ -62,14 +92,9 @@ export const asksForPrivacy = (): boolean =>
   (navigator as { globalPrivacyControl?: boolean }).globalPrivacyControl === true
 
 const requireSupport = ({ baseUrl = ownOrigin, consent }: Options): string => {
-  if (!globalThis.crypto?.subtle || !AbortSignal.any)
-    throw new PohfError('unsupported', 'This browser, or a page without HTTPS, cannot sign a session.')
-  if (!baseUrl) throw new PohfError('unsupported', 'Say where the service is: baseUrl.')
-  if (asksForPrivacy() && consent !== true)
-    throw new PohfError(
-      'consent_needed',
-      'This browser sends Global Privacy Control. Ask the person, then start with consent: true.',
-    )
+  if (!isSecureContext) throw new PohfError('unsupported', 'pohf: needs HTTPS')
+  if (!globalThis.crypto?.subtle || !AbortSignal.any || !baseUrl) throw new PohfError('unsupported')
+  if (asksForPrivacy() && consent !== true) throw new PohfError('consent_needed')
   return baseUrl.replace(/\/+$/, '')
 }
 
@@ -89,6 +114,7 @@ class ChunkSender {
   readonly #path: string
   #receipt: Receipt
   #bytes = 0
+  #lastChunk: unknown
   #isHurried = false
   #isFinishing = false
 
@@ -151,26 +177,39 @@ class ChunkSender {
       this.#receipt = receipt
       onReceipt(receipt)
     }
-    return post<FinishedSession>(`${this.#path}/finish`, await this.#signedChunk(true))
+    this.#lastChunk = await this.#signedChunk(true)
+    return this.sendLast(post)
   }
+  sendLast(post: Post): Promise<FinishedSession> {
+    return post<FinishedSession>(`${this.#path}/finish`, this.#lastChunk)
+  }
+}
+
+const openSession = async (options: Options, post: Post) => {
+  const { site, kind = 'view', workflowId, challenge, language, words } = options
+  const key = await makeKey()
+  const jkt = await thumbprintOf(key)
+  const browser = await options.signAsBrowser?.(jkt)
+  const body = { site, kind, workflowId, challenge, language, words, key: key.jwk, browser }
+  const opened = await post<CreatedSession>('/api/sessions', body, 3)
+  const startedAt = performance.now()
+  const sign = await openChain(key, { ...opened, action: { site, kind, workflowId, challenge }, jkt })
+  return { opened, startedAt, sign }
 }
 
 /** Starts to record. Before this call, and after `finish` or `stop`, it listens to nothing, stores and sends nothing. */
 export const start = async (options: Options): Promise<Session> => {
   const baseUrl = requireSupport(options)
-  const { site, kind = 'view', workflowId, challenge, language } = options
-  const ending = new AbortController()
+  /** The first ends with the recording, the second only when the page wants no verdict any more. */
+  const [ending, leaving] = [new AbortController(), new AbortController()]
   const { signal } = ending
-  const post = createPost({ baseUrl, signal, onLost: (lost) => options.onLost?.(lost) })
-
-  const key = await makeKey()
-  const body = { site, kind, workflowId, challenge, language, key: key.jwk }
-  const opened = await post<CreatedSession>('/api/sessions', body, 3)
-  const startedAt = performance.now()
-  const sign = await openChain(key, { ...opened, action: { site, kind, workflowId, challenge } })
+  const onLost = (lost: boolean) => options.onLost?.(lost)
+  const post = createPost({ baseUrl, signal, onLost })
+  const { opened, startedAt, sign } = await openSession(options, post)
   const now = () => performance.now() - startedAt
   const recorder = new Recorder()
   listen(recorder, (timeStamp) => timeStamp - startedAt, signal, options.element)
+  if (options.words) recorder.alternative(0)
 
   const onReceipt = ({ progress, probe }: Receipt) => {
     options.onProgress?.(progress, session)
@@ -183,14 +222,18 @@ export const start = async (options: Options): Promise<Session> => {
   })
   const session: Session = {
     sessionId: opened.sessionId,
+    returning: opened.returning,
     finish: () => {
       sender.finish()
       return running
     },
+    verdict: () => sender.sendLast(createPost({ baseUrl, signal: leaving.signal, onLost })),
     stop: () => {
       ending.abort()
+      leaving.abort()
       sender.wake()
     },
+    flush: () => sender.sendSoon(),
     shown: (probe) => recorder.shown(now(), probe),
     point: (probe, by, { timeStamp, x, y }) => {
       recorder.point(probe, by, { t: timeStamp - startedAt, x, y })

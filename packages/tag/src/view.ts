@@ -1,169 +1,150 @@
 import type { Probe } from '@pohf/protocol'
-import { el, sign } from './dom.ts'
+import { button, el, sign } from './dom.ts'
 import { fill, type Messages } from './messages.ts'
+import type { Progress } from './session.ts'
 
-export type Progress = { readonly done: number; readonly of: number }
-type ClickHandler = (event: MouseEvent) => void
-type DialogState = 'ask' | 'wait' | 'point' | 'choose' | 'stuck'
+type State =
+  | 'idle'
+  | 'opening'
+  | 'point'
+  | 'choose'
+  | 'waiting'
+  | 'passed'
+  | 'retry'
+  | 'step_up'
+  | 'failed'
+  | 'stuck'
+  | 'offline'
 
-const button = (text: string, onclick: ClickHandler, kind = '') =>
-  el('button', { type: 'button', class: `btn ${kind}`, onclick }, text)
+const signs = {
+  ok: 'M5 12.5l4.5 5L19 7',
+  warn: 'M12 5v9M12 18.6v.1',
+  stop: 'M6 6l12 12M18 6L6 18',
+  key: 'M3 12a4 4 0 1 0 8 0a4 4 0 1 0-8 0M11 12h10M17 12v4',
+  wait: 'M7 12v.1M12 12v.1M17 12v.1',
+}
 
-const makeElements = (messages: Messages, lang: string) => {
-  const dialog = el('dialog', { lang, 'aria-labelledby': 'title', 'aria-describedby': 'lead' })
-  const elements = {
-    dialog,
-    title: el('h2', { id: 'title', tabindex: '-1' }),
-    lead: el('p', { id: 'lead' }),
-    count: el('p', { class: 'count' }),
-    dots: el('div', { class: 'dots', 'aria-hidden': 'true' }),
-    content: el('div', { class: 'content' }),
-    bar: el('div', { class: 'bar', 'aria-hidden': 'true' }),
-    actions: el('div', { class: 'actions' }),
-    status: el('p', { class: 'hidden', role: 'status' }),
-    canvas: el('canvas', { role: 'img', 'aria-label': messages.picture }),
+export type Screen = {
+  readonly state: State
+  readonly icon?: keyof typeof signs
+  readonly title?: string
+  readonly text?: string
+  readonly content?: readonly Node[]
+  readonly acts?: readonly Node[]
+}
+type Asked = { readonly progress: Progress; readonly missed: string }
+
+const makeParts = (messages: Messages, lang: string, onStop: () => void) => {
+  const title = el('b', { id: 'title' })
+  const lead = el('p', { class: 'sm' })
+  const stop = button('x', onStop, '×')
+  stop.ariaLabel = messages.leave
+  const head = el('div', { class: 'q' })
+  const body = el('div', { class: 'body' })
+  const acts = el('div', { class: 'acts' })
+  const foot = el('div', { class: 'foot' })
+  return {
+    title,
+    lead,
+    /** The live region, which also takes the focus. */
+    status: el('div', { role: 'status', tabindex: '-1' }, title, lead),
+    stop,
+    head,
+    body,
+    acts,
+    foot,
+    box: el(
+      'div',
+      { class: 'w', role: 'group', 'aria-label': messages.group, lang },
+      el('div', { class: 'in' }, head, body, acts),
+      foot,
+    ),
+    bar: el('div', { class: 'bar' }),
+    // Not the canvas: a picture that is drawn early would be seen before its time runs.
+    blank: el('div', { class: 'blank' }),
+    canvas: el('canvas', { role: 'img', 'aria-label': messages.point }),
   }
-  const { title, lead, count, dots, content, bar, actions, status } = elements
-  const leave = el(
-    'button',
-    { type: 'button', class: 'leave', 'aria-label': messages.leave, onclick: () => dialog.close() },
-    sign('M6 6l12 12M18 6L6 18'),
-  )
-  const head = el('div', { class: 'head' }, el('div', {}, count, title), leave)
-  dialog.append(head, lead, content, bar, dots, actions, status)
-  return elements
 }
 
-type Screen = {
-  readonly state: DialogState
-  readonly title: string
-  readonly lead?: string
-  /** A text for screen readers that the focus does not announce. */
-  readonly status?: string
-  readonly content: readonly Node[]
-  readonly buttons: readonly Node[]
-}
-
-const show = (elements: ReturnType<typeof makeElements>, screen: Screen): void => {
-  const { dialog, title, lead, content, bar, actions, status } = elements
-  // Replacing the button that has the focus would lose it; its successor, or the title, gets it.
-  const root = actions.getRootNode() as ShadowRoot
-  const focused = actions.contains(root.activeElement) ? root.activeElement?.textContent : undefined
-  dialog.className = screen.state
-  title.textContent = screen.title
-  lead.textContent = screen.lead ?? ''
-  content.replaceChildren(...screen.content)
-  actions.replaceChildren(...screen.buttons)
+const showIn = (parts: ReturnType<typeof makeParts>, screen: Screen): void => {
+  const { box, status, head, body, acts, bar } = parts
+  // Replacing what has the focus would lose it: its successor, or the text, gets it.
+  const root = box.getRootNode() as ShadowRoot
+  const focused = box.contains(root.activeElement) ? root.activeElement : null
+  box.dataset['state'] = screen.state
+  box.classList.remove('sent')
   bar.className = 'bar'
-  status.textContent = screen.status ?? ''
-  if (focused === undefined) return
-  const successor = screen.buttons.find((candidate) => candidate.textContent === focused)
-  ;((successor as HTMLElement | undefined) ?? title).focus()
+  parts.title.textContent = screen.title ?? ''
+  parts.lead.textContent = screen.text ?? ''
+  head.replaceChildren(...(screen.icon ? [sign(screen.icon, signs[screen.icon])] : []), status, parts.stop)
+  body.replaceChildren(...(screen.content ?? []))
+  acts.replaceChildren(...(screen.acts ?? []))
+  if (!focused || focused === root.activeElement) return
+  const successor = focused.classList.contains('other') ? '.other' : '.go'
+  ;(box.querySelector<HTMLElement>(successor) ?? status).focus()
 }
 
-type AskOptions = { readonly host: string; readonly isPrivate: boolean }
-type AskHandlers = { readonly start: ClickHandler; readonly alternative: ClickHandler }
-const askScreen = (
-  messages: Messages,
-  { host, isPrivate }: AskOptions,
-  on: AskHandlers & { readonly close: ClickHandler },
-): Screen => ({
-  state: 'ask',
-  title: messages.askTitle,
-  lead: messages.askLead,
-  content: [
-    ...(isPrivate ? [el('p', { class: 'note' }, messages.privacy)] : []),
-    el('p', { class: 'small' }, fill(messages.recorded, { host })),
-  ],
-  buttons: [
-    button(isPrivate ? messages.agree : messages.start, on.start, 'main'),
-    button(isPrivate ? messages.agreeAlternative : messages.alternative, on.alternative),
-    button(messages.notNow, on.close, 'quiet'),
-  ],
-})
-
-type ChooseProbe = Extract<Probe, { kind: 'choose' }>
-const chooseScreen = (
-  messages: Messages,
-  { say, choices }: ChooseProbe,
-  onChoice: (index: number, event: MouseEvent) => void,
-): Screen => {
-  const buttons = choices.map((choice, index) =>
-    el(
-      'button',
-      { type: 'button', class: 'btn choice', onclick: (event: MouseEvent) => onChoice(index, event) },
-      el('kbd', {}, String(index + 1)),
-      choice,
+type OnChoice = (index: number, event: MouseEvent) => void
+const choicesOf = (choices: readonly string[], onChoice: OnChoice): Node =>
+  el(
+    'div',
+    { class: 'choices', role: 'group', 'aria-labelledby': 'title' },
+    ...choices.map((choice, index) =>
+      button('choice btn', (event) => onChoice(index, event), el('kbd', {}, String(index + 1)), choice),
     ),
   )
-  return {
-    state: 'choose',
-    title: say,
-    content: [el('div', { class: 'choices', role: 'group', 'aria-labelledby': 'title' }, ...buttons)],
-    buttons: [el('p', { class: 'small', id: 'keys' }, messages.keys)],
+
+/** The box with its screens, independent of sessions. */
+export const makeView = (messages: Messages, lang: string, onStop: () => void) => {
+  const parts = makeParts(messages, lang, onStop)
+  const { box, status, foot, bar, blank, canvas } = parts
+  const show = (screen: Screen): void => showIn(parts, screen)
+  const ask = (screen: Screen): void => {
+    show({ ...screen, content: [...(screen.content ?? []), bar] })
+    // It grows where it is; on a small screen the picture may be below the edge.
+    box.scrollIntoView({ block: 'nearest' })
   }
-}
+  const count = ({ progress: { done, of } }: Asked): string =>
+    fill(messages.question, Math.min(done + 1, of), of)
+  const other = (onOther: () => void) => button('other link', onOther, messages.other)
 
-type StuckHandlers = { readonly again: ClickHandler; readonly leave: ClickHandler }
-const stuckScreen = (messages: Messages, text: string, isRequired: boolean, on: StuckHandlers): Screen => ({
-  state: 'stuck',
-  title: messages.stuck,
-  lead: isRequired ? `${text} ${messages.closeNext}` : text,
-  content: [],
-  buttons: [
-    button(messages.again, on.again, 'main'),
-    button(isRequired ? messages.close : messages.without, on.leave),
-  ],
-})
-
-/** The dialog and its screens, independent of sessions. */
-export const makeView = (messages: Messages, lang: string) => {
-  const elements = makeElements(messages, lang)
-  const { dialog, canvas, title, count, dots, bar } = elements
-  const alternative = (onAlternative: ClickHandler) => button(messages.alternative, onAlternative, 'quiet')
   return {
-    dialog,
+    box,
     canvas,
-    isShowing: (state: DialogState): boolean => dialog.className === state,
-    focusTitle: (): void => title.focus(),
-    progress: ({ done, of }: Progress): void => {
-      count.textContent = fill(of > 3 ? messages.more : messages.question, { n: Math.min(done + 1, of), of })
-      dots.replaceChildren(
-        ...Array.from({ length: of }, (_, index) =>
-          el('i', { class: index < done ? 'full' : index === done ? 'now' : '' }),
-        ),
-      )
-    },
-    ask: (options: AskOptions, on: AskHandlers): void =>
-      show(elements, askScreen(messages, options, { ...on, close: () => dialog.close() })),
-    wait: (text: string, onAlternative?: ClickHandler): void =>
-      show(elements, {
-        state: 'wait',
-        title: text,
-        status: text,
-        content: [el('div', { class: 'empty' })],
-        buttons: onAlternative ? [alternative(onAlternative)] : [],
-      }),
-    point: (onAlternative: ClickHandler): void =>
-      show(elements, {
+    show,
+    other,
+    /** Lines below every screen from now on. */
+    note: (...lines: readonly Node[]): void => foot.replaceChildren(...lines),
+    isShowing: (state: State): boolean => box.dataset['state'] === state,
+    focus: (): void => status.focus({ preventScroll: true }),
+    /** The frame, before a question is there. */
+    opening: (about: string, text = '', ...buttons: readonly Node[]): void =>
+      ask({ state: 'opening', title: about, text, content: [blank], acts: buttons }),
+    /** `missed` says that the question before this one was missed. */
+    point: (asked: Asked, onOther: () => void): void =>
+      ask({
         state: 'point',
-        title: messages.point,
-        status: messages.point,
+        title: asked.missed ? `${asked.missed} ${messages.next}` : messages.point,
+        text: asked.missed ? `${messages.point}. ${count(asked)}` : count(asked),
         content: [canvas],
-        buttons: [alternative(onAlternative)],
+        acts: [other(onOther)],
       }),
-    choose: (probe: ChooseProbe, onChoice: (index: number, event: MouseEvent) => void): void => {
-      show(elements, chooseScreen(messages, probe, onChoice))
-      title.focus()
-    },
-    stuck: (text: string, options: { readonly isRequired: boolean }, on: StuckHandlers): void => {
-      show(elements, stuckScreen(messages, text, options.isRequired, on))
-      title.focus()
-    },
+    choose: ({ say, choices }: Extract<Probe, { kind: 'choose' }>, asked: Asked, onChoice: OnChoice): void =>
+      ask({
+        state: 'choose',
+        title: say,
+        text: `${asked.missed} ${messages.keys} ${count(asked)}`,
+        content: [choicesOf(choices, onChoice)],
+      }),
     /** Shows the time that is left, for as long as an answer counts. */
     run: (ms: number): void => {
       bar.style.setProperty('--ms', `${ms}ms`)
       bar.className = 'bar runs'
+    },
+    /** The question is over, and the next one or the verdict is not there yet: it stays, pale. */
+    rest: (): void => {
+      bar.className = 'bar'
+      box.classList.add('sent')
     },
   }
 }

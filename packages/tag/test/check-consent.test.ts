@@ -1,83 +1,56 @@
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { pollUntil } from '../../server/test/fixtures/polling.ts'
-import { answerAll, sessionOf } from './fixture.ts'
-import { boxText, eventsOf, listenerCounter, startCheck, runVisits, visit } from './visits.ts'
+import { answerAll, checkText, focusedText, inState, sessionOf } from './fixture.ts'
+import {
+  eventsOf,
+  listenerCounter,
+  readSession,
+  startCheck,
+  runVisits,
+  toldEvents,
+  visit,
+  type VisitContext,
+} from './visits.ts'
+
+const callsOf = ({ fixture, site }: VisitContext) =>
+  fixture.network.requests.filter(({ origin }) => origin === site.url).length
+/** A running check sends a chunk at least every 2.5 s. */
+const quietMs = 2_600
 
 visit(
-  'before the start: no call, no listener, nothing stored; after the end no listener is left',
-  {},
+  'Escape and the cross leave at any time, and nothing more is sent',
+  { attributes: 'required' },
   async (visited) => {
-    const { page, context, fixture, site } = visited
+    const { page, context, site } = visited
     const countListeners = await listenerCounter(context, page)
-    const calls = () => fixture.network.requests.filter(({ origin }) => origin === site.url).length
-    await page.mouse.move(100, 100, { steps: 5 })
-    await page.fill('input[name=who]', 'hunter2-secret')
-    await page.click('pohf-check .box button')
-    await page.mouse.move(300, 300, { steps: 5 })
-    await sleep(500)
-    assert.equal(calls(), 0, 'asking sends nothing')
+    await page.click('#send')
+    const posts = site.sent.filter(({ path }) => path.startsWith('POST'))
+    assert.equal(posts.length, 0, 'required holds the form back')
+    await startCheck(page)
+    await inState(page, 'point').waitFor()
+    await page.keyboard.press('Escape')
+    await inState(page, 'idle').waitFor()
+    assert.match(await focusedText(page), /^Confirm you’re human/, 'the focus is where it began')
+    await startCheck(page)
+    await inState(page, 'point').waitFor()
+    await page.getByRole('button', { name: 'Stop the check' }).click()
+    await inState(page, 'idle').waitFor()
+    assert.deepEqual(await toldEvents(page), [
+      ['pohf-failed', 'left'],
+      ['pohf-failed', 'left'],
+    ])
+    // And so does a page that takes the check away.
+    await startCheck(page)
+    await inState(page, 'point').waitFor()
+    await page.evaluate("document.querySelector('pohf-check').remove()")
+    await sleep(300)
+    const calls = callsOf(visited)
     assert.equal(await countListeners(), 0)
-    await page.click('pohf-check dialog .btn.main')
-    await page.locator('dialog.point').waitFor()
-    assert.ok((await countListeners()) >= 8, 'the count sees what is there')
-    await answerAll(page, fixture)
-    const ended = calls()
-    assert.ok(ended > 3)
-    await page.mouse.move(500, 500, { steps: 5 })
-    await sleep(3_000)
-    assert.equal(calls(), ended, 'nothing is sent after the end')
-    assert.equal(await countListeners(), 0)
-    const stored = await page.evaluate(
-      'Promise.all([document.cookie, localStorage.length, sessionStorage.length, indexedDB.databases().then((all) => all.length)])',
-    )
-    assert.deepEqual(stored, ['', 0, 0, 0])
+    await sleep(quietMs)
+    assert.equal(callsOf(visited), calls)
   },
 )
-
-visit('Escape leaves at any time, and nothing more is sent', { attributes: 'required' }, async (visited) => {
-  const { page, fixture, site } = visited
-  await page.evaluate(
-    "window.told = []; addEventListener('pohf-failed', (event) => told.push(event.detail.code))",
-  )
-  await page.click('#send')
-  assert.equal(
-    site.sent.filter(({ path }) => path.startsWith('POST')).length,
-    0,
-    'required holds the form back',
-  )
-  await startCheck(page)
-  await page.locator('dialog.point').waitFor()
-  for (let step = 0; step < 6; step++) {
-    await page.keyboard.press('Tab')
-    const focused = await page.evaluate<string>('document.activeElement.localName')
-    assert.ok(['pohf-check', 'body'].includes(focused), `the focus went to ${focused}, behind the dialog`)
-  }
-  await page.keyboard.press('Escape')
-  await page.locator('.box.failed').waitFor()
-  assert.match(await boxText(page), /You left before the end/)
-  await sleep(500)
-  const calls = fixture.network.requests.filter(({ origin }) => origin === site.url).length
-  await sleep(3_000)
-  assert.equal(fixture.network.requests.filter(({ origin }) => origin === site.url).length, calls)
-  assert.deepEqual(await page.evaluate('told'), ['left'])
-  assert.equal(
-    await page.evaluate("document.querySelector('pohf-check').shadowRoot.activeElement.textContent"),
-    'Try again',
-  )
-})
-
-visit('a page that takes the check away ends it at once', {}, async ({ page, context, fixture, site }) => {
-  const countListeners = await listenerCounter(context, page)
-  await startCheck(page)
-  await page.locator('dialog.point').waitFor()
-  await page.evaluate("document.querySelector('pohf-check').remove()")
-  await sleep(500)
-  const calls = fixture.network.requests.filter(({ origin }) => origin === site.url).length
-  assert.equal(await countListeners(), 0)
-  await sleep(3_000)
-  assert.equal(fixture.network.requests.filter(({ origin }) => origin === site.url).length, calls)
-})
 
 visit(
   'without a service the person goes on without the check, and the form carries no session',
@@ -86,10 +59,8 @@ visit(
     const { page, fixture, site } = visited
     fixture.network.cut.add(site.url)
     await startCheck(page)
-    await page.locator('dialog.stuck, .box.failed').first().waitFor()
-    if (await page.locator('dialog').count())
-      await page.getByRole('button', { name: 'Go on without the check' }).click()
-    assert.match(await boxText(page), /did not answer/)
+    await inState(page, 'failed').waitFor()
+    assert.match(await checkText(page), /did not answer/)
     await page.click('#send')
     await page.waitForSelector('#thanks')
     assert.equal(site.sent.at(-1)?.body, 'who=')
@@ -97,20 +68,22 @@ visit(
 )
 
 visit(
-  'Global Privacy Control is a no until the person agrees',
+  'Global Privacy Control is a no until the person agrees, and nothing is kept',
   { before: "Object.defineProperty(Navigator.prototype, 'globalPrivacyControl', { get: () => true })" },
   async (visited) => {
-    const { page, fixture, site, agentId } = visited
+    const { page, fixture, agentId } = visited
     const code = await page.evaluate(
       `pohf.start({ site: '${agentId}' }).then(() => 'began', (error) => error.code)`,
     )
     assert.equal(code, 'consent_needed')
-    assert.equal(fixture.network.requests.filter(({ origin }) => origin === site.url).length, 0)
-    await page.click('pohf-check .box button')
-    assert.match(await page.locator('dialog').innerText(), /We take that as a no/)
+    await page.evaluate("document.querySelector('pohf-check').execute()")
+    assert.equal(await inState(page, 'idle').count(), 1, 'a script cannot agree for the person')
+    assert.equal(callsOf(visited), 0)
+    assert.match(await checkText(page), /We take that as a no/)
     await page.getByRole('button', { name: 'I agree, start' }).click()
     await answerAll(page, fixture)
-    assert.match(await boxText(page), /Check finished/)
+    assert.match(await checkText(page), /You passed/)
+    assert.equal(await page.evaluate('indexedDB.databases().then((all) => all.length)'), 0)
   },
 )
 
@@ -123,6 +96,54 @@ visit(
     await answerAll(page, fixture)
     const events = eventsOf(await fixture.chunksOf(agentId, sessionOf(page)))
     assert.equal(events.filter(({ type }) => type === 'honeypot').length, 1)
+    await inState(page, 'failed').waitFor()
+    // And the reason tells an attacker nothing.
+    assert.match(await checkText(page), /couldn’t confirm[\s\S]*The recording does not tell us enough/)
+  },
+)
+
+visit(
+  'invisible: sending the form asks the questions in place, and passing them sends it',
+  { attributes: 'mode="invisible" required' },
+  async (visited) => {
+    const { page, fixture, site } = visited
+    assert.equal(await page.locator('pohf-check .w').isVisible(), false)
+    await page.fill('input[name=who]', 'Ada')
+    await page.click('#send')
+    await inState(page, 'point').waitFor()
+    assert.match(await checkText(page), /records how you move/)
+    await page.keyboard.press('Escape')
+    assert.equal(await page.locator('pohf-check .w').isVisible(), false)
+    assert.equal(await page.evaluate('document.activeElement.id'), 'send', 'the focus is where it was')
+    await page.keyboard.press('Enter')
+    await inState(page, 'point').waitFor()
+    // The page goes away as soon as the check has passed.
+    await answerAll(page, fixture).catch(() => 0)
+    await page.waitForSelector('#thanks')
+    const sent = site.sent.filter(({ path }) => path === 'POST /send')
+    assert.deepEqual(sent, [{ path: 'POST /send', body: `who=Ada&pohf-session=${sessionOf(page)}` }])
+    assert.equal((await readSession(visited, sessionOf(page))).status, 'scored')
+  },
+)
+
+visit(
+  'invisible without room: the questions come in a dialog, and Escape puts them away',
+  { attributes: 'mode="invisible"' },
+  async (visited) => {
+    const { page, fixture } = visited
+    await page.evaluate("document.querySelector('pohf-check').style.width = '0'")
+    await page.evaluate("document.querySelector('pohf-check').execute()")
+    await page.locator('pohf-check dialog[open] [data-state=point]').waitFor()
+    await page.keyboard.press('Escape')
+    await page.locator('pohf-check dialog[open]').waitFor({ state: 'hidden' })
+    await page.evaluate("document.querySelector('pohf-check').execute()")
+    await answerAll(page, fixture)
+    assert.equal(await page.locator('pohf-check dialog[open]').count(), 0)
+    assert.deepEqual(await toldEvents(page), [
+      ['pohf-failed', 'left'],
+      ['pohf-done', 'passed'],
+    ])
+    assert.equal(await page.evaluate("document.querySelector('pohf-check').response"), sessionOf(page))
   },
 )
 
@@ -131,7 +152,7 @@ visit(
   { script: 'tag', page: `<input id="secret">${'<p>A line of a long page.</p>'.repeat(80)}` },
   async ({ page, fixture, site, agentId }) => {
     await page.evaluate(
-      `pohf.start({ site: '${agentId}', kind: 'work', workflowId: 'wf_1', challenge: 'c-1' }).then((session) => { window.session = session })`,
+      `pohf.start({ site: '${agentId}', kind: 'work', workflowId: 'wf_1', challenge: 'c-1', onProgress: (progress) => { window.progress = progress } }).then((session) => { window.session = session })`,
     )
     await page.waitForFunction('window.session')
     await page.locator('#secret').pressSequentially('hunter2', { delay: 20 })
@@ -140,8 +161,12 @@ visit(
     await pollUntil('a chunk was sent', async () =>
       fixture.network.requests.some(({ path, origin }) => origin === site.url && path.endsWith('/telemetry')),
     )
-    const finished = await page.evaluate<{ sessionId: string; status: string }>('session.finish()')
+    assert.deepEqual(await page.evaluate('progress'), { done: 0, of: 2, hits: 0 })
+    const finished = await page.evaluate<{ sessionId: string; status: string; verdict: string }>(
+      'session.finish()',
+    )
     assert.equal(finished.status, 'scored')
+    assert.notEqual(finished.verdict, 'passed', 'nobody answered a question')
     const events = eventsOf(await fixture.chunksOf(agentId, finished.sessionId))
     const keys = events.filter((event) => event.type === 'key')
     assert.equal(keys.length, 16)

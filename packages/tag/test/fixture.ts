@@ -1,17 +1,13 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, request as ask, type IncomingMessage, type ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import type { Page } from 'playwright-core'
+import type { BrowserContext, Page } from 'playwright-core'
 import { readChunk, type ProbeTruth, type TelemetryChunk } from '@pohf/protocol/telemetry'
 import { tagPages } from '../../server/src/discovery/tag.ts'
 import { inTransaction } from '../../server/src/platform/db/db.ts'
 import { readRecords } from '../../server/src/sessions/index.ts'
 import { expectedAnswerOf } from '../../server/src/sessions/recording/probes.ts'
 import type { RecordingState } from '../../server/src/sessions/recording/state.ts'
+import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
 
 const listen = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
@@ -35,14 +31,28 @@ const pageOf = (script: string, body: string) =>
 
 type Harness = Awaited<ReturnType<typeof startHarness>>
 
+type Answer = Readonly<Record<string, unknown>>
+
 const makeNetwork = () => ({
   /** Origins whose calls do not arrive, and whose answers are lost on the way back. */
   cut: new Set<string>(),
   mute: new Set<string>(),
+  /** Answers that differ from the service's own, for an origin and the end of a path. */
+  changed: new Map<string, (answer: Answer) => Answer>(),
   requests: [] as { path: string; origin: string; body: string }[],
   /** When an answer last went to an origin, by `performance.now`. */
   answeredAt: new Map<string, number>(),
 })
+
+const passChanged = async (
+  answer: IncomingMessage,
+  response: ServerResponse,
+  change: (answer: Answer) => Answer,
+): Promise<void> => {
+  const text = JSON.stringify(change(JSON.parse(await bodyOf(answer)) as Answer))
+  const { 'content-length': _, ...headers } = answer.headers
+  response.writeHead(answer.statusCode ?? 502, headers).end(text)
+}
 
 /** The built scripts, and the API behind a connection that tests can cut. */
 const openService = async (harness: Harness, folder: string, network: ReturnType<typeof makeNetwork>) => {
@@ -68,6 +78,8 @@ const openService = async (harness: Harness, folder: string, network: ReturnType
     const onward = ask({ host: '127.0.0.1', port, path: url, method, headers }, (answer) => {
       if (network.mute.has(origin)) return void response.destroy()
       network.answeredAt.set(origin, performance.now())
+      const change = network.changed.get(`${origin} ${url.slice(url.lastIndexOf('/'))}`)
+      if (change) return void passChanged(answer, response, change)
       response.writeHead(answer.statusCode ?? 502, answer.headers)
       answer.pipe(response)
     })
@@ -124,8 +136,7 @@ const readChunks = async (
 
 /** The real server on its own database, behind a connection that tests can cut, and sites that embed the check. */
 export const startFixture = async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-tag-'))
-  execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
+  const folder = await builtPages('tag')
   const harness = await startHarness()
   const network = makeNetwork()
   const service = await openService(harness, folder, network)
@@ -136,10 +147,7 @@ export const startFixture = async () => {
     open: (content: string, script: 'check' | 'tag' | null) => openSite(service.url, content, script),
     truthOfSession: (sessionId: string) => readTruth(harness, sessionId),
     chunksOf: (agentId: `agt_${string}`, sessionId: string) => readChunks(harness, agentId, sessionId),
-    close: () => {
-      service.close()
-      rmSync(folder, { recursive: true, force: true })
-    },
+    close: service.close,
   }
 }
 export type Fixture = Awaited<ReturnType<typeof startFixture>>
@@ -160,9 +168,26 @@ export const sessionOf = (page: Page): string => {
   return sessionId
 }
 
-type DialogSnapshot = {
-  readonly look: string
-  readonly title: string
+/** The options and the script of a person's browser, which does not say that a program drives it. */
+export const personsBrowser = {
+  userAgent:
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/140.0 Safari/537.36',
+} as const
+export const actAsPerson = async (context: BrowserContext): Promise<void> =>
+  void (await context.addInitScript(
+    'Object.defineProperty(Navigator.prototype, "webdriver", { get: () => false })',
+  ))
+
+export const inState = (page: Page, state: string) => page.locator(`pohf-check [data-state=${state}]`)
+export const checkText = (page: Page) => page.locator('pohf-check .w').innerText()
+/** What has the focus within the check. */
+export const focusedText = (page: Page) =>
+  page.evaluate<string>("document.querySelector('pohf-check').shadowRoot.activeElement?.textContent ?? ''")
+
+type CheckSnapshot = {
+  readonly state: string
+  /** The time of a question runs. */
+  readonly runs: boolean
   readonly box: {
     readonly x: number
     readonly y: number
@@ -170,18 +195,18 @@ type DialogSnapshot = {
     readonly height: number
   } | null
 }
-/** Reads the dialog in one call: a question is open for a short time only. */
-const readDialog = (page: Page): Promise<DialogSnapshot> =>
-  page.evaluate<DialogSnapshot>(`(() => {
-    const dialog = document.querySelector('pohf-check').shadowRoot.querySelector('dialog')
-    if (!dialog) return { look: 'closed', title: '', box: null }
-    const canvas = dialog.querySelector('canvas')
+/** Reads the check in one call: a question is open for a short time only. */
+const readCheck = (page: Page): Promise<CheckSnapshot> =>
+  page.evaluate<CheckSnapshot>(`(() => {
+    const check = document.querySelector('pohf-check').shadowRoot.querySelector('.w')
+    const canvas = check.querySelector('canvas')
     const { x, y, width, height } = canvas ? canvas.getBoundingClientRect() : {}
-    const runs = dialog.querySelector('.bar.runs') ? ' runs' : ''
-    return { look: dialog.className + runs, title: dialog.querySelector('h2').textContent, box: canvas && { x, y, width, height } }
+    return { state: check.dataset.state, runs: check.querySelector('.bar.runs') !== null, box: canvas && { x, y, width, height } }
   })()`)
 
 export type AnswerOptions = {
+  /** Milliseconds before each answer. */
+  readonly reactionMs?: number
   readonly by?: 'mouse' | 'touch'
   /** The number of wrong answers at the beginning. */
   readonly wrong?: number
@@ -192,7 +217,7 @@ export type AnswerOptions = {
 /** Pictures are 320 by 200, whatever their size on the screen. */
 const pointAt = async (
   page: Page,
-  box: NonNullable<DialogSnapshot['box']>,
+  box: NonNullable<CheckSnapshot['box']>,
   place: { x: number; y: number },
   by: AnswerOptions['by'],
 ): Promise<void> => {
@@ -200,11 +225,15 @@ const pointAt = async (
   if (by === 'touch') return page.touchscreen.tap(x, y)
   await page.mouse.move(x, y, { steps: 5 })
   await page.mouse.down()
+  // Two presses shorter than 5 ms are no person's.
+  await sleep(20)
   await page.mouse.up()
 }
 
+const asking = new Set(['opening', 'point', 'choose', 'waiting'])
+
 /**
- * Answers questions as a person would, until the dialog has closed or is stuck. Returns how many answers were accepted: a busy
+ * Answers questions as a person would, until the check has ended or is stuck. Returns how many answers were put in: a busy
  * machine may be too slow for one, and then the service asks another.
  */
 export const answerAll = async (
@@ -214,25 +243,24 @@ export const answerAll = async (
 ): Promise<number> => {
   const tried = new Set<string>()
   let answered = 0
-  const deadline = performance.now() + 120_000
+  const deadline = performance.now() + 60_000
   while (performance.now() < deadline) {
-    const { look, box } = await readDialog(page)
-    if (look === 'closed' || look === 'stuck') return answered
-    const truth = look.endsWith(' runs') ? await fixture.truthOfSession(sessionOf(page)) : undefined
+    const { state, runs, box } = await readCheck(page)
+    if (!asking.has(state)) return answered
+    const sessionId = sessions.get(page)
+    const truth = runs && sessionId ? await fixture.truthOfSession(sessionId) : undefined
     if (!truth || tried.has(truth.id)) {
-      await sleep(50)
+      await sleep(30)
       continue
     }
     tried.add(truth.id)
-    await sleep(300)
+    await sleep(manner.reactionMs ?? 300)
     const isWrong = answered < (manner.wrong ?? 0)
     if (truth.kind === 'choose')
       await page.keyboard.press(String(((truth.choice + (isWrong ? 1 : 0)) % 4) + 1))
     else if (box) await pointAt(page, box, { x: (truth.x + (isWrong ? 90 : 0)) % 320, y: truth.y }, manner.by)
-    const { title } = await readDialog(page)
-    if (title !== '' && !title.startsWith('Thank you')) continue
     answered += 1
     if (await manner.stop?.(answered)) return answered
   }
-  throw new Error('the check did not end within two minutes')
+  throw new Error('the check did not end within a minute')
 }

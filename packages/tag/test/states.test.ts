@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { findChromium, launch } from '../../web/test/browser.ts'
-import { views } from '../../web/test/views.ts'
+import { isEveryView, views, type View } from '../../web/test/views.ts'
 import { checkPage } from './page-checks.ts'
-import { answerAll, startFixture, trackSession } from './fixture.ts'
+import { answerAll, inState, startFixture, trackSession } from './fixture.ts'
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false
@@ -14,12 +13,35 @@ after(async () => {
   await browser?.close()
   fixture?.close()
 })
+const phones: readonly View[] = isEveryView
+  ? [
+      { width: 390, colorScheme: 'light' },
+      { width: 390, colorScheme: 'dark' },
+    ]
+  : []
 
-const checkEveryState = async (width: number, colorScheme: 'light' | 'dark'): Promise<void> => {
+const key = [{ kind: 'webauthn', url: 'https://pohf.example/step-up/token' }]
+/** Verdicts that the service gives rarely, each with the state that shows it. */
+const verdicts = [
+  ['waiting', 'waiting', { verdict: 'pending', reasons: [] }],
+  ['retry', 'retry', { verdict: 'retry', reasons: ['questions_missed', 'page_hidden', 'interrupted'] }],
+  ['failed', 'failed', { verdict: 'failed', reasons: ['not_confirmed'] }],
+  ['busy', 'failed', { verdict: 'failed', reasons: ['network_busy'], retryAfter: 1_800 }],
+  ['step-up', 'step_up', { verdict: 'step_up', reasons: ['proof_needed'], stepUp: key }],
+  [
+    'step-up-busy',
+    'step_up',
+    { verdict: 'step_up', reasons: ['network_busy'], stepUp: key, retryAfter: 90_000 },
+  ],
+  ['passed', 'passed', { verdict: 'passed', reasons: [] }],
+] as const
+
+const openPage = async ({ width, colorScheme }: View) => {
   assert.ok(browser && fixture)
   const { agentId } = await fixture.harness.register('test')
+  const attributes = `site="${agentId}" help-url="/help" privacy-url="/privacy"`
   const site = await fixture.open(
-    `<form method="post" action="/send"><pohf-check site="${agentId}"></pohf-check></form>`,
+    `<form method="post" action="/send"><pohf-check ${attributes}></pohf-check></form>`,
     'check',
   )
   const context = await browser.newContext({
@@ -29,46 +51,64 @@ const checkEveryState = async (width: number, colorScheme: 'light' | 'dark'): Pr
   })
   const page = await context.newPage()
   trackSession(page)
-  const check = (state: string) => checkPage(page, `${state}-${width}-${colorScheme}`)
-  const box = '.box button'
+  await page.goto(site.url)
+  return { fixture, site, context, page }
+}
+type OpenPage = Awaited<ReturnType<typeof openPage>>
+
+/** From the start to the first question, with what can be in the way. */
+const checkBefore = async (
+  { fixture, site, context, page }: OpenPage,
+  check: (state: string) => Promise<void>,
+): Promise<void> => {
+  await page.locator('pohf-check .go').waitFor()
+  await check('idle')
+  await page.locator('pohf-check summary').click()
+  await check('details')
+  await page.evaluate(
+    "Object.defineProperty(navigator, 'globalPrivacyControl', { value: true, configurable: true }); document.querySelector('pohf-check').reset()",
+  )
+  await check('private')
+  await page.evaluate("delete navigator.globalPrivacyControl; document.querySelector('pohf-check').reset()")
+  await context.setOffline(true)
+  await page.click('pohf-check .go')
+  await inState(page, 'offline').waitFor()
+  await check('offline')
+  await context.setOffline(false)
+  await inState(page, 'idle').waitFor()
+  fixture.network.cut.add(site.url)
+  await page.click('pohf-check .go')
+  await inState(page, 'opening').waitFor()
+  await check('opening')
+  await inState(page, 'stuck').or(inState(page, 'failed')).waitFor()
+  await check('unreachable')
+  fixture.network.cut.delete(site.url)
+  await page.click('pohf-check .again')
+  await page.locator('pohf-check [data-state=point] .bar.runs').waitFor()
+  await check('point')
+  await page.locator('pohf-check [data-state=point] b', { hasText: 'Too late' }).waitFor()
+  await check('missed')
+  await page.click('pohf-check .other')
+  await page.locator('pohf-check [data-state=choose] .bar.runs').waitFor()
+  await check('choose')
+  await page.click('pohf-check .x')
+  await inState(page, 'idle').waitFor()
+}
+
+const checkEveryState = async (view: View): Promise<void> => {
+  const opened = await openPage(view)
+  const { fixture, site, context, page } = opened
+  const check = (state: string) => checkPage(page, `${state}-${view.width}-${view.colorScheme}`)
   try {
-    await page.goto(site.url)
-    await page.locator('pohf-check .box button').waitFor()
-    await check('idle')
-    await page.click(box)
-    await check('ask')
-    await page.evaluate(
-      "Object.defineProperty(navigator, 'globalPrivacyControl', { value: true, configurable: true })",
-    )
-    await page.getByRole('button', { name: 'Not now' }).click()
-    await page.click(box)
-    await check('ask-private')
-    await page.getByRole('button', { name: 'I agree, start' }).click()
-    await page.locator('dialog.wait').waitFor()
-    await check('wait')
-    await page.locator('dialog.point .bar.runs').waitFor()
-    await check('point')
-    await page.getByRole('button', { name: 'I do not use a pointer' }).click()
-    await page.locator('dialog.choose .choices').waitFor()
-    await check('choose')
-    fixture.network.cut.add(site.url)
-    await page.locator('dialog.stuck').waitFor()
-    await check('stuck')
-    await page.getByRole('button', { name: 'Go on without the check' }).click()
-    await check('failed')
-    fixture.network.cut.delete(site.url)
-    await context.setOffline(true)
-    await page.click(box)
-    await page.locator('.box.offline').waitFor()
-    await check('offline')
-    await context.setOffline(false)
-    await page.locator('.box.idle').waitFor()
-    await page.click(box)
-    await page.locator('dialog .btn.main').click()
-    await answerAll(page, fixture)
-    await page.locator('.box.done').waitFor()
-    await sleep(100)
-    await check('done')
+    await checkBefore(opened, check)
+    for (const [name, state, answer] of verdicts) {
+      fixture.network.changed.set(`${site.url} /finish`, (own) => ({ ...own, ...answer }))
+      await page.click('pohf-check .go')
+      await Promise.race([answerAll(page, fixture), inState(page, state).waitFor()])
+      await inState(page, state).waitFor()
+      await check(name)
+      await page.evaluate("document.querySelector('pohf-check').reset()")
+    }
   } finally {
     await context.close()
     site.close()
@@ -76,6 +116,6 @@ const checkEveryState = async (width: number, colorScheme: 'light' | 'dark'): Pr
 }
 
 void describe('every state, looked at', { concurrency: 2 }, () => {
-  for (const { width, colorScheme } of views)
-    void test(`${width} px, ${colorScheme}`, { skip }, () => checkEveryState(width, colorScheme))
+  for (const view of [...views, ...phones])
+    void test(`${view.width} px, ${view.colorScheme}`, { skip }, () => checkEveryState(view))
 })

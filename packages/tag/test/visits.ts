@@ -3,7 +3,7 @@ import { after, describe, test } from 'node:test'
 import type { BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
 import type { TelemetryChunk, TelemetryEvent } from '@pohf/protocol/telemetry'
 import { findChromium, launch } from '../../web/test/browser.ts'
-import { startFixture, trackSession } from './fixture.ts'
+import { actAsPerson, personsBrowser, startFixture, trackSession } from './fixture.ts'
 
 const chromium = findChromium()
 export const skip = 'missing' in chromium ? chromium.missing : false
@@ -30,6 +30,16 @@ type VisitOptions = {
   readonly page?: string
 }
 
+const listenForEvents = (page: Page) =>
+  page.evaluate<void>(
+    "window.told = []; for (const type of ['pohf-done', 'pohf-failed', 'pohf-expired']) addEventListener(type, ({ detail }) => told.push([type, detail.verdict ?? detail.code ?? '']))",
+  )
+/** What the page was told of the check, in order. */
+export const toldEvents = (page: Page) => page.evaluate<string[][]>('told')
+
+/** Long enough for the ten seconds of silence, on a busy machine. */
+const stepMsMax = 30_000
+
 /** Visits are collected here and run two at a time. */
 const visits: { readonly name: string; readonly run: () => Promise<void> }[] = []
 
@@ -46,7 +56,12 @@ export const visit = (
       const { agentId, apiKey } = await fixture.harness.register('test')
       const form = `<form method="post" action="/send"><label>Name <input name="who"></label><pohf-check site="${agentId}" ${options.attributes ?? ''}></pohf-check><button id="send">Send</button></form>`
       const site = await fixture.open(options.page ?? form, options.script ?? 'check')
-      const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options.view })
+      const context = await browser.newContext({
+        viewport: { width: 1280, height: 800 },
+        ...personsBrowser,
+        ...options.view,
+      })
+      context.setDefaultTimeout(stepMsMax)
       const page = await context.newPage()
       const faults: string[] = []
       page.on('pageerror', (error) => faults.push(error.message))
@@ -55,10 +70,12 @@ export const visit = (
           faults.push(message.text())
       })
       trackSession(page)
+      await actAsPerson(context)
       try {
         if (options.before) await page.addInitScript(options.before)
         await page.goto(site.url)
         await page.waitForFunction('window.pohf')
+        await listenForEvents(page)
         await body({ page, context, site, fixture, agentId, apiKey })
         assert.deepEqual(faults, [], 'no fault, and nothing that the policy forbids')
       } finally {
@@ -68,11 +85,7 @@ export const visit = (
     },
   })
 
-export const startCheck = async (page: Page): Promise<void> => {
-  await page.click('pohf-check .box button')
-  await page.click('pohf-check dialog .btn.main')
-}
-export const boxText = (page: Page) => page.locator('pohf-check .box').innerText()
+export const startCheck = (page: Page): Promise<void> => page.click('pohf-check .go')
 export const eventsOf = (chunks: readonly TelemetryChunk[]): TelemetryEvent[] =>
   chunks.flatMap(({ events }) => [...events])
 export const answersOf = (chunks: readonly TelemetryChunk[]) =>

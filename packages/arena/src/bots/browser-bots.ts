@@ -29,12 +29,11 @@ const start: Point = { x: 400, y: 300 }
 const generatedMotion: PointerDriver = (page, { random, generate }) => {
   let at = start
   return {
-    reach: async (to, isOff) => {
+    reach: async (to) => {
       const startedAt = performance.now()
       for (const { t, x, y } of generate(random, at, to)) {
         const waitMs = startedAt + t - performance.now()
         if (waitMs > 1) await sleep(waitMs)
-        if (isOff?.()) return
         at = { x, y }
         await page.mouse.move(x, y)
       }
@@ -118,12 +117,11 @@ export const closeBrowser = async (): Promise<void> => {
 type BrowserBotOptions = {
   readonly driver: PointerDriver
   readonly family: Family
-  readonly wanders: boolean
   readonly isHuman: boolean
 }
 
 const createBrowserBot =
-  ({ driver, family, wanders, isHuman }: BrowserBotOptions): Bot =>
+  ({ driver, family, isHuman }: BrowserBotOptions): Bot =>
   async ({ target, pageUrl, library, random, signal }) => {
     const own = pageUrl === undefined ? await servePage(target) : undefined
     const context = await (await launchBrowser()).newContext({ viewport: { width: 1_366, height: 768 } })
@@ -138,7 +136,6 @@ const createBrowserBot =
         captureArea,
         random,
         signal,
-        wanders,
         reactionMs: () => (isHuman ? 280 * Math.exp(gaussian(random) * 0.25) : uniform(random, 20, 120)),
       })
     } finally {
@@ -148,24 +145,23 @@ const createBrowserBot =
   }
 
 const createGeneratedMotionBot = (family: Family): Bot =>
-  createBrowserBot({ driver: generatedMotion, family, wanders: true, isHuman: true })
+  createBrowserBot({ driver: generatedMotion, family, isHuman: true })
 
-const createOsBot =
-  (restless: boolean): Bot =>
-  async ({ target, pageUrl, library, random, signal }) => {
-    const own = pageUrl === undefined ? await servePage(target) : undefined
-    const seed = Math.floor(random() * 2 ** 32)
+/** A person played through the operating system. */
+const osInput: Bot = async ({ target, pageUrl, library, random, signal }) => {
+  const own = pageUrl === undefined ? await servePage(target) : undefined
+  const seed = Math.floor(random() * 2 ** 32)
+  try {
+    const person = await playPerson({ url: own?.url ?? pageUrl ?? '', library, seed, signal })
     try {
-      const person = await playPerson({ url: own?.url ?? pageUrl ?? '', library, seed, signal, restless })
-      try {
-        return await person.passCheck()
-      } finally {
-        await person.close()
-      }
+      return await person.passCheck()
     } finally {
-      own?.close()
+      await person.close()
     }
+  } finally {
+    own?.close()
   }
+}
 
 /** The check by keys and words in a headless browser that hides that it is driven. */
 const stealthBrowser: Bot = async ({ target, pageUrl }) => {
@@ -185,24 +181,17 @@ const stealthBrowser: Bot = async ({ target, pageUrl }) => {
 
 /** By the name of the family, the strongest first. Those that replay need a library. */
 export const browserBots: readonly (readonly [string, Bot])[] = [
-  ['os_input', createOsBot(false)],
-  ['os_input_restless', createOsBot(true)],
+  ['os_input', osInput],
   ['stealth_browser', stealthBrowser],
   ['browser_stroke_replay', createGeneratedMotionBot('stroke_replay')],
   ['browser_sigma_lognormal', createGeneratedMotionBot('sigma_lognormal')],
   ['browser_bezier_minjerk', createGeneratedMotionBot('bezier_minjerk')],
   ['browser_ghost_cursor', createGeneratedMotionBot('ghost_cursor')],
   ['browser_windmouse', createGeneratedMotionBot('windmouse')],
-  [
-    'browser_pw_steps',
-    createBrowserBot({ driver: steppedMotion, family: 'pw_steps', wanders: false, isHuman: false }),
-  ],
-  [
-    'browser_teleport_click',
-    createBrowserBot({ driver: jumpMotion, family: 'pw_steps', wanders: false, isHuman: false }),
-  ],
+  ['browser_pw_steps', createBrowserBot({ driver: steppedMotion, family: 'pw_steps', isHuman: false })],
+  ['browser_teleport_click', createBrowserBot({ driver: jumpMotion, family: 'pw_steps', isHuman: false })],
   [
     'browser_dispatch_event',
-    createBrowserBot({ driver: scriptedMotion, family: 'js_smoothstep', wanders: false, isHuman: false }),
+    createBrowserBot({ driver: scriptedMotion, family: 'js_smoothstep', isHuman: false }),
   ],
 ]

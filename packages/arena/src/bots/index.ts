@@ -3,13 +3,12 @@ import { resolve } from 'node:path'
 import type { Bot } from './bot.ts'
 import { browserBots } from './browser-bots.ts'
 import { leanScript } from './lean-script.ts'
-import { protocolBot, protocolBotQuiet } from './protocol-bot.ts'
+import { protocolBot } from './protocol-bot.ts'
 
 /** Every bot that ships with the arena, by the name of its family, the cheapest first. */
 export const bots: ReadonlyMap<string, Bot> = new Map<string, Bot>([
   ['lean_script', leanScript],
   ['protocol_bot', protocolBot],
-  ['protocol_bot_quiet', protocolBotQuiet],
   ...browserBots,
 ])
 

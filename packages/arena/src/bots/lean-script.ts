@@ -4,7 +4,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Probe } from '@pohf/protocol'
 import { probeWindows } from '@pohf/protocol/probes'
 import type { TelemetryEvent } from '@pohf/protocol/telemetry'
-import { deviceScores, evaluateAttention, historyScore, probeScore, requiredVisibleMs } from '@pohf/scorer'
+import {
+  deviceScores,
+  evaluateAttention,
+  focusScore,
+  historyScore,
+  probeScore,
+  requiredVisibleMs,
+} from '@pohf/scorer'
 import { openSession, type Target } from '../protocol/client.ts'
 import type { Bot } from './bot.ts'
 import { claimedEnvironment } from './environment.ts'
@@ -12,14 +19,18 @@ import { claimedEnvironment } from './environment.ts'
 const sessionMsMax = 120_000
 /** An answer within 250 ms of the question counts as too early. */
 const answerMs = probeWindows.choose.fromMs + 20
+/** An answer must also reach the server within the window. */
+const answerMsMax = probeWindows.choose.toMs - 1_000
 /** The server counts the time of the page from its own first receipt, which is a little later than the script's. */
 const marginMs = 100
 
+type Kind = NonNullable<Target['kind']>
+
 /** Whether the rules verify a session of a stranger in which every question was answered rightly. */
-const wouldBeVerified = (kind: NonNullable<Target['kind']>, hits: number, visibleMs: number): boolean =>
+const wouldBeVerified = (kind: Kind, hits: number, visibleMs: number): boolean =>
   evaluateAttention({
     components: {
-      focus: Math.min(1, Math.max(0, visibleMs - marginMs) / requiredVisibleMs[kind]),
+      focus: focusScore(kind, Math.max(0, visibleMs - marginMs), false),
       probe: probeScore(hits, hits),
       input: null,
       gaze: null,
@@ -28,8 +39,19 @@ const wouldBeVerified = (kind: NonNullable<Target['kind']>, hits: number, visibl
     },
     flags: [],
     probesOffered: hits,
+    returning: false,
     answerCorrect: null,
   }).verified
+
+const stepMs = 10
+/** The first moment at which so many right answers suffice; 0 where they never do. */
+const verifiedFrom = (kind: Kind, hits: number): number => {
+  const endMs = requiredVisibleMs[kind] + marginMs
+  if (!wouldBeVerified(kind, hits, endMs)) return 0
+  let ms = 0
+  while (!wouldBeVerified(kind, hits, ms)) ms += stepMs
+  return ms
+}
 
 /** The word to choose is in the sentence. */
 const answerEvents = (probe: Probe, shownAt: number, t: number): TelemetryEvent[] => [
@@ -48,9 +70,13 @@ const answerEvents = (probe: Probe, shownAt: number, t: number): TelemetryEvent[
     : []),
 ]
 
-/** The leanest session that is verified. */
+/**
+ * The leanest session that is verified. The answer that completes the evidence is held back until the page would have been
+ * seen for long enough: an earlier one only brings another question.
+ */
 export const leanScript: Bot = async ({ target, signal }) => {
-  const session = await openSession(target, claimedEnvironment)
+  const kind = target.kind ?? 'view'
+  const session = await openSession({ ...target, words: true }, claimedEnvironment)
   const startedAt = performance.now()
   const now = () => Math.round(performance.now() - startedAt)
   let { receipt } = session
@@ -64,11 +90,12 @@ export const leanScript: Bot = async ({ target, signal }) => {
     if (receipt.probe) {
       probes += 1
       const shownAt = now()
-      await sleep(answerMs, undefined, { signal })
-      events = answerEvents(receipt.probe, shownAt, now())
+      const waitMs = Math.max(answerMs, verifiedFrom(kind, answered + 1) - shownAt)
+      await sleep(Math.min(answerMsMax, waitMs), undefined, { signal })
+      events = [...events, ...answerEvents(receipt.probe, shownAt, now())]
       if (receipt.probe.kind === 'choose') answered += 1
     }
-    if (wouldBeVerified(target.kind ?? 'view', answered, now())) break
+    if (wouldBeVerified(kind, answered, now())) break
     receipt = await session.send(events, now())
     events = []
     if (!receipt.probe) await sleep(receipt.nextMs, undefined, { signal })

@@ -12,10 +12,6 @@ export const createTimeline = (start: Point) => {
   let entries: Entry[] = []
   let position = start
   return {
-    /** When the last thing planned is over. */
-    get busyUntil(): number {
-      return entries.reduce((last, { t }) => Math.max(last, t), 0)
-    },
     /** Plans a stroke; its points' times count from `at`. */
     move(at: number, stroke: readonly TimedPoint[]): void {
       for (const { t, x, y } of stroke) entries.push({ t: Math.round(at + t), point: { x, y } })

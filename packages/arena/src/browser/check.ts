@@ -1,5 +1,5 @@
-// Goes through <pohf-check> in a browser: presses its button, agrees, and answers what is asked by looking at pixels. The
-// same eyes and hand answer questions that come over a page while somebody works on it.
+// Goes through <pohf-check> in a browser: presses its button and answers what is asked by looking at pixels. The same eyes
+// and hand answer questions that come over a page while somebody works on it.
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import type { BotOutcome } from '../bots/bot.ts'
@@ -12,8 +12,7 @@ export type Rectangle = Point & { readonly width: number; readonly height: numbe
 
 /** Moves a pointer and presses its button, by whatever means. Places are CSS pixels of the page. */
 export type PointerControl = {
-  /** Goes there, and stops on the way once `isOff` says so. */
-  readonly reach: (to: Point, isOff?: () => boolean) => Promise<void>
+  readonly reach: (to: Point) => Promise<void>
   readonly press: () => Promise<void>
 }
 
@@ -26,18 +25,18 @@ export type CheckPlayer = {
   readonly captureArea: CaptureArea
   readonly random: Random
   readonly signal: AbortSignal
-  /** Whether the hand stays in motion between questions, as a person's does. */
-  readonly wanders: boolean
   /** Milliseconds between seeing and moving. */
   readonly reactionMs: () => number
 }
 
 type CheckState = {
   readonly outcome: { readonly sessionId?: string; readonly status?: string; readonly code?: string } | null
-  readonly dialogState: string
+  /** The state of the box, or `none` where there is none. */
+  readonly state: string
   readonly isQuestionOpen: boolean
+  /** The line that counts the questions. */
+  readonly question: string
   readonly begin: Rectangle | null
-  readonly agree: Rectangle | null
   readonly picture: Rectangle | null
 }
 
@@ -48,7 +47,7 @@ for (const name of ['pohf-done', 'pohf-failed'])
 
 const checkStateScript = `(() => {
   const root = document.querySelector('pohf-check, pohf-questions')?.shadowRoot
-  const dialog = root?.querySelector('dialog')
+  const box = root?.querySelector('.w')
   const place = (element) => {
     if (!element) return null
     const { x, y, width, height } = element.getBoundingClientRect()
@@ -56,11 +55,11 @@ const checkStateScript = `(() => {
   }
   return {
     outcome: globalThis.arenaOutcome ?? null,
-    dialogState: dialog ? dialog.className : 'closed',
-    isQuestionOpen: dialog?.querySelector('.bar.runs') != null,
-    begin: place(root?.querySelector('.box button')),
-    agree: place(dialog?.querySelector('.btn.main')),
-    picture: place(dialog?.querySelector('canvas')),
+    state: box?.dataset.state ?? 'none',
+    isQuestionOpen: box?.querySelector('.bar.runs') != null,
+    question: box?.querySelector('[role=status] p')?.textContent ?? '',
+    begin: place(box?.querySelector('.go')),
+    picture: place(box?.querySelector('canvas')),
   }
 })()`
 
@@ -70,6 +69,7 @@ export const watchOutcome = (page: Page): Promise<void> => page.evaluate<void>(o
 const readCheckState = (page: Page): Promise<CheckState> => page.evaluate<CheckState>(checkStateScript)
 
 type EndedCheck = { readonly sessionId: string; readonly status: string }
+/** A verdict other than `passed` names its session as well: the recording is complete, whatever it shows. */
 const endedCheck = (outcome: NonNullable<CheckState['outcome']>): EndedCheck => {
   const { sessionId = '', status, code } = outcome
   if (!sessionId) throw new Error(`the check failed: ${code ?? 'no reason given'}`)
@@ -129,27 +129,12 @@ const answerPointQuestion = async (player: CheckPlayer, picture: Rectangle): Pro
   return true
 }
 
-/** Moves a little, as somebody who waits; lets go at once when a question appears. */
-const wander = async (player: CheckPlayer, around: Rectangle): Promise<void> => {
-  const { random, pointer } = player
-  let isAsked = false
-  const to = {
-    x: around.x + around.width / 2 + uniform(random, -260, 260),
-    y: around.y + around.height / 2 + uniform(random, -180, 180),
-  }
-  const watching = waitFor(player, ({ isQuestionOpen, outcome }) =>
-    isQuestionOpen || outcome ? true : isAsked || null,
-  ).then(
-    () => (isAsked = true),
-    () => (isAsked = true),
-  )
-  await pointer.reach({ x: Math.max(5, to.x), y: Math.max(5, to.y) }, () => isAsked)
-  isAsked = true
-  await watching
-}
-
 /** A question counts for 2.5 s: looking for one comes first, and asking whether all is over is rare. */
 const pollsPerDoneCheck = 15
+
+/** The next question may follow at once: then only its number differs. */
+const waitUntilOver = (player: CheckPlayer, { question }: CheckState): Promise<true> =>
+  waitFor(player, (next) => (next.isQuestionOpen && next.question === question ? null : true))
 
 /** Answers what comes over a page, until there is nothing more to come. Gives how many answers were put in. */
 export const answerQuestions = async (
@@ -158,10 +143,10 @@ export const answerQuestions = async (
 ): Promise<number> => {
   let answered = 0
   for (let attempt = 0; attempt < 2_000; attempt += 1) {
-    const { dialogState, isQuestionOpen, picture } = await readCheckState(player.page)
-    if (dialogState === 'point' && isQuestionOpen && picture) {
-      if (await answerPointQuestion(player, picture)) answered += 1
-      await waitFor(player, (next) => (next.isQuestionOpen && next.dialogState === 'point' ? null : true))
+    const seen = await readCheckState(player.page)
+    if (seen.state === 'point' && seen.isQuestionOpen && seen.picture) {
+      if (await answerPointQuestion(player, seen.picture)) answered += 1
+      await waitUntilOver(player, seen)
     } else if (attempt % pollsPerDoneCheck === 0 && (await isDone())) return answered
     await sleep(40, undefined, { signal: player.signal })
   }
@@ -179,18 +164,15 @@ export const passCheck = async (player: CheckPlayer): Promise<BotOutcome> => {
     await pointer.press()
   }
   await press(await waitFor(player, ({ begin }) => begin))
-  await press(await waitFor(player, ({ dialogState, agree }) => (dialogState === 'ask' ? agree : null)))
-  let around: Rectangle = { x: 500, y: 300, width: 320, height: 200 }
   for (let attempt = 0; attempt < 4_000; attempt += 1) {
-    const state = await readCheckState(page)
-    if (state.outcome) return { ...endedCheck(state.outcome), probes, answered }
-    if (state.dialogState === 'stuck') throw new Error('the check is stuck')
-    if (state.dialogState === 'point' && state.isQuestionOpen && state.picture) {
-      around = state.picture
+    const seen = await readCheckState(page)
+    if (seen.outcome) return { ...endedCheck(seen.outcome), probes, answered }
+    if (seen.state === 'stuck') throw new Error('the check is stuck')
+    if (seen.state === 'point' && seen.isQuestionOpen && seen.picture) {
       probes += 1
-      if (await answerPointQuestion(player, state.picture)) answered += 1
-      await waitFor(player, (next) => (next.isQuestionOpen && next.dialogState === 'point' ? null : true))
-    } else if (player.wanders && state.dialogState === 'wait' && random() < 0.3) await wander(player, around)
+      if (await answerPointQuestion(player, seen.picture)) answered += 1
+      await waitUntilOver(player, seen)
+    }
     await sleep(40, undefined, { signal })
   }
   throw new Error('the check did not end')

@@ -149,9 +149,6 @@ type PointerOptions = {
 
 /** A question counts for 2.5 s; looking, reacting and pressing need their part of it on a busy machine too. */
 const strokeMsMax = 900
-/** A stroke is sent in slices of this length; an interrupted person stops at the end of one. */
-const sliceMs = 120
-
 /** Plays strokes through xdotool, which keeps the time between points: a busy Node would make the hand jerk. */
 const createPointer = ({ screen, random, generate, sendInput }: PointerOptions): PointerControl => {
   let at: Point = { x: screen.width / 2, y: screen.height / 2 }
@@ -160,20 +157,15 @@ const createPointer = ({ screen, random, generate, sendInput }: PointerOptions):
     y: Math.min(screen.height - 1, Math.max(0, Math.round(y))),
   })
   return {
-    reach: async (to, isOff) => {
+    reach: async (to) => {
       const startedAt = performance.now()
-      let [lines, told, before]: [string[], number, number] = [[], 0, 0]
+      const lines: string[] = []
+      let before = 0
       for (const point of generate(random, at, to)) {
         if (point.t > before) lines.push(`sleep ${((point.t - before) / 1_000).toFixed(4)}`)
         before = Math.max(before, point.t)
         at = onScreen(point)
         lines.push(`mousemove ${at.x} ${at.y}`)
-        if (before - told < sliceMs) continue
-        sendInput(lines.join('\n'))
-        lines = []
-        told = before
-        await sleep(Math.max(1, startedAt + told - performance.now()))
-        if (isOff?.()) return
       }
       sendInput(lines.join('\n'))
       await sleep(Math.max(1, startedAt + before - performance.now()))
@@ -191,10 +183,10 @@ export type PersonOptions = {
   /** Strokes to blend; without them the best synthetic family moves the hand. */
   readonly library?: StrokeLibrary | undefined
   readonly seed?: number | undefined
-  /** Whether the hand keeps moving while nothing is asked. A calm person moves only to answer. */
-  readonly restless?: boolean | undefined
   /** The size of the screen; without it a desktop's. */
   readonly screen?: Screen | undefined
+  /** A folder for the browser's profile that stays: the same browser at another time. Without it a new one. */
+  readonly profile?: string | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -255,14 +247,17 @@ const scrollIntoView = async (
 ): Promise<Rectangle> => {
   await page.locator(selector).first().waitFor({ timeout: startMsMax })
   const look = `(${visibilityScript})(document.querySelector(${JSON.stringify(selector)}))`
-  for (let turns = 0; turns < 80; turns += 1) {
+  let lastY: number | undefined
+  for (let attempt = 0; attempt < 80; attempt += 1) {
     const { box, seen, below } = await page.evaluate<ElementVisibility>(look)
-    if (seen) return box
-    sendInput(`click ${below ? 5 : 4}`)
+    // While the page still scrolls, a press would miss the element.
+    if (seen && box.y === lastY) return box
+    lastY = box.y
+    if (!seen) sendInput(`click ${below ? 5 : 4}`)
     // A wheel's step is drawn out over some frames.
-    await sleep(250)
+    await sleep(seen ? 60 : 250)
   }
-  throw new Error(`element ${selector} is not visible after 80 turns of the wheel`)
+  throw new Error(`element ${selector} is not visible and at rest after 80 attempts`)
 }
 
 /** No window of Chromium is narrower. */
@@ -275,7 +270,7 @@ const limitPageWidth = async (page: Page, { width, height }: Screen): Promise<vo
 }
 
 const startChromium = (
-  { url }: PersonOptions,
+  { url, profile }: PersonOptions,
   environment: NodeJS.ProcessEnv,
   { folder, screen, port }: { folder: string; screen: Screen; port: number },
 ): ChildProcess =>
@@ -292,7 +287,7 @@ const startChromium = (
       '--disable-features=Translate',
       '--window-position=0,0',
       `--window-size=${screen.width},${screen.height}`,
-      `--user-data-dir=${join(folder, 'profile')}`,
+      `--user-data-dir=${profile ?? join(folder, 'profile')}`,
       `--remote-debugging-port=${port}`,
       url,
     ],
@@ -328,7 +323,6 @@ const makePerson = (
     captureArea: async (part: Rectangle) => readPicture(picture, part),
     random,
     signal: options.signal ?? AbortSignal.timeout(180_000),
-    wanders: options.restless === true,
     reactionMs: () => 220 * Math.exp(gaussian(random) * 0.2),
   }
   return {

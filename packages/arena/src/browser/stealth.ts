@@ -52,32 +52,38 @@ const tabUntil = (page: Page, press: Press, isThere: string): Promise<void> =>
     30_000,
   )
 
-type SeenQuestion = { readonly runs: boolean; readonly title: string; readonly choices: readonly string[] }
+type SeenQuestion = {
+  readonly state: string
+  readonly runs: boolean
+  readonly title: string
+  readonly choices: readonly string[]
+}
 const questionScript = `(() => {
-  const dialog = document.querySelector('pohf-check')?.shadowRoot.querySelector('dialog')
-  if (!dialog) return null
-  return { runs: dialog.querySelector('.bar.runs') !== null, title: dialog.querySelector('h2').textContent, choices: [...dialog.querySelectorAll('.choice')].map((one) => one.lastChild.textContent) }
+  const box = document.querySelector('pohf-check')?.shadowRoot.querySelector('.w')
+  return box && { state: box.dataset.state, runs: box.querySelector('.bar.runs') !== null, title: box.querySelector('#title').textContent, choices: [...box.querySelectorAll('.choice')].map((one) => one.lastChild.textContent) }
 })()`
+const unfinished = new Set(['opening', 'choose', 'waiting'])
 
-/** Goes through the check by its words, with keys alone, until its dialog is gone. Gives how many answers were put in. */
-export const passCheckByKeys = async (page: Page, press: Press): Promise<number> => {
-  await tabUntil(page, press, "document.activeElement?.localName === 'pohf-check'")
-  await press('Return')
-  await page.locator('pohf-check dialog.ask').waitFor()
+/**
+ * Goes through the check by its words, with keys alone, to its verdict. Gives how many answers were put in. `readingMs` is
+ * how long a sentence is looked at before its answer.
+ */
+export const passCheckByKeys = async (
+  page: Page,
+  press: Press,
+  readingMs: (sentence: string) => number = () => 500,
+): Promise<number> => {
   const inCheck = "document.querySelector('pohf-check').shadowRoot"
-  await tabUntil(
-    page,
-    press,
-    `${inCheck}.activeElement === ${inCheck}.querySelectorAll('.actions button')[1]`,
-  )
+  await page.locator('pohf-check .other').waitFor()
+  await tabUntil(page, press, `${inCheck}.activeElement?.classList.contains('other') === true`)
   await press('Return')
   let [last, answered] = ['', 0]
   const answerNext = async () => {
     const seen = await page.evaluate<SeenQuestion | null>(questionScript)
-    if (seen === null) return true
+    if (seen === null || !unfinished.has(seen.state)) return true
     if (!seen.runs || seen.title === last) return false
     last = seen.title
-    await page.waitForTimeout(500)
+    await page.waitForTimeout(readingMs(seen.title))
     await press(String(seen.choices.findIndex((word) => seen.title.includes(word)) + 1))
     answered += 1
     return false

@@ -1,5 +1,6 @@
 // Speaks telemetry protocol v1 without a browser: everything that a page would send, from a script.
 import { createHash, webcrypto } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
 import type { Receipt } from '@pohf/protocol'
 import {
   actionBytes,
@@ -18,6 +19,8 @@ export type Target = {
   readonly kind?: 'view' | 'work' | 'task' | undefined
   readonly workflowId?: string | undefined
   readonly challenge?: string | undefined
+  /** Ask for words from the first question on; the bot also records the event `alternative`. */
+  readonly words?: boolean | undefined
   /** The page that the script says it is. */
   readonly origin?: string | undefined
   /** The address that a proxy in front of the server would state; it counts where the server trusts this machine. */
@@ -34,6 +37,8 @@ class RefusedError extends Error {
 }
 
 const timeoutMs = 15_000
+/** How often the same end is sent while the session is not scored yet, a second apart. */
+const pendingAsksMax = 30
 
 const post = async (target: Target, path: string, body: unknown): Promise<unknown> => {
   const response = await fetch(new URL(path, target.baseUrl), {
@@ -77,6 +82,16 @@ const makeKey = async () => {
   return { x, y, sign }
 }
 
+/** Ends a session, and sends the same end again until it is scored. */
+const askUntilScored = async (target: Target, path: string, last: unknown): Promise<string> => {
+  for (let asked = 1; ; asked += 1) {
+    const ended = await post(target, `${path}/finish`, last)
+    const { status, verdict } = ended as { status: string; verdict: string }
+    if (verdict !== 'pending' || asked === pendingAsksMax) return status
+    await setTimeout(1_000)
+  }
+}
+
 /** Opens a session with a new key. `environment` is what the script claims about its browser. */
 export const openSession = async (
   target: Target,
@@ -89,6 +104,7 @@ export const openSession = async (
     kind,
     workflowId: target.workflowId,
     challenge: target.challenge,
+    words: target.words,
     key: { kty: 'EC', crv: 'P-256', x, y },
   })) as { sessionId: string; nonce: string; receipt: Receipt }
   let link = sha256(
@@ -101,7 +117,8 @@ export const openSession = async (
   )
   let [seq, t0, token] = [0, 0, opened.receipt.token]
 
-  const sendChunk = async (call: string, events: readonly TelemetryEvent[], t1: number, isLast: boolean) => {
+  const path = `/api/sessions/${encodeURIComponent(opened.sessionId)}`
+  const signChunk = async (events: readonly TelemetryEvent[], t1: number, isLast: boolean) => {
     seq += 1
     if (seq > telemetryLimits.chunksPerSession)
       throw new Error(
@@ -119,19 +136,17 @@ export const openSession = async (
     link = sha256(linkBytes(link, seq, sha256(chunk)))
     const signature = await sign(link)
     t0 = t1
-    return post(target, `/api/sessions/${encodeURIComponent(opened.sessionId)}/${call}`, { chunk, signature })
+    return { chunk, signature }
   }
   return {
     sessionId: opened.sessionId,
     receipt: opened.receipt,
     send: async (events, t1) => {
-      const { receipt } = (await sendChunk('telemetry', events, t1, false)) as { receipt: Receipt }
+      const sent = await post(target, `${path}/telemetry`, await signChunk(events, t1, false))
+      const { receipt } = sent as { receipt: Receipt }
       token = receipt.token
       return receipt
     },
-    finish: async (events, t1) => {
-      const { status } = (await sendChunk('finish', events, t1, true)) as { status: string }
-      return status
-    },
+    finish: async (events, t1) => askUntilScored(target, path, await signChunk(events, t1, true)),
   }
 }
