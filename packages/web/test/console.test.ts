@@ -6,16 +6,10 @@ import {
   subscribe,
   type Agent,
 } from '../../server/test/fixtures/webhooks.ts'
-import {
-  makePageChecker,
-  createBrowserTest,
-  waitForText,
-  signIn,
-  tabTo,
-  type TestPage,
-} from './browser-test.ts'
+import { createBrowserTest, openKeyForm, waitForText, signIn, tabTo, type TestPage } from './browser-test.ts'
+import { lookInEveryView } from './browser.ts'
 import type { Service } from './service.ts'
-import { views, type View } from './views.ts'
+import { firstView, type View } from './views.ts'
 
 const inBrowser = await createBrowserTest()
 
@@ -30,7 +24,7 @@ const onWebhooks = (
     async (opened) => {
       const agent = await registerIdleAgent(opened.service.harness)
       await opened.page.goto(`${opened.service.url}/console#/webhooks`)
-      await opened.page.waitForSelector('#key')
+      await openKeyForm(opened.page)
       await body({ ...opened, agent })
     },
     view,
@@ -40,7 +34,7 @@ onWebhooks('the key stays in the memory of the tab, and only the public API is a
   const { page, service, agent } = opened
   service.requests.length = 0
   await signIn(page, agent.apiKey)
-  await waitForText(page, 'There is no endpoint yet, so no event is sent.')
+  await waitForText(page, 'No endpoint yet, so no event is sent')
   const stored = await page.evaluate<unknown>(
     '[document.cookie, localStorage.length, sessionStorage.length, location.href]',
   )
@@ -53,7 +47,7 @@ onWebhooks('the key stays in the memory of the tab, and only the public API is a
     assert.equal(cookie, undefined)
   }
   await page.reload()
-  await page.waitForSelector('#key')
+  await openKeyForm(page)
   assert.equal(await page.inputValue('#key'), '')
 })
 
@@ -68,7 +62,7 @@ onWebhooks(
     await page.fill('#key', `${agent.apiKey.slice(0, -1)}${agent.apiKey.endsWith('0') ? '1' : '0'}`)
     await page.click('text=Open the console')
     await page.locator('[role=alert]', { hasText: 'malformed_api_key' }).waitFor()
-    await page.waitForSelector('#key')
+    await page.waitForSelector('#key', { state: 'attached' })
   },
 )
 
@@ -118,7 +112,7 @@ onWebhooks(
     assert.ok(receiver.eventIds().includes(missed))
     await page.click('button:has-text("Delete")')
     await page.click('text=Delete permanently')
-    await waitForText(page, 'There is no endpoint yet, so no event is sent.')
+    await waitForText(page, 'No endpoint yet, so no event is sent')
   },
 )
 
@@ -130,7 +124,7 @@ onWebhooks(
     await signIn(page, agent.apiKey)
     await page.waitForSelector('.bone')
     service.behaviour.api = 'good'
-    await waitForText(page, 'There is no endpoint yet, so no event is sent.')
+    await waitForText(page, 'No endpoint yet, so no event is sent')
     service.behaviour.api = 'down'
     await page.locator('[role=alert]', { hasText: 'did not answer' }).waitFor()
     service.behaviour.api = 'good'
@@ -182,34 +176,32 @@ const seedEndpoints = async (service: Service, agent: Agent) => {
   await harness.runJobs()
   return ids
 }
-for (const view of views) {
-  onWebhooks(
-    `axe finds nothing, and nothing is wider than the page: ${view.width} px, ${view.colorScheme}`,
-    async ({ page, service, agent }) => {
-      const look = makePageChecker(page, view)
-      await look('key')
-      await signIn(page, agent.apiKey)
-      await waitForText(page, 'There is no endpoint yet, so no event is sent.')
-      await look('empty')
-      const [, bad, gone] = await seedEndpoints(service, agent)
-      await page.reload()
-      await signIn(page, agent.apiKey)
-      await page.waitForSelector('.endpoint')
-      await look('list')
-      for (const [name, id] of [
-        ['failing', bad],
-        ['disabled', gone],
-      ] as const) {
-        await page.evaluate(`location.hash = '#/webhooks/${id}'`)
-        await page.waitForSelector('.delivery')
-        await page.locator('.delivery summary').first().click()
-        await look(name)
-      }
-      await page.click('text=Rotate the secret')
-      await page.click('text=Rotate: the old secret')
-      await page.waitForSelector('.note-secret')
-      await look('secret')
-    },
-    view,
-  )
-}
+onWebhooks(
+  'axe finds nothing, and nothing is wider than the page, in every view',
+  async ({ page, service, agent }) => {
+    const look = (name: string) => lookInEveryView(page, name)
+    await look('key')
+    await signIn(page, agent.apiKey)
+    await waitForText(page, 'No endpoint yet, so no event is sent')
+    await look('empty')
+    const [, bad, gone] = await seedEndpoints(service, agent)
+    await page.reload()
+    await signIn(page, agent.apiKey)
+    await page.waitForSelector('.endpoint')
+    await look('list')
+    for (const [name, id] of [
+      ['failing', bad],
+      ['disabled', gone],
+    ] as const) {
+      await page.evaluate(`location.hash = '#/webhooks/${id}'`)
+      await page.waitForSelector('.delivery')
+      await page.locator('.delivery summary').first().click()
+      await look(name)
+    }
+    await page.click('text=Rotate the secret')
+    await page.click('text=Rotate: the old secret')
+    await page.waitForSelector('.note-secret')
+    await look('secret')
+  },
+  firstView,
+)

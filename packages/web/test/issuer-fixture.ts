@@ -1,11 +1,7 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { webPages } from '../../server/src/discovery/web-pages.ts'
+import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { makeIssuer, type Issuer } from '../../verify/test/issuer.ts'
 
 type Pages = ReturnType<typeof webPages>
@@ -32,8 +28,7 @@ const serveTable = (issuer: Issuer, behaviour: TableBehaviour, response: ServerR
 
 /** The built pages on a port, as the server serves them, with an issuer that signs whatever a test needs. */
 export const startIssuerFixture = async () => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-issuer-'))
-  execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
+  const folder = await builtPages('web')
   const requests: { method: string; url: string; headers: string; body: string }[] = []
   const behaviour = {
     keys: 'good' as 'good' | 'down' | 'slow',
@@ -87,7 +82,6 @@ export const startIssuerFixture = async () => {
     close: () => {
       server.closeAllConnections()
       server.close()
-      rmSync(folder, { recursive: true, force: true })
     },
   }
 }

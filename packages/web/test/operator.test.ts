@@ -1,45 +1,17 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import * as operators from '../../server/src/operators/index.ts'
 import { isKnownAnswerDue } from '../../server/src/work/units/rules.ts'
 import { makeWorker } from '../../server/test/fixtures/people/worker.ts'
-import {
-  makePageChecker,
-  createBrowserTest,
-  waitForText,
-  signIn,
-  tabTo,
-  type TestPage,
-} from './browser-test.ts'
+import { waitForText, signIn, tabTo } from './browser-test.ts'
+import { lookInEveryView } from './browser.ts'
+import { createOperatorTest } from './operator-browser.ts'
 import type { Service } from './service.ts'
-import { views, type View } from './views.ts'
+import { firstView } from './views.ts'
 
-const inBrowser = await createBrowserTest()
+const onOperators = await createOperatorTest()
 
 type Agent = Awaited<ReturnType<Service['harness']['register']>>
-
-const onOperators = (
-  name: string,
-  body: (
-    opened: TestPage & { readonly operatorKey: string; readonly open: (at?: string) => Promise<void> },
-  ) => Promise<void>,
-  view: Partial<View> = {},
-): void =>
-  inBrowser(
-    name,
-    async (opened) => {
-      const { page, service } = opened
-      const { operatorKey } = await operators.create(service.harness.ctx, 'machine', 'Ada')
-      const open = async (at = '') => {
-        await page.goto('about:blank')
-        await page.goto(`${service.operator.url}/operator${at}`)
-        await signIn(page, operatorKey)
-      }
-      await body({ ...opened, operatorKey, open })
-    },
-    view,
-  )
 
 const post = async ({ harness }: Service, agent: Agent, path: string, body: object = {}) => {
   const answered = await harness.call('POST', `/api/agents/${path}`, { key: agent.apiKey, body })
@@ -114,7 +86,7 @@ onOperators('the operator key stays in memory, and an agent’s key does not get
   await page.waitForSelector('#key-wrong')
   service.operator.requests.length = 0
   await open()
-  await waitForText(page, /decision/)
+  await waitForText(page, 'Decisions')
   assert.deepEqual(await page.evaluate('[document.cookie, localStorage.length, sessionStorage.length]'), [
     '',
     0,
@@ -134,7 +106,7 @@ onOperators('an appeal is read from both sides and decided, with a reason for bo
   const { page, service, operatorKey, open } = opened
   const agent = await service.harness.register('test')
   const orderId = await appealOnce(service, agent)
-  await open()
+  await open('#/appeals')
   await page.click('tbody a >> nth=-1')
   const drawer = page.locator('dialog[open]')
   for (const text of [
@@ -163,7 +135,7 @@ onOperators(
   async ({ page, service, open }) => {
     const agent = await service.harness.register('test')
     const orderId = await appealOnce(service, agent)
-    await open()
+    await open('#/appeals')
     await page.waitForSelector('tbody tr')
     await tabTo(page, 'Judge a short text')
     await page.keyboard.press('Enter')
@@ -268,45 +240,62 @@ onOperators(
   },
 )
 
-for (const view of views)
-  onOperators(
-    `operators: axe finds nothing, and nothing is wider than the page: ${view.width} px, ${view.colorScheme}`,
-    async ({ page, service, operatorKey }) => {
-      const look = makePageChecker(page, view)
-      const agent = await service.harness.register('test')
-      await page.goto(`${service.operator.url}/operator`)
-      await page.waitForSelector('#key')
-      await look('operator-key')
-      const open = async (at: string) => {
-        await page.goto('about:blank')
-        await page.goto(`${service.operator.url}/operator${at}`)
-        await signIn(page, operatorKey)
-      }
-      await appealOnce(service, agent)
-      await placeOrder(service, agent, {
-        taskType: 'Call twenty bakeries and ask when they open on Sunday',
-        quantity: 20,
-        maxPriceUsd: 60,
-        instructions: 'Only bakeries in Lyon. Say that you ask for a friend.',
-      })
-      await open('#/appeals')
-      await page.waitForSelector('tbody tr')
-      await look('operator-appeals')
-      await page.click('tbody a >> nth=-1')
-      await page.waitForSelector('dialog[open]')
-      await look('operator-appeal')
-      await open('#/orders')
-      await page.waitForSelector('tbody tr')
-      await look('operator-orders')
-      await page.click('tbody a >> nth=0')
-      await page.waitForSelector('dialog[open]')
-      await look('operator-offer')
-      await open('#/workflows')
-      await page.waitForSelector('.endpoint')
-      await look('operator-workflows')
-      await open('#/workflows/wf_text_review')
-      await page.waitForSelector('#known-answers')
-      await look('operator-workflow')
-    },
-    view,
-  )
+onOperators('an example fills the form of a new workflow and is offered as it is', async (opened) => {
+  const { page, service, open } = opened
+  const names = ['Label a picture', 'Compare two answers', 'Check a web page', 'Transcribe a document']
+  for (const [index, name] of names.entries()) {
+    await open('#/workflows/new')
+    await page.click(`.examples li:has-text("${name}") button`)
+    await page.fill('#workflow-id', `wf_example_${index}`)
+    await page.click('button:has-text("Offer it")')
+    await page.locator('.chip.ok', { hasText: 'offered' }).first().waitFor()
+  }
+  const { json } = await service.harness.call('GET', '/api/workflows/available')
+  const ids = (json.workflows as { id: string }[]).map(({ id }) => id)
+  for (const index of names.keys()) assert.ok(ids.includes(`wf_example_${index}`))
+})
+
+onOperators(
+  'operators: axe finds nothing, and nothing is wider than the page, in every view',
+  async ({ page, service, operatorKey }) => {
+    const look = (name: string) => lookInEveryView(page, name)
+    const agent = await service.harness.register('test')
+    await page.goto(`${service.operator.url}/operator`)
+    await page.waitForSelector('#key')
+    await look('operator-key')
+    const open = async (at: string) => {
+      await page.goto('about:blank')
+      await page.goto(`${service.operator.url}/operator${at}`)
+      await signIn(page, operatorKey)
+    }
+    await appealOnce(service, agent)
+    await placeOrder(service, agent, {
+      taskType: 'Call twenty bakeries and ask when they open on Sunday',
+      quantity: 20,
+      maxPriceUsd: 60,
+      instructions: 'Only bakeries in Lyon. Say that you ask for a friend.',
+    })
+    await open('#/appeals')
+    await page.waitForSelector('tbody tr')
+    await look('operator-appeals')
+    await page.click('tbody a >> nth=-1')
+    await page.waitForSelector('dialog[open]')
+    await look('operator-appeal')
+    await open('#/orders')
+    await page.waitForSelector('tbody tr')
+    await look('operator-orders')
+    await page.click('tbody a >> nth=0')
+    await page.waitForSelector('dialog[open]')
+    await look('operator-offer')
+    await open('#/workflows')
+    await page.waitForSelector('.endpoint')
+    await look('operator-workflows')
+    await open('#/workflows/wf_text_review')
+    await page.waitForSelector('#known-answers')
+    await look('operator-workflow')
+    await open('#/workflows/new')
+    await page.waitForSelector('#examples')
+    await look('operator-workflow-new')
+  },
+  firstView,
+)

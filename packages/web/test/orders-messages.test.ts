@@ -59,14 +59,14 @@ const unit: OrderUnit = {
 }
 
 test('the first line says what waits for the reader, the most pressing first', () => {
-  assert.equal(ordersHeadline([]), 'There are no orders yet.')
-  assert.equal(ordersHeadline([order]), '1 order waits for payment.')
+  assert.deepEqual(ordersHeadline([]), ['No order yet', ''])
+  assert.deepEqual(ordersHeadline([order]), ['1 order waits for payment', ''])
   const running: Order = { ...order, status: 'in_progress', units: { ...noUnits, delivered: 2, open: 1 } }
-  assert.equal(
-    ordersHeadline([order, running]),
-    '2 units wait for your review, 1 order waits for payment, 1 paid order is not fully delivered.',
-  )
-  assert.equal(ordersHeadline([{ ...order, status: 'completed' }]), 'Nothing waits for you.')
+  assert.deepEqual(ordersHeadline([order, running]), [
+    '2 units wait for your review',
+    '1 order waits for payment, 1 paid order is not fully delivered.',
+  ])
+  assert.deepEqual(ordersHeadline([{ ...order, status: 'completed' }]), ['No order needs you now', ''])
 })
 
 test('every state of an order and of a unit has a sentence', () => {

@@ -7,16 +7,10 @@ import {
   purchasesHeadline,
   purchaseStatusText,
   purchaseStatusLabels,
-} from '../src/agent/purchases/messages.ts'
-import {
-  makePageChecker,
-  createBrowserTest,
-  waitForText,
-  signIn,
-  tabTo,
-  type TestPage,
-} from './browser-test.ts'
-import { views, type View } from './views.ts'
+} from '../src/shared/purchases/messages.ts'
+import { createBrowserTest, waitForText, signIn, tabTo, type TestPage } from './browser-test.ts'
+import { lookInEveryView } from './browser.ts'
+import { firstView, type View } from './views.ts'
 
 type PurchaseFixture = NonNullable<Awaited<ReturnType<typeof startPurchaseHarness>>>
 
@@ -46,14 +40,14 @@ test('amounts are written from millionths, and every state has a sentence', () =
     new Set(states.map((status) => purchaseStatusText({ ...purchase, status }))).size,
     states.length,
   )
-  assert.equal(purchasesHeadline([purchase]), '1 purchase delivered.')
+  assert.equal(purchasesHeadline([purchase]), '1 purchase delivered')
   assert.equal(
     purchasesHeadline([
       purchase,
       { ...purchase, status: 'uncertain' },
       { ...purchase, status: 'refund_due' },
     ]),
-    '1 purchase delivered, 1 pending, 1 refund due.',
+    '1 purchase delivered, 1 pending, 1 refund due',
   )
 })
 
@@ -87,11 +81,11 @@ const openPurchases = async ({ harness }: PurchaseFixture): Promise<OnPurchases>
 const testPurchase = (onPurchases: OnPurchases, buyAs: Buy): void =>
   onPurchases('a purchase shows its transaction, amount and credential', async ({ page, agent, open }) => {
     await open()
-    await waitForText(page, 'Nothing was bought with this key yet.')
+    await waitForText(page, 'Nothing bought yet')
     await waitForText(page, 'pohf buy wf_test_ok')
     const bought = await buyAs(agent)
     assert.equal(bought.status, 200, bought.text)
-    await waitForText(page, '1 purchase delivered.')
+    await waitForText(page, '1 purchase delivered')
     await page.click('tbody a')
     const drawer = page.locator('dialog[open]')
     await drawer.filter({ hasText: 'the answer and its credential are delivered' }).waitFor()
@@ -122,27 +116,26 @@ const testDoubt = (onPurchases: OnPurchases, buyAs: Buy, { node }: PurchaseFixtu
   )
 
 const testViews = (onPurchases: OnPurchases, buyAs: Buy, { node }: PurchaseFixture): void => {
-  for (const view of views)
-    onPurchases(
-      `purchases: axe finds nothing, and nothing is wider than the page: ${view.width} px, ${view.colorScheme}`,
-      async ({ page, agent, open }) => {
-        const check = makePageChecker(page, view)
-        await open()
-        await waitForText(page, 'Nothing was bought with this key yet.')
-        await check('purchases-empty')
-        for (let n = 0; n < 3; n++) await buyAs(agent)
-        node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
-        await buyAs(agent)
-        node.setFaultRule(() => 'pass')
-        await open()
-        await page.waitForSelector('tbody tr')
-        await check('purchases')
-        await page.click('tbody a >> nth=-1')
-        await page.waitForSelector('dialog[open]')
-        await check('purchase')
-      },
-      view,
-    )
+  onPurchases(
+    'purchases: axe finds nothing, and nothing is wider than the page, in every view',
+    async ({ page, agent, open }) => {
+      const check = (name: string) => lookInEveryView(page, name)
+      await open()
+      await waitForText(page, 'Nothing bought yet')
+      await check('purchases-empty')
+      for (let n = 0; n < 3; n++) await buyAs(agent)
+      node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'drop' : 'pass'))
+      await buyAs(agent)
+      node.setFaultRule(() => 'pass')
+      await open()
+      await page.waitForSelector('tbody tr')
+      await check('purchases')
+      await page.click('tbody a >> nth=-1')
+      await page.waitForSelector('dialog[open]')
+      await check('purchase')
+    },
+    firstView,
+  )
 }
 
 const fixture = await startPurchaseHarness()

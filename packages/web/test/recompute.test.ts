@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { webPages } from '../../server/src/discovery/web-pages.ts'
+import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { startHarness, type Harness } from '../../server/test/fixtures/harness.ts'
 import { playSession, type SessionScript } from '../../server/test/fixtures/people/play-session.ts'
 import { findChromium, launch } from './browser.ts'
@@ -99,7 +100,7 @@ for (const [name, sealed] of Object.entries({ keyboard, mouse })) {
     const result = JSON.parse(stdout.trim().split('\n').at(-1) ?? '')
     assert.equal(result.score.evidence.motionSeconds > 1, name === 'mouse')
     assert.equal(result.score.components.input !== null, name === 'mouse')
-    assert.equal(result.score.scoring, 'rules-2026.11+input-2026.11+mouse-0.000')
+    assert.equal(result.score.scoring, 'rules-2026.11.2+input-2026.11+mouse-0.000')
   })
 }
 
@@ -128,9 +129,7 @@ test(
   },
   async () => {
     assert.ok('path' in chromium)
-    const built = join(folder, 'console')
-    execFileSync(process.execPath, [here('../build.ts'), built])
-    parts.pages = webPages(issuer, built)
+    parts.pages = webPages(issuer, await builtPages('web'))
     const browser = await launch(chromium.path)
     try {
       const page = await browser.newPage()
@@ -144,6 +143,9 @@ test(
         await page.fill('#jwt', sealed.jwt)
         await page.click('button[type=submit]')
         await page.waitForSelector('#recording-file')
+        const kind = sealed === keyboard ? 'in words' : 'with pictures'
+        const asked = await page.innerText('section[aria-labelledby=measured]')
+        assert.ok(asked.includes(`Questions answered right: 2 of 2 ${kind}.`), asked)
         await page.setInputFiles('#recording-file', sealed.file)
         await page.waitForSelector('#recomputed li')
         const said = await page.innerText('#recomputed')

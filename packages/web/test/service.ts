@@ -1,13 +1,10 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { freePort } from '../../server/dev/cluster.ts'
 import { webPages, operatorPages } from '../../server/src/discovery/web-pages.ts'
+import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { startHarness, type Harness } from '../../server/test/fixtures/harness.ts'
 
 type ReceivedRequest = { method: string; url: string; cookie: string | undefined; key: string | undefined }
@@ -17,6 +14,7 @@ const startFrontend = async (
   listener: Harness['app']['api'],
   pages: ReturnType<typeof webPages>,
   behaviour: { readonly api: 'good' | 'down' | 'slow' },
+  port = 0,
 ) => {
   const requests: ReceivedRequest[] = []
   const answer = async (request: IncomingMessage, response: ServerResponse, body: string): Promise<void> => {
@@ -38,9 +36,7 @@ const startFrontend = async (
       headers: request.headers as Record<string, string>,
       ...(body === '' ? {} : { payload: body }),
     })
-    response
-      .writeHead(answered.statusCode, { 'content-type': String(answered.headers['content-type']) })
-      .end(answered.body)
+    response.writeHead(answered.statusCode, answered.headers).end(answered.rawPayload)
   }
   const server = createServer((request, response) => {
     let body = ''
@@ -51,7 +47,7 @@ const startFrontend = async (
       void answer(request, response, body)
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve))
   after(() => {
     server.closeAllConnections()
     server.close()
@@ -60,15 +56,22 @@ const startFrontend = async (
 }
 
 /** The whole service with the built pages in front of both of its listeners. */
-export const startService = async (start: () => Promise<Harness> = startHarness) => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-console-'))
-  after(() => rmSync(folder, { recursive: true, force: true }))
-  execFileSync(process.execPath, [fileURLToPath(new URL('../build.ts', import.meta.url)), folder])
-  const harness = await start()
+export const startService = async (
+  start: (environment: Record<string, string>) => Promise<Harness> = startHarness,
+) => {
+  const folder = await builtPages('web')
+  // Passkeys of operators belong to an address, so its port is chosen before the service starts.
+  const operatorPort = await freePort()
+  const harness = await start({ OPERATOR_PORT: String(operatorPort) })
   const issuer = harness.ctx.config.BASE_URL
   const behaviour = { api: 'good' as 'good' | 'down' | 'slow' }
   const { url, requests } = await startFrontend(harness.app.api, webPages(issuer, folder), behaviour)
-  const operator = await startFrontend(harness.app.operator, operatorPages(issuer, folder), behaviour)
+  const operator = await startFrontend(
+    harness.app.operator,
+    operatorPages(issuer, folder),
+    behaviour,
+    operatorPort,
+  )
   return { url, requests, operator, harness, behaviour, folder }
 }
 export type Service = Awaited<ReturnType<typeof startService>>

@@ -2,7 +2,7 @@
 export const isEveryView = process.env['POHF_EVERY_VIEW'] === '1'
 
 export type View = { readonly width: number; readonly colorScheme: 'light' | 'dark' }
-const fewViews: readonly View[] = [
+const fewViews: readonly [View, ...View[]] = [
   { width: 320, colorScheme: 'dark' },
   { width: 1280, colorScheme: 'light' },
 ]
@@ -11,4 +11,6 @@ const otherViews: readonly View[] = [
   { width: 1280, colorScheme: 'dark' },
 ]
 /** Widths and colour schemes that a page must support. */
-export const views: readonly View[] = isEveryView ? [...fewViews, ...otherViews] : fewViews
+export const views: readonly [View, ...View[]] = isEveryView ? [...fewViews, ...otherViews] : fewViews
+/** The view in which a test of all views goes from state to state. */
+export const [firstView] = views

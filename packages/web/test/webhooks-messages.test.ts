@@ -29,12 +29,12 @@ const endpoint: WebhookEndpoint = {
 test('the first line says how the endpoints are', () => {
   const failing = { ...endpoint, state: 'failing' } as const
   const off = { ...endpoint, state: 'disabled' } as const
-  assert.equal(endpointsHeadline([]), 'There is no endpoint yet, so no event is sent.')
-  assert.equal(endpointsHeadline([endpoint]), 'Your endpoint is healthy.')
-  assert.equal(endpointsHeadline([endpoint, endpoint]), 'All 2 endpoints are healthy.')
+  assert.equal(endpointsHeadline([]), 'No endpoint yet, so no event is sent')
+  assert.equal(endpointsHeadline([endpoint]), 'Your endpoint is healthy')
+  assert.equal(endpointsHeadline([endpoint, endpoint]), 'All 2 endpoints are healthy')
   assert.equal(
     endpointsHeadline([endpoint, failing, failing, off]),
-    '2 endpoints failing, 1 disabled, 1 healthy.',
+    '2 endpoints failing, 1 disabled, 1 healthy',
   )
 })
 

@@ -112,22 +112,22 @@ for (const [name, view] of isEveryView ? [...fewViews, ...otherViews] : fewViews
     const { page, context, fixture: given, worker } = opened
     const at = (path: string) => page.goto(`${given.url}${path}`)
     await at('/work')
-    await waitForHeading(page, 'No work waits right now.')
+    await waitForHeading(page, 'There is no work right now.')
     await checkPage(page, `${name}-list-empty`)
     const { orderId, assignmentId } = await delivered(opened)
     await at(`/work/${assignmentId}`)
-    await waitForHeading(page, 'Handed in. A person did this.')
+    await waitForHeading(page, 'Handed in. Your check passed.')
     await checkPage(page, `${name}-result-good`)
     assert.equal((await reject(opened, orderId)).status, 200)
     await page.reload()
-    await waitForHeading(page, 'It was not accepted.')
+    await waitForHeading(page, 'Your answer was not accepted.')
     await page.getByText('It is a shoe, not a boot.').waitFor()
     await checkPage(page, `${name}-rejected`)
     await page.getByRole('button', { name: 'Send the appeal' }).click()
-    await page.getByText('Please write a sentence.').waitFor()
+    await page.getByText('Please write at least one sentence.').waitFor()
     await page.getByLabel('Why the answer should be accepted').fill('It goes above the ankle.')
     await page.getByRole('button', { name: 'Send the appeal' }).click()
-    await waitForHeading(page, 'Your appeal waits for a decision.')
+    await waitForHeading(page, 'Your appeal is waiting for a decision.')
     await checkPage(page, `${name}-appealed`)
     await orderPhotos(opened, 2)
     const claimed = await worker.claim('wf_photo_label')
@@ -143,10 +143,10 @@ for (const [name, view] of isEveryView ? [...fewViews, ...otherViews] : fewViews
     await checkPage(page, `${name}-result-bad`)
     await order(opened, { taskType: 'wf_compare_texts', quantity: 1, items: [{ a: 'Yes.', b: 'No.' }] })
     await at('/work')
-    await waitForHeading(page, '2 kinds of work wait for you.')
+    await waitForHeading(page, '2 kinds of work are available.')
     await checkPage(page, `${name}-list`)
     await at('/work/earnings')
-    await page.getByText('in appeal').waitFor()
+    await page.getByText('under appeal').waitFor()
     await checkPage(page, `${name}-earnings`)
     await context.clearCookies()
     await at('/work')
@@ -159,7 +159,7 @@ inBrowser('keyboard only, on a phone: from the list to the result', phone, async
   const orderId = await orderPhotos(opened)
   const requested = await servePictures(page)
   await page.goto(`${given.url}/work`)
-  await waitForHeading(page, 'One kind of work waits for you.')
+  await waitForHeading(page, 'One kind of work is available.')
   await tabTo(page, '.task button')
   await page.keyboard.press('Enter')
   await waitForHeading(page, 'Name what a photo shows')
@@ -185,7 +185,7 @@ inBrowser('keyboard only, on a phone: from the list to the result', phone, async
   assert.equal(await page.getByRole('radio', { name: 'No' }).isChecked(), true)
   await tabTo(page, '.bar-foot .btn.main')
   await page.keyboard.press('Enter')
-  await waitForHeading(page, 'Handed in. A person did this.')
+  await waitForHeading(page, 'Handed in. Your check passed.')
   await checkPage(page, 'keyboard-5-result')
   assert.deepEqual(requested, ['images/url'], 'the picture was not requested once from the service alone')
   const kept = await page.evaluate<unknown>('[sessionStorage.length, localStorage.length]')
@@ -225,7 +225,7 @@ inBrowser('what is written survives a reload and a lost line, in this tab alone'
   given.line.cut = undefined
   // The recording is over and kept by its number: another reload hands in by itself.
   await page.reload()
-  await waitForHeading(page, 'Handed in. A person did this.')
+  await waitForHeading(page, 'Handed in. Your check passed.')
 })
 
 inBrowser(
@@ -243,7 +243,7 @@ inBrowser(
     await page.locator('#f-subject').fill('A boot')
     await page.getByRole('button', { name: 'Hand in' }).click()
     await waitForHeading(page, 'This did not count.')
-    await page.getByText('The browser says that a program drives it.').waitFor()
+    await page.getByText('The browser reports that a program controls it.').waitFor()
     const { rows } = await given.harness.owner.query(
       "select status from order_units where agent_id = $1 and status = 'open'",
       [opened.buyer.agentId],
@@ -258,20 +258,20 @@ inBrowser('a unit can be given back, and somebody faster is told of', phone, asy
   await orderPhotos(opened)
   await page.goto(`${given.url}/work`)
   await page.getByRole('button', { name: 'Take this task' }).click()
-  await page.getByRole('button', { name: 'Give it back undone' }).click()
+  await page.getByRole('button', { name: 'Return the task' }).click()
   await page.getByRole('button', { name: 'No, keep it' }).click()
-  await page.getByRole('button', { name: 'Give it back undone' }).click()
+  await page.getByRole('button', { name: 'Return the task' }).click()
   await checkPage(page, 'give-back')
-  await page.getByRole('button', { name: 'Yes, give it back' }).click()
-  await waitForHeading(page, 'You gave it back.')
+  await page.getByRole('button', { name: 'Yes, return it' }).click()
+  await waitForHeading(page, 'You returned the task.')
   await page.goto(`${given.url}/work`)
-  await waitForHeading(page, 'One kind of work waits for you.')
+  await waitForHeading(page, 'One kind of work is available.')
   // Another tab of the same person takes it first.
   assert.equal((await worker.claim('wf_photo_label')).status, 200)
   await page.getByRole('button', { name: 'Take this task' }).click()
   await page.getByRole('alert').waitFor()
   await page.reload()
-  await page.getByRole('link', { name: 'Go on' }).click()
+  await page.getByRole('link', { name: 'Continue' }).click()
   await page.getByRole('button', { name: 'Begin and record' }).waitFor()
 })
 
@@ -282,15 +282,22 @@ inBrowser(
     const { page, fixture: given } = opened
     await orderPhotos(opened)
     await page.goto(`${given.url}/work`)
-    await waitForHeading(page, 'Eine Art von Arbeit wartet auf Sie.')
+    await waitForHeading(page, 'Eine Art von Aufgabe ist verfügbar.')
     await checkPage(page, 'german-list')
     await page.getByRole('link', { name: 'English' }).click()
-    await waitForHeading(page, 'One kind of work waits for you.')
+    await waitForHeading(page, 'One kind of work is available.')
     await page.getByRole('button', { name: 'Take this task' }).click()
     await page.getByRole('button', { name: 'Begin and record' }).waitFor()
     await page.getByRole('link', { name: 'Deutsch' }).click()
     await page.getByRole('button', { name: 'Beginnen und aufzeichnen' }).waitFor()
     await checkPage(page, 'german-brief')
+    const opening = page.waitForRequest((request) => request.url().endsWith('/api/sessions'))
+    await page.getByRole('button', { name: 'Beginnen und aufzeichnen' }).click()
+    assert.equal(
+      (await opening).postDataJSON().language,
+      'de',
+      'the questions are in the language of the page',
+    )
   },
 )
 

@@ -100,8 +100,8 @@ type Question = {
 const readQuestion = (page: Page): Promise<Question> =>
   page.evaluate<Question>(`(() => {
     const dialog = document.querySelector('pohf-questions')?.shadowRoot.querySelector('dialog')
-    const open = dialog?.open === true && dialog.className === 'choose' && dialog.querySelector('.bar.runs') !== null
-    return { open, over: dialog?.open === true, title: dialog?.querySelector('h2')?.textContent ?? '', choices: [...(dialog?.querySelectorAll('.choice') ?? [])].map((one) => one.lastChild.textContent) }
+    const open = dialog?.open === true && dialog.querySelector('[data-state=choose] .bar.runs') !== null
+    return { open, over: dialog?.open === true, title: dialog?.querySelector('#title')?.textContent ?? '', choices: [...(dialog?.querySelectorAll('.choice') ?? [])].map((one) => one.lastChild.textContent) }
   })()`)
 
 /** Answers the questions in words by keyboard, from the text of the dialog. */
@@ -113,7 +113,7 @@ export const answerTextQuestions = async (
   let last = ''
   const deadline = performance.now() + 90_000
   while (performance.now() < deadline) {
-    const left = await page.locator('.bar-foot .dots i:not(.full)').count()
+    const left = await page.locator('.bar-foot .dots i:not(.full, .missed)').count()
     const { open, over, title, choices } = await readQuestion(page)
     if (left === 0 && !over) return
     if (open && title !== last) {

@@ -1,16 +1,12 @@
-import { execFileSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer as createProbe } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { after } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { webPages, templateOf } from '../../server/src/discovery/web-pages.ts'
 import { tagPages } from '../../server/src/discovery/tag.ts'
 import type { Page as Served } from '../../server/src/platform/http/call.ts'
 import { pages as workPages } from '../../server/src/work/pages.ts'
+import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
 
 /** The address of the service is part of its settings, so its port is chosen before it starts. */
@@ -22,13 +18,6 @@ const freePort = (): Promise<number> =>
     })
   })
 
-const buildInto = (folder: string, name: 'web' | 'tag'): string => {
-  const target = join(folder, name)
-  const script = fileURLToPath(new URL(`../../${name}/build.ts`, import.meta.url))
-  // As it is served: a build in the mode of tests is larger.
-  execFileSync(process.execPath, [script, target], { env: { ...process.env, NODE_ENV: 'production' } })
-  return target
-}
 const bodyOf = async (request: IncomingMessage): Promise<string> => {
   const parts: Buffer[] = []
   for await (const part of request) parts.push(part as Buffer)
@@ -43,8 +32,7 @@ export const startWorkerFixture = async (
   /** Settings of what must know the address first, as a card provider does. */
   settingsAt: (url: string) => Promise<Record<string, string>> = async () => ({}),
 ) => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-work-'))
-  const [pages, scripts] = [buildInto(folder, 'web'), buildInto(folder, 'tag')]
+  const [pages, scripts] = [await builtPages('web'), await builtPages('tag')]
   const port = await freePort()
   const url = `http://localhost:${port}`
   const harness = await startHarness({ PORT: String(port), ...(await settingsAt(url)) })
@@ -90,7 +78,6 @@ export const startWorkerFixture = async (
   after(() => {
     server.closeAllConnections()
     server.close()
-    rmSync(folder, { recursive: true, force: true })
   })
   return { url, harness, line }
 }

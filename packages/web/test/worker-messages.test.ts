@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { flagCaps } from '@pohf/scorer'
 import { errorCatalogue } from '@pohf/protocol'
 import { answerFromValues, validateField } from '../src/worker/fields.ts'
+import { starsPerHour, taskSeconds } from '../src/worker/hourly.ts'
 import type { AnswerField } from '../src/worker/wire.ts'
 import { german } from '../src/worker/messages-de.ts'
 import { english } from '../src/worker/messages.ts'
@@ -91,4 +92,11 @@ test('what was left empty is not sent', () => {
     other: 1,
   })
   assert.deepEqual(sent, { line: 'x', yes: false })
+})
+
+test('pay by the hour comes from the measured time, else from the stated one, and is left out where none is known', () => {
+  const measured = { medianSeconds: 90, estMinutes: 1 }
+  assert.equal(starsPerHour(12, taskSeconds(measured)), 480)
+  assert.equal(starsPerHour(12, taskSeconds({ ...measured, medianSeconds: null })), 720)
+  assert.equal(starsPerHour(12, taskSeconds({ medianSeconds: null, estMinutes: 0 })), undefined)
 })

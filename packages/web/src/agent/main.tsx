@@ -3,23 +3,99 @@ import '../shared/design/pohf.css'
 import '../shared/shell/console.css'
 import '../shared/shell/orders.css'
 import '../shared/shell/drawer.css'
+import '../shared/shell/lists.css'
+import './pages.css'
 import type { SignInOptions } from '../shared/shell/sign-in.tsx'
-import { Frame } from '../shared/shell/frame.tsx'
-import { OrdersPage } from './orders/page.tsx'
-import { PurchasesPage } from './purchases/page.tsx'
-import { WebhooksPage } from './webhooks/page.tsx'
+import { Frame, type ConsolePage, type PageProps, type SignInProps } from '../shared/shell/frame.tsx'
+import { lazy } from '../shared/shell/lazy.tsx'
+import { AgentIdentity } from './identity.tsx'
+import { AccountSignIn, takeLinkToken } from './sign-in/account-sign-in.tsx'
 
-/** The pages of the console, in the order of the menu. A further page is one more line here. */
-const pages = [
-  { path: 'orders', name: 'Orders', View: OrdersPage },
-  { path: 'purchases', name: 'Purchases', View: PurchasesPage },
-  { path: 'webhooks', name: 'Webhooks', View: WebhooksPage },
-] as const
+/** The pages of the console, in the order of the menu. The code of a page is loaded when it is first opened. */
+const pages: readonly ConsolePage[] = [
+  {
+    path: 'home',
+    name: 'Home',
+    View: lazy<PageProps>(async () => (await import('./home/page.tsx')).HomePage),
+  },
+  {
+    path: 'install',
+    name: 'Install',
+    View: lazy<PageProps>(async () => (await import('./install/page.tsx')).InstallPage),
+  },
+  {
+    path: 'credentials',
+    name: 'Credentials',
+    group: 'Evidence',
+    View: lazy<PageProps>(async () => (await import('./credentials/page.tsx')).CredentialsPage),
+  },
+  {
+    path: 'sessions',
+    name: 'Sessions',
+    group: 'Evidence',
+    View: lazy<PageProps>(async () => (await import('./sessions/page.tsx')).SessionsPage),
+  },
+  {
+    path: 'members',
+    name: 'Members',
+    group: 'Evidence',
+    View: lazy<PageProps>(async () => (await import('./members/page.tsx')).MembersPage),
+  },
+  {
+    path: 'orders',
+    name: 'Orders',
+    group: 'Human work',
+    View: lazy<PageProps>(async () => (await import('./orders/page.tsx')).OrdersPage),
+  },
+  {
+    path: 'purchases',
+    name: 'Purchases',
+    group: 'Human work',
+    View: lazy<PageProps>(async () => (await import('./purchases/page.tsx')).PurchasesPage),
+  },
+  {
+    path: 'webhooks',
+    name: 'Webhooks',
+    group: 'Developers',
+    View: lazy<PageProps>(async () => (await import('./webhooks/page.tsx')).WebhooksPage),
+  },
+  {
+    path: 'keys',
+    name: 'Keys',
+    group: 'Developers',
+    View: lazy<PageProps>(async () => (await import('./keys/page.tsx')).KeysPage),
+  },
+  {
+    path: 'requests',
+    name: 'Requests',
+    group: 'Developers',
+    View: lazy<PageProps>(async () => (await import('./requests/page.tsx')).RequestsPage),
+  },
+  {
+    path: 'usage',
+    name: 'Usage and billing',
+    group: 'Developers',
+    View: lazy<PageProps>(async () => (await import('./usage/page.tsx')).UsagePage),
+  },
+  {
+    path: 'people',
+    name: 'People',
+    group: 'Account',
+    needsAccount: true,
+    View: lazy<PageProps>(async () => (await import('./people/page.tsx')).PeoplePage),
+  },
+  {
+    path: 'account',
+    name: 'Sign-in and agents',
+    group: 'Account',
+    needsAccount: true,
+    View: lazy<PageProps>(async () => (await import('./account/page.tsx')).AccountPage),
+  },
+]
 
 const signIn: SignInOptions = {
-  name: 'Console',
-  heading: 'Which agent are you?',
-  lead: 'Paste an API key. It stays in the memory of this tab: it is not stored, and a reload deletes it. The pages call only the public API, with this key.',
+  heading: 'Sign in with an API key',
+  lead: 'The key stays in the memory of this tab: it is not stored, and a reload deletes it. The pages call only the public API, with this key.',
   label: 'API key',
   placeholder: 'svc_test_…',
   pattern: /^svc_(test|live)_[A-Za-z0-9]{10,80}$/,
@@ -37,6 +113,31 @@ const signIn: SignInOptions = {
 const root = document.getElementById('app')
 const issuer = document.querySelector<HTMLMetaElement>('meta[name="pohf-issuer"]')?.content
 if (root && issuer !== undefined) {
+  let opened = 0
+  const show = (linkToken: string | undefined): void => {
+    const ConsoleSignIn = (props: SignInProps) => (
+      <AccountSignIn {...props} signIn={signIn} issuer={issuer} linkToken={linkToken} />
+    )
+    opened += 1
+    render(
+      <Frame
+        // A mailed link begins anew, also where somebody is signed in.
+        key={opened}
+        pages={pages}
+        issuer={issuer}
+        name="Console"
+        SignIn={ConsoleSignIn}
+        home="/"
+        Identity={AgentIdentity}
+      />,
+      root,
+    )
+  }
+  // A link that is opened in this tab changes only the part behind #. This comes before the listeners of the pages.
+  addEventListener('hashchange', () => {
+    const linkToken = takeLinkToken()
+    if (linkToken !== undefined) show(linkToken)
+  })
   root.replaceChildren()
-  render(<Frame pages={pages} issuer={issuer} signIn={signIn} home="/" />, root)
+  show(takeLinkToken())
 }

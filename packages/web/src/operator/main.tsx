@@ -3,39 +3,99 @@ import '../shared/design/pohf.css'
 import '../shared/shell/console.css'
 import '../shared/shell/orders.css'
 import '../shared/shell/drawer.css'
+import '../shared/shell/lists.css'
 import './operator.css'
-import type { SignInOptions } from '../shared/shell/sign-in.tsx'
-import { Frame } from '../shared/shell/frame.tsx'
-import { AppealsPage } from './appeals/page.tsx'
-import { OffersPage } from './offers/page.tsx'
-import { WorkflowsPage } from './workflows/page.tsx'
+import { Frame, type ConsolePage, type PageProps } from '../shared/shell/frame.tsx'
+import { lazy } from '../shared/shell/lazy.tsx'
+import { OperatorIdentity } from './identity.tsx'
+import { OperatorSignIn } from './sign-in/sign-in.tsx'
 
-/** The operators' pages, in the order of the menu: what waits for a decision comes first. */
-const pages = [
-  { path: 'appeals', name: 'Appeals', View: AppealsPage },
-  { path: 'orders', name: 'Orders', View: OffersPage },
-  { path: 'workflows', name: 'Workflows', View: WorkflowsPage },
-] as const
-
-const signIn: SignInOptions = {
-  name: 'Operators',
-  heading: 'Which operator are you?',
-  lead: 'Paste your operator key. It stays in the memory of this tab: it is not stored, and a reload deletes it. The audit log records everything that you do here under your name.',
-  label: 'Operator key',
-  placeholder: 'svc_op_…',
-  pattern: /^svc_op_[A-Za-z0-9]{10,80}$/,
-  invalidKeyMessage: 'An operator key begins with svc_op_. Paste it whole.',
-  button: 'Open the operators’ pages',
-  noKey: {
-    text: 'Create an operator on the machine that runs the service:',
-    label: 'Command for an operator key',
-    commands: 'npx pohf operator create NAME',
+/** The operators' pages, in the order of the menu. The code of a page is loaded when it is first opened. */
+const pages: readonly ConsolePage[] = [
+  {
+    path: 'overview',
+    name: 'Overview',
+    View: lazy<PageProps>(async () => (await import('./overview/page.tsx')).OverviewPage),
   },
-}
+  {
+    path: 'agents',
+    name: 'Agents',
+    View: lazy<PageProps>(async () => (await import('./agents/page.tsx')).AgentsPage),
+  },
+  {
+    path: 'payouts',
+    name: 'Payouts',
+    group: 'Decisions',
+    View: lazy<PageProps>(async () => (await import('./payouts/page.tsx')).PayoutsPage),
+  },
+  {
+    path: 'appeals',
+    name: 'Appeals',
+    group: 'Decisions',
+    View: lazy<PageProps>(async () => (await import('./appeals/page.tsx')).AppealsPage),
+  },
+  {
+    path: 'orders',
+    name: 'Orders',
+    group: 'Decisions',
+    View: lazy<PageProps>(async () => (await import('./offers/page.tsx')).OffersPage),
+  },
+  {
+    path: 'refunds',
+    name: 'Card refunds',
+    group: 'Decisions',
+    View: lazy<PageProps>(async () => (await import('./refunds/page.tsx')).RefundsPage),
+  },
+  {
+    path: 'purchases',
+    name: 'Purchases',
+    group: 'Decisions',
+    View: lazy<PageProps>(async () => (await import('./purchases/page.tsx')).OperatorPurchasesPage),
+  },
+  {
+    path: 'workflows',
+    name: 'Workflows',
+    group: 'Service',
+    View: lazy<PageProps>(async () => (await import('./workflows/page.tsx')).WorkflowsPage),
+  },
+  {
+    path: 'keys',
+    name: 'Signing keys',
+    group: 'Service',
+    View: lazy<PageProps>(async () => (await import('./keys/page.tsx')).KeysPage),
+  },
+  {
+    path: 'roots',
+    name: 'Limits and roots',
+    group: 'Service',
+    View: lazy<PageProps>(async () => (await import('./roots/page.tsx')).RootsPage),
+  },
+  {
+    path: 'audit',
+    name: 'Audit log',
+    group: 'Service',
+    View: lazy<PageProps>(async () => (await import('./audit/page.tsx')).AuditPageView),
+  },
+  {
+    path: 'access',
+    name: 'My access',
+    group: 'Service',
+    View: lazy<PageProps>(async () => (await import('./access/page.tsx')).AccessPage),
+  },
+]
 
 const root = document.getElementById('app')
 const issuer = document.querySelector<HTMLMetaElement>('meta[name="pohf-issuer"]')?.content
 if (root && issuer !== undefined) {
   root.replaceChildren()
-  render(<Frame pages={pages} issuer={issuer} signIn={signIn} />, root)
+  render(
+    <Frame
+      pages={pages}
+      issuer={issuer}
+      name="Operators"
+      SignIn={OperatorSignIn}
+      Identity={OperatorIdentity}
+    />,
+    root,
+  )
 }

@@ -1,3 +1,4 @@
+import { probesText } from '@pohf/protocol/probes'
 import { reasonText } from '@pohf/protocol/reasons'
 import type { Claims, Result } from '@pohf/verify'
 import type { ComponentChildren } from 'preact'
@@ -24,6 +25,7 @@ const Measurements = ({ claims, quality, tone }: Score) => {
   const missing = Object.entries(claims.components ?? {})
     .filter(([, value]) => value === null)
     .map(([name]) => (componentNames[name] ?? name).toLowerCase())
+  const asked = claims.probes && probesText(claims.probes)
   return (
     <section class="card pad" aria-labelledby="measured">
       <h2 class="h3" id="measured">
@@ -44,6 +46,7 @@ const Measurements = ({ claims, quality, tone }: Score) => {
         <b class="num">{decimals(quality)}</b>{' '}
         <span class="muted">quality{claims.scoring === undefined ? '' : `, scorer ${claims.scoring}`}</span>
       </p>
+      {asked === undefined ? null : <p class="small">{asked}</p>}
       {missing.length > 0 ? <p class="faint small">Not measured: {missing.join(', ')}.</p> : null}
       {claims.flags && claims.flags.length > 0 ? (
         <p class="small">Flags: {claims.flags.map(reasonText).join('; ')}.</p>

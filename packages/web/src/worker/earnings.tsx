@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { call, toApiError, type ApiError } from './api.ts'
-import { dateText, dateTimeText, starsText, usdText } from './format.ts'
+import { dateText, dateTimeText, durationText, starsText, usdText } from './format.ts'
+import { starsPerHour } from './hourly.ts'
 import { fallbackView, useQuery } from './use-query.tsx'
 import { hrefOf, Title, ErrorNote, type PageContext } from './parts.tsx'
 import { statusTone, payableStars } from './status.ts'
@@ -146,6 +147,22 @@ const NamedAccounts = ({ page: { messages, locale }, accounts }: { page: PageCon
   )
 type NamedProps = Pick<StarsAccount, 'accounts'>
 
+/** What the person earned in an hour, by the length of the recordings of what was accepted. */
+const HourlyPay = ({ page: { messages, locale }, account }: { page: PageContext; account: StarsAccount }) => {
+  const { measured, mode } = account
+  const hourly = measured ? starsPerHour(measured.stars, measured.seconds) : undefined
+  if (!measured || hourly === undefined || mode === 'test') return null
+  return (
+    <p class="muted num">
+      {fill(messages.earnings.hourly, {
+        usd: usdText(measured.stars, locale),
+        time: durationText(messages, measured.seconds * 1_000),
+        perHour: fill(messages.perHour, { usd: usdText(hourly, locale) }),
+      })}
+    </p>
+  )
+}
+
 type CardProps = {
   readonly page: PageContext
   readonly account: StarsAccount
@@ -179,6 +196,7 @@ const StarsAccountCard = ({ page, account, onPayout }: CardProps) => {
           </div>
         ))}
       </dl>
+      <HourlyPay page={page} account={account} />
       {account.nextVestsAt === null ? null : (
         <p class="muted">
           {fill(messages.earnings.nextVests, { date: dateText(account.nextVestsAt, locale) })}
@@ -239,6 +257,12 @@ const earningsHeadline = (messages: Messages, { books, assignments }: Earnings):
     : text.nothingLeft
 }
 
+/** Somebody who never did test work has nothing to read about test Stars. */
+const isAccountUsed = (account: StarsAccount, { assignments }: Earnings): boolean =>
+  account.mode === 'live' ||
+  account.vestedStars + account.vestingStars > 0 ||
+  assignments.some(({ mode }) => mode === 'test')
+
 export const EarningsPage = (page: PageContext) => {
   const { messages } = page
   const loaded = useQuery(() => call<Earnings>('GET', 'earnings'))
@@ -246,13 +270,15 @@ export const EarningsPage = (page: PageContext) => {
   if (other || !loaded.value) return other
   const { books, assignments } = loaded.value
   const said = earningsHeadline(messages, loaded.value)
+  const earnings = loaded.value
+  const shown = books.filter((account) => isAccountUsed(account, earnings))
   return (
     <>
       <Title text={said} />
       <p class="lead">
         {said === messages.earnings.none ? messages.earnings.noneLead : messages.earnings.lead}
       </p>
-      {books.map((account) => (
+      {shown.map((account) => (
         <StarsAccountCard key={account.mode} page={page} account={account} onPayout={loaded.again} />
       ))}
       <section aria-labelledby="mine">

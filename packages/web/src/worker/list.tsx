@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { call, toApiError, serverNow, type ApiError } from './api.ts'
 import { countText, durationText, minutesText, starsText, usdText } from './format.ts'
+import { starsPerHour, taskSeconds } from './hourly.ts'
 import { fallbackView, useQuery } from './use-query.tsx'
 import { hrefOf, Title, ErrorNote, type PageContext } from './parts.tsx'
 import type { Assignment, AssignmentSummary, Task, Tasks } from './wire.ts'
@@ -31,23 +32,43 @@ const CurrentTask = ({ messages, current }: { messages: Messages; current: Assig
   </section>
 )
 
-const TaskFigures = ({ page: { messages, locale }, task }: { page: PageContext; task: Task }) => (
+/** Dollars in an hour, where the time is known. Test Stars are worth none. */
+const HourlyPay = ({ page: { messages, locale }, task }: { page: PageContext; task: Task }) => {
+  const hourly = task.mode === 'test' ? undefined : starsPerHour(task.rewardStars, taskSeconds(task))
+  return hourly === undefined ? null : (
+    <p class="small muted num">{fill(messages.perHour, { usd: usdText(hourly, locale) })}</p>
+  )
+}
+
+const TaskTime = ({ messages, task }: { messages: Messages; task: Task }) => {
+  const seconds = taskSeconds(task)
+  if (seconds <= 0) return null
+  const { timeMeasured, timeStated } = messages.list
+  return (
+    <div>
+      <dt>{messages.list.lasts}</dt>
+      <dd class="num">
+        {minutesText(messages, seconds / 60)}
+        <span class="small muted"> {task.medianSeconds === null ? timeStated : timeMeasured}</span>
+      </dd>
+    </div>
+  )
+}
+
+const TaskFigures = ({ page, task }: { page: PageContext; task: Task }) => (
   <dl class="figures">
     <div>
-      <dt>{messages.list.pays}</dt>
+      <dt>{page.messages.list.pays}</dt>
       <dd>
-        <b class="num">{starsText(messages, task.rewardStars)}</b>
+        <b class="num">{starsText(page.messages, task.rewardStars)}</b>
         {task.mode === 'live' ? (
-          <span class="small muted num"> {usdText(task.rewardStars, locale)}</span>
+          <span class="small muted num"> {usdText(task.rewardStars, page.locale)}</span>
         ) : null}
       </dd>
     </div>
+    <TaskTime messages={page.messages} task={task} />
     <div>
-      <dt>{messages.list.lasts}</dt>
-      <dd class="num">{minutesText(messages, task.estMinutes)}</dd>
-    </div>
-    <div>
-      <dt>{messages.list.left}</dt>
+      <dt>{page.messages.list.left}</dt>
       <dd class="num">{availableText(task.available)}</dd>
     </div>
   </dl>
@@ -80,6 +101,7 @@ const TaskCard = ({ page, task, mayClaim }: { page: PageContext; task: Task; may
       </div>
       <p class="muted">{task.description}</p>
       <TaskFigures page={page} task={task} />
+      <HourlyPay page={page} task={task} />
       {failed ? <ErrorNote messages={messages} failed={failed} /> : null}
       {mayClaim ? (
         <button

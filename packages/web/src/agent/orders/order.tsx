@@ -179,6 +179,7 @@ const OrderActions = ({ api, order, action }: { api: Api; order: Order; action: 
       {mayCancel ? (
         <ConfirmButton
           label="Cancel"
+          isDangerous
           confirmLabel={
             order.status === 'created'
               ? 'Cancel this order'

@@ -2,8 +2,11 @@ import type { Order, OrderState } from '@pohf/protocol'
 import type { Api } from '../../shared/api/client.ts'
 import { useQuery } from '../../shared/api/use-query.ts'
 import { Skeleton, ErrorNote } from '../../shared/design/components.tsx'
+import { PageHead } from '../../shared/design/page-head.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { timeAgo, pluralize } from '../../shared/design/time.ts'
+import { CopyId } from '../../shared/design/copy-id.tsx'
+import { Moment } from '../../shared/design/moment.tsx'
+import { pluralize } from '../../shared/design/time.ts'
 import { OrderForm } from './order-form.tsx'
 import { workflowTitle, useWorkflowCatalog, type WorkflowCatalog } from './workflow-catalog.ts'
 import { UnitBar } from './unit-bar.tsx'
@@ -36,9 +39,9 @@ const OrderCard = ({ order, offered, now }: { order: Order; offered: WorkflowCat
         {pluralize(order.quantity, 'unit')}, {formatUsd(order.totalUsd)}
       </p>
       <UnitBar order={order} />
-      <p class="small faint">
-        {timeAgo(order.createdAt, now)}
-        {order.waitsForOperator ? ' · offer waits for an operator' : ''}
+      <p class="small">
+        <Moment at={order.createdAt} now={now} />
+        {order.waitsForOperator ? <span class="faint">The offer waits for an operator.</span> : null}
       </p>
       {review > 0 ? <p class="chip warn">{review} to review</p> : null}
     </li>
@@ -109,8 +112,8 @@ const OrderRows = ({ orders, offered, now }: OrderListProps) => (
         <th scope="col" class="num">
           Total, USD
         </th>
-        <th scope="col" class="num wide-only">
-          Ordered
+        <th scope="col" class="wide-only">
+          Ordered, UTC
         </th>
       </tr>
     </thead>
@@ -119,6 +122,9 @@ const OrderRows = ({ orders, offered, now }: OrderListProps) => (
         <tr key={order.orderId}>
           <th scope="row" class="address">
             <a href={hrefOf(['orders', order.orderId])}>{workflowTitle(offered, order.taskType)}</a>
+            <span class="block small wide-only">
+              <CopyId value={order.orderId} label="order" />
+            </span>
           </th>
           <td>
             <span class={`chip ${orderStatusLabels[order.status].tone}`}>
@@ -127,7 +133,9 @@ const OrderRows = ({ orders, offered, now }: OrderListProps) => (
           </td>
           <td class="num wide-only">{order.quantity.toLocaleString('en')}</td>
           <td class="num">{formatUsd(order.totalUsd).replace('$', '')}</td>
-          <td class="num wide-only">{timeAgo(order.createdAt, now)}</td>
+          <td class="wide-only">
+            <Moment at={order.createdAt} now={now} />
+          </td>
         </tr>
       ))}
     </tbody>
@@ -155,12 +163,12 @@ export const PipelineView = ({ api }: { api: Api }) => {
   const offered = useWorkflowCatalog(api)
   const now = Date.now()
   const orders = loaded.value?.orders
+  const [finding, rest] = orders ? ordersHeadline(orders) : []
   return (
     <>
-      <h1>Orders</h1>
-      <p class="lead muted" role="status">
-        {orders ? ordersHeadline(orders) : ' '}
-      </p>
+      <PageHead name="Orders" finding={finding}>
+        {rest || 'You pay when you order, and accept or reject each answer.'}
+      </PageHead>
       {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {orders === undefined && loaded.slow ? <Skeleton /> : null}
       {orders && orders.length === 0 ? <OrderForm api={api} /> : null}

@@ -7,7 +7,8 @@ import { Drawer } from '../../shared/design/drawer.tsx'
 import { lazy } from '../../shared/shell/lazy.tsx'
 import { useQuery } from '../../shared/api/use-query.ts'
 import { Skeleton, ActionResult, ErrorNote } from '../../shared/design/components.tsx'
-import { timeAgo, formatUtc } from '../../shared/design/time.ts'
+import { Moment } from '../../shared/design/moment.tsx'
+import { formatUtc } from '../../shared/design/time.ts'
 import { Value } from '../../shared/design/value.tsx'
 import type { UnitsPage } from './units.tsx'
 import {
@@ -19,8 +20,8 @@ import {
 } from '../../shared/orders/messages.ts'
 
 // Both are large, so they are loaded only when a unit is opened.
-const Credential = lazy(async () => (await import('./credential.tsx')).Credential)
-const Session = lazy(async () => (await import('./session-replay.tsx')).Session)
+const Credential = lazy(async () => (await import('../credentials/credential.tsx')).Credential)
+const Session = lazy(async () => (await import('../sessions/session-replay.tsx')).Session)
 
 const RejectForm = (props: { busy: boolean; onReject: (reason: string, note: string) => void }) => {
   const [reason, setReason] = useState<RejectReason>('wrong_answer')
@@ -111,7 +112,7 @@ const DisputeHistory = ({ unit, now }: { unit: OrderUnit; now: number }) => {
       <ol class="talk">
         <li>
           <p>
-            <b>Rejected</b> <span class="faint num">{timeAgo(rejection.at, now)}</span>
+            <b>Rejected</b> <Moment at={rejection.at} now={now} />
           </p>
           <p>{rejectReasonText(rejection.reason)}.</p>
           {rejection.note === null ? null : <p class="said">{rejection.note}</p>}
@@ -119,7 +120,7 @@ const DisputeHistory = ({ unit, now }: { unit: OrderUnit; now: number }) => {
         {appeal ? (
           <li>
             <p>
-              <b>The worker appealed</b> <span class="faint num">{timeAgo(appeal.at, now)}</span>
+              <b>The worker appealed</b> <Moment at={appeal.at} now={now} />
             </p>
             <p class="said">{appeal.text}</p>
           </li>

@@ -1,23 +1,13 @@
 import type { Order, OrderUnit, UnitState } from '@pohf/protocol'
 import { shortText } from '../../shared/design/value.tsx'
-import { timeAgo } from '../../shared/design/time.ts'
+import { Moment } from '../../shared/design/moment.tsx'
+import { stepThroughRows } from '../../shared/lists/list-view.tsx'
 import { countIn, unitStatusLabels } from '../../shared/orders/messages.ts'
 
 export type UnitsPage = { readonly units: readonly OrderUnit[]; readonly nextCursor: number | null }
 
 /** The number of units on one page of the table. */
 export const unitsMax = 100
-
-/** The arrow keys move the focus from row to row. */
-const step = (event: KeyboardEvent): void => {
-  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return
-  const row = (event.target as HTMLElement).closest('tr')
-  const other = event.key === 'ArrowDown' ? row?.nextElementSibling : row?.previousElementSibling
-  const link = other?.querySelector('a')
-  if (!link) return
-  event.preventDefault()
-  link.focus()
-}
 
 const Row = ({ unit, href, now }: { unit: OrderUnit; href: string; now: number }) => {
   const { word, tone } = unitStatusLabels[unit.status]
@@ -34,7 +24,9 @@ const Row = ({ unit, href, now }: { unit: OrderUnit; href: string; now: number }
       </td>
       <td class="cut">{unit.answer === null || unit.answer === undefined ? '–' : shortText(unit.answer)}</td>
       <td class="num wide-only">{unit.quality === null ? '–' : unit.quality.toFixed(2)}</td>
-      <td class="num wide-only">{unit.deliveredAt === null ? '–' : timeAgo(unit.deliveredAt, now)}</td>
+      <td class="wide-only">
+        {unit.deliveredAt === null ? '–' : <Moment at={unit.deliveredAt} now={now} />}
+      </td>
     </tr>
   )
 }
@@ -100,12 +92,12 @@ export const Units = (props: UnitsProps) => {
               <th scope="col" class="num wide-only">
                 Quality
               </th>
-              <th scope="col" class="num wide-only">
-                Delivered
+              <th scope="col" class="wide-only">
+                Delivered, UTC
               </th>
             </tr>
           </thead>
-          <tbody onKeyDown={step}>
+          <tbody onKeyDown={stepThroughRows}>
             {page?.units.map((unit) => (
               <Row key={unit.n} unit={unit} href={props.hrefOfUnit(unit.n)} now={now} />
             ))}

@@ -4,9 +4,17 @@ import type { Api } from '../../shared/api/client.ts'
 import { Drawer } from '../../shared/design/drawer.tsx'
 import { useQuery } from '../../shared/api/use-query.ts'
 import { Skeleton, Commands, ErrorNote } from '../../shared/design/components.tsx'
+import { PageHead } from '../../shared/design/page-head.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { timeAgo, formatUtc } from '../../shared/design/time.ts'
-import { formatTokenAmount, purchasesHeadline, purchaseStatusText, purchaseStatusLabels } from './messages.ts'
+import { formatMilliseconds } from '../../shared/design/duration.ts'
+import { Moment } from '../../shared/design/moment.tsx'
+import { formatUtc } from '../../shared/design/time.ts'
+import {
+  formatTokenAmount,
+  purchasesHeadline,
+  purchaseStatusText,
+  purchaseStatusLabels,
+} from '../../shared/purchases/messages.ts'
 
 type Page = { readonly purchases: readonly Purchase[]; readonly nextCursor: string | null }
 
@@ -55,7 +63,9 @@ const Row = ({ purchase, href, now }: { purchase: Purchase; href: string; now: n
       <td class="wide-only">
         {purchase.credentialId === null ? '–' : <CopyId value={purchase.credentialId} label="credential" />}
       </td>
-      <td class="num wide-only">{timeAgo(purchase.createdAt, now)}</td>
+      <td class="wide-only">
+        <Moment at={purchase.createdAt} now={now} />
+      </td>
     </tr>
   )
 }
@@ -108,7 +118,10 @@ const Facts = ({ purchase }: { purchase: Purchase }) => (
     </div>
     <div>
       <dt>Last change</dt>
-      <dd class="num">{formatUtc(purchase.updatedAt)}</dd>
+      <dd class="num">
+        {formatUtc(purchase.updatedAt)},{' '}
+        {formatMilliseconds(Date.parse(purchase.updatedAt) - Date.parse(purchase.createdAt))} later
+      </dd>
     </div>
   </dl>
 )
@@ -162,8 +175,8 @@ const PurchaseTable = (props: { purchases: readonly Purchase[]; hrefOfPurchase: 
             <th scope="col" class="wide-only">
               Credential
             </th>
-            <th scope="col" class="num wide-only">
-              When
+            <th scope="col" class="wide-only">
+              Begun, UTC
             </th>
           </tr>
         </thead>
@@ -188,10 +201,9 @@ export const PurchasesPage = ({ api, query }: { api: Api; query: URLSearchParams
   const purchase = page?.purchases.find(({ purchaseId }) => purchaseId === chosen)
   return (
     <>
-      <h1>Purchases</h1>
-      <p class="lead muted" role="status">
-        {page ? purchasesHeadline(page.purchases) : ' '}
-      </p>
+      <PageHead name="Purchases" finding={page ? purchasesHeadline(page.purchases) : undefined}>
+        What agents with a wallet bought over HTTP 402, with keys of this agent.
+      </PageHead>
       {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {page === undefined && loaded.slow ? <Skeleton /> : null}
       {page && page.purchases.length === 0 ? <Empty /> : null}

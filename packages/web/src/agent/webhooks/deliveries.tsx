@@ -1,7 +1,9 @@
 import type { WebhookDelivery } from '@pohf/protocol'
 import type { ComponentChildren } from 'preact'
 import { CopyId } from '../../shared/design/copy-id.tsx'
-import { timeAgo, timeUntil } from '../../shared/design/time.ts'
+import { formatMilliseconds } from '../../shared/design/duration.ts'
+import { Moment } from '../../shared/design/moment.tsx'
+import { timeUntil } from '../../shared/design/time.ts'
 import { deliveryStatusLabel } from './messages.ts'
 
 const Attempts = ({ delivery, now }: { delivery: WebhookDelivery; now: number }) => (
@@ -10,9 +12,8 @@ const Attempts = ({ delivery, now }: { delivery: WebhookDelivery; now: number })
       <li key={`${attempt.attempt} ${attempt.at}`}>
         <p>
           <b class="num">{attempt.status ?? attempt.fault}</b>{' '}
-          <span class="faint num">
-            {timeAgo(attempt.at, now)} · {attempt.durationMs} ms
-          </span>
+          <span class="num">in {formatMilliseconds(attempt.durationMs)}</span>{' '}
+          <Moment at={attempt.at} now={now} />
         </p>
         {attempt.why === null ? null : <p class="muted">{attempt.why}</p>}
       </li>
@@ -35,9 +36,13 @@ const Delivery = (props: {
         <summary>
           <span class={`chip ${tone}`}>{word}</span>
           <b>{delivery.type}</b>
-          <span class="faint num when">
-            {last ? `${last.status ?? last.fault}, ` : ''}
-            {timeAgo(delivery.createdAt, now)}
+          {last ? (
+            <span class="muted num">
+              {last.status ?? last.fault} in {formatMilliseconds(last.durationMs)}
+            </span>
+          ) : null}
+          <span class="when small">
+            <Moment at={delivery.createdAt} now={now} />
           </span>
         </summary>
         <div class="inside">

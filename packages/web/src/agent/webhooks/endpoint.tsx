@@ -12,6 +12,7 @@ import {
   ConfirmButton,
   ErrorNote,
 } from '../../shared/design/components.tsx'
+import { formatUtc } from '../../shared/design/time.ts'
 import { Deliveries } from './deliveries.tsx'
 import { Sparkline } from './sparkline.tsx'
 import { healthSummary, defaultRecoverSince, endpointStatusText, endpointTone } from './messages.ts'
@@ -78,7 +79,7 @@ const Health = ({ endpoint, now }: { endpoint: WebhookEndpoint; now: number }) =
       {endpoint.previousSecretUntil ? (
         <div>
           <dt>Old secret signs until</dt>
-          <dd class="num">{endpoint.previousSecretUntil.slice(0, 16).replace('T', ' ')} UTC</dd>
+          <dd class="num">{formatUtc(endpoint.previousSecretUntil)}</dd>
         </div>
       ) : null}
     </dl>
@@ -136,6 +137,7 @@ const EndpointActions = (props: ActionProps & { readonly onRotated: (secret: Rot
         label="Delete"
         confirmLabel="Delete permanently"
         disabled={busy}
+        isDangerous
         onConfirm={() => void run('Deleted.', remove)}
       />
     </div>
@@ -153,10 +155,10 @@ const NoDeliveries = ({ endpoint }: { endpoint: WebhookEndpoint }) => (
 )
 
 const RotatedSecretNote = ({ secret, onDone }: { secret: RotatedSecret; onDone: () => void }) => (
-  <SecretNote secret={secret.text} onDone={onDone}>
+  <SecretNote secret={secret.text} label="Signing secret" onDone={onDone}>
     {secret.until === null
       ? 'The old secret is no longer used.'
-      : `Until ${secret.until} every delivery is signed with both secrets.`}
+      : `Until ${formatUtc(secret.until)} every delivery is signed with both secrets.`}
   </SecretNote>
 )
 

@@ -6,18 +6,18 @@ const failureDuration = (seconds: number): string => (seconds < 60 ? 'a moment' 
 
 /** The first line of the page: the state of all endpoints. */
 export const endpointsHeadline = (endpoints: readonly WebhookEndpoint[]): string => {
-  if (endpoints.length === 0) return 'There is no endpoint yet, so no event is sent.'
+  if (endpoints.length === 0) return 'No endpoint yet, so no event is sent'
   const failing = endpoints.filter(({ state }) => state === 'failing').length
   const off = endpoints.filter(({ state }) => state === 'disabled').length
   const healthy = endpoints.length - failing - off
   if (failing + off === 0)
-    return healthy === 1 ? 'Your endpoint is healthy.' : `All ${healthy} endpoints are healthy.`
+    return healthy === 1 ? 'Your endpoint is healthy' : `All ${healthy} endpoints are healthy`
   const parts = [
     ...(failing > 0 ? [`${pluralize(failing, 'endpoint')} failing`] : []),
     ...(off > 0 ? [`${off} disabled`] : []),
     ...(healthy > 0 ? [`${healthy} healthy`] : []),
   ]
-  return `${parts.join(', ')}.`
+  return parts.join(', ')
 }
 
 const disabledReasonTexts = {

@@ -3,7 +3,9 @@ import { useState } from 'preact/hooks'
 import { toApiError, type Api, type ApiError } from '../../shared/api/client.ts'
 import { useQuery } from '../../shared/api/use-query.ts'
 import { Skeleton, Commands, SecretNote, ErrorNote } from '../../shared/design/components.tsx'
+import { PageHead } from '../../shared/design/page-head.tsx'
 import { EndpointView } from './endpoint.tsx'
+import { EventCatalogue } from './catalogue.tsx'
 import { Sparkline } from './sparkline.tsx'
 import { healthSummary, endpointsHeadline, endpointStatusText, endpointTone } from './messages.ts'
 
@@ -55,7 +57,7 @@ const AddForm = ({ api, onAdded }: { api: Api; onAdded: (secret: string) => void
           onInput={(event) => setUrl(event.currentTarget.value)}
         />
         <label for="events">
-          Events <span class="faint">* means all events</span>
+          Events <span class="faint">names of the catalogue, or * for all</span>
         </label>
         <input
           id="events"
@@ -102,13 +104,12 @@ const ListView = ({ api }: { api: Api }) => {
   const endpoints = loaded.value?.webhooks
   return (
     <>
-      <h1>Webhooks</h1>
-      <p class="lead muted" role="status">
-        {endpoints ? endpointsHeadline(endpoints) : ' '}
-      </p>
+      <PageHead name="Webhooks" finding={endpoints ? endpointsHeadline(endpoints) : undefined}>
+        Your receivers get events within seconds. <a href="#/webhooks/catalogue">All events, with examples</a>
+      </PageHead>
       {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {secret === undefined ? null : (
-        <SecretNote secret={secret} onDone={() => setSecret(undefined)}>
+        <SecretNote secret={secret} label="Signing secret" onDone={() => setSecret(undefined)}>
           Your receiver verifies every delivery with it. The key is the bytes that the base64 text after
           whsec_ encodes.
         </SecretNote>
@@ -150,6 +151,9 @@ const ListView = ({ api }: { api: Api }) => {
   )
 }
 
-/** Page "Webhooks": the endpoints, or one of them with its deliveries. */
-export const WebhooksPage = ({ api, rest }: { api: Api; rest: readonly string[] }) =>
-  rest[0] === undefined ? <ListView api={api} /> : <EndpointView key={rest[0]} api={api} id={rest[0]} />
+/** Page "Webhooks": the endpoints, one of them with its deliveries, or the catalogue of events. */
+export const WebhooksPage = ({ api, rest }: { api: Api; rest: readonly string[] }) => {
+  const [id] = rest
+  if (id === undefined) return <ListView api={api} />
+  return id === 'catalogue' ? <EventCatalogue api={api} /> : <EndpointView key={id} api={api} id={id} />
+}

@@ -6,7 +6,7 @@ import { Drawer, closeDrawer } from '../../shared/design/drawer.tsx'
 import { rejectReasonText } from '../../shared/orders/messages.ts'
 import { ErrorNote } from '../../shared/design/components.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { timeAgo } from '../../shared/design/time.ts'
+import { Moment } from '../../shared/design/moment.tsx'
 import { Value } from '../../shared/design/value.tsx'
 import { CopyId } from '../../shared/design/copy-id.tsx'
 import { TextAreaField } from '../fields.tsx'
@@ -26,7 +26,7 @@ const WorkSection = ({ appeal }: { appeal: Appeal }) => (
       </section>
     )}
     <section aria-labelledby="answer">
-      <h3 id="answer">Answer of the worker</h3>
+      <h3 id="answer">The worker’s answer</h3>
       <Value value={appeal.answer} label="Answer" />
     </section>
   </>
@@ -45,7 +45,7 @@ const BothSides = ({ appeal }: { appeal: Appeal }) => (
       </li>
       <li>
         <p>
-          <b>Appeal of the worker</b>
+          <b>The worker’s appeal</b>
         </p>
         <p class="said">{appeal.text}</p>
       </li>
@@ -102,9 +102,25 @@ const AppealFacts = ({ appeal }: { appeal: Appeal }) => (
       </div>
     )}
     <div>
-      <dt>Order, unit</dt>
+      <dt>Appealed, UTC</dt>
       <dd>
-        <CopyId value={appeal.orderId} label="order" />, {appeal.n}
+        <Moment at={appeal.at} now={Date.now()} />
+      </dd>
+    </div>
+    <div>
+      <dt>Order</dt>
+      <dd>
+        <CopyId value={appeal.orderId} label="order" />
+      </dd>
+    </div>
+    <div>
+      <dt>Unit</dt>
+      <dd class="num">{appeal.n}</dd>
+    </div>
+    <div>
+      <dt>Assignment</dt>
+      <dd>
+        <CopyId value={appeal.assignmentId} label="assignment" />
       </dd>
     </div>
     <div>
@@ -126,8 +142,8 @@ export const AppealDrawer = (props: { api: Api; appeal: Appeal; action: Action; 
   return (
     <Drawer title={appeal.title} onClose={props.onClose}>
       <p class="muted">
-        The worker appealed {timeAgo(appeal.at, Date.now())}. Your decision is final. Accepting the appeal
-        pays the unit. Of a known-answer item, the note has the known answer.
+        Your decision is final. An accepted appeal pays the worker for the unit. For a known-answer item, the
+        note of the rejection shows the known answer.
       </p>
       {action.error ? <ErrorNote error={action.error} /> : null}
       <WorkSection appeal={appeal} />

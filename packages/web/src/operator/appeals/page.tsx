@@ -5,8 +5,14 @@ import { useQuery } from '../../shared/api/use-query.ts'
 import { rejectReasonText } from '../../shared/orders/messages.ts'
 import { Skeleton, ActionResult, ErrorNote } from '../../shared/design/components.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { timeAgo, pluralize } from '../../shared/design/time.ts'
+import { CopyId } from '../../shared/design/copy-id.tsx'
+import { Moment } from '../../shared/design/moment.tsx'
+import { pluralize } from '../../shared/design/time.ts'
+import { stepThroughRows } from '../../shared/lists/list-view.tsx'
 import { AppealDrawer } from './appeal.tsx'
+
+/** Decided appeals make room for later ones, so there is one page. */
+const pageSize = 100
 
 type Page = { readonly appeals: readonly Appeal[] }
 
@@ -14,28 +20,34 @@ const AppealTable = ({ appeals }: Page) => {
   const now = Date.now()
   return (
     <section class="card pad" aria-label="Appeals">
-      <table>
+      <table class="stacked">
         <thead>
           <tr>
             <th scope="col">Work</th>
-            <th scope="col">Reason of the rejection</th>
-            <th scope="col" class="num wide-only">
+            <th scope="col">Reason for the rejection</th>
+            <th scope="col" class="num">
               Quality
             </th>
-            <th scope="col" class="num">
-              Waits
-            </th>
+            <th scope="col">Order</th>
+            <th scope="col">Appealed, UTC</th>
           </tr>
         </thead>
-        <tbody>
+        <tbody onKeyDown={stepThroughRows}>
           {appeals.map((one) => (
             <tr key={one.assignmentId}>
               <th scope="row" class="address">
                 <a href={hrefOf(['appeals'], { appeal: one.assignmentId })}>{one.title}</a>
               </th>
               <td>{rejectReasonText(one.rejection.reason)}</td>
-              <td class="num wide-only">{one.quality === null ? '–' : one.quality.toFixed(2)}</td>
-              <td class="num">{timeAgo(one.at, now).replace(' ago', '')}</td>
+              <td class="num" data-label="Quality">
+                {one.quality === null ? '–' : one.quality.toFixed(2)}
+              </td>
+              <td data-label="Order">
+                <CopyId value={one.orderId} label="order" />
+              </td>
+              <td>
+                <Moment at={one.at} now={now} />
+              </td>
             </tr>
           ))}
         </tbody>
@@ -46,7 +58,7 @@ const AppealTable = ({ appeals }: Page) => {
 
 /** Page "Appeals": undecided appeals, oldest first. */
 export const AppealsPage = ({ api, query }: { api: Api; query: URLSearchParams }) => {
-  const loaded = useQuery(() => api.call<Page>('GET', '/operator/appeals?limit=100'), 'appeals')
+  const loaded = useQuery(() => api.call<Page>('GET', `/operator/appeals?limit=${pageSize}`), 'appeals')
   const action = useAction(loaded.refetch)
   const appeals = loaded.value?.appeals
   const chosen = query.get('appeal') ?? undefined
@@ -58,7 +70,7 @@ export const AppealsPage = ({ api, query }: { api: Api; query: URLSearchParams }
         {appeals
           ? appeals.length === 0
             ? 'No appeal waits for a decision.'
-            : `${pluralize(appeals.length, 'appeal waits', 'appeals wait')} for a decision, oldest first.`
+            : `${appeals.length < pageSize ? '' : 'At least '}${pluralize(appeals.length, 'appeal waits', 'appeals wait')} for a decision, oldest first.`
           : ' '}
       </p>
       {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
@@ -68,7 +80,7 @@ export const AppealsPage = ({ api, query }: { api: Api; query: URLSearchParams }
       {appeals && appeals.length === 0 ? (
         <section class="card pad">
           <p class="muted">
-            When a buyer rejects a unit, the worker sees the reason and can appeal. Appeals are listed here.
+            When a buyer rejects a unit, the worker sees the reason and can appeal. Nothing to do until then.
           </p>
         </section>
       ) : null}

@@ -5,8 +5,10 @@ import type { Api } from '../../shared/api/client.ts'
 import { Drawer, closeDrawer } from '../../shared/design/drawer.tsx'
 import { orderStatusLabels, formatUsd } from '../../shared/orders/messages.ts'
 import { ErrorNote } from '../../shared/design/components.tsx'
-import { pluralize, formatUtc } from '../../shared/design/time.ts'
+import { Moment } from '../../shared/design/moment.tsx'
+import { pluralize } from '../../shared/design/time.ts'
 import { CopyId } from '../../shared/design/copy-id.tsx'
+import { Facts } from '../facts.tsx'
 import { TextAreaField, NumberField, TextField } from '../fields.tsx'
 import { AnswerEditor } from '../form-editor.tsx'
 import { nonEmptyLines, normalizeField, type AnswerField } from '../forms.ts'
@@ -173,6 +175,22 @@ const DeclineForm = ({ api, order, action, back }: OfferProps) => {
   )
 }
 
+const OrderFacts = ({ order }: { order: OperatorOrder }) => {
+  const now = Date.now()
+  return (
+    <Facts
+      rows={[
+        ['Order', <CopyId value={order.orderId} label="order" />],
+        ['Agent', <CopyId value={order.agentId} label="agent" />],
+        ['Ordered, UTC', <Moment at={order.createdAt} now={now} />],
+        ...(order.fundedAt === null
+          ? []
+          : [['Paid, UTC', <Moment at={order.fundedAt} now={now} />] as const]),
+      ]}
+    />
+  )
+}
+
 /** One order of an agent, with the decision forms where it waits for an operator. */
 export const OfferDrawer = (props: OfferProps) => {
   const { order, action, back } = props
@@ -191,7 +209,7 @@ export const OfferDrawer = (props: OfferProps) => {
       <p class="muted">
         {pluralize(order.quantity, 'unit')} for {formatUsd(order.totalUsd)},{' '}
         {order.items === 0 ? 'without items' : `with ${pluralize(order.items, 'item')}`}, in {order.mode}{' '}
-        mode. {order.fundedAt === null ? 'Not paid yet.' : `Paid ${formatUtc(order.fundedAt)}.`}
+        mode.{order.fundedAt === null ? ' Not paid yet.' : ''}
       </p>
       {action.error ? <ErrorNote error={action.error} /> : null}
       {order.instructions === null ? null : (
@@ -206,24 +224,7 @@ export const OfferDrawer = (props: OfferProps) => {
           <DeclineForm {...props} />
         </>
       ) : null}
-      <dl class="facts">
-        <div>
-          <dt>Order</dt>
-          <dd>
-            <CopyId value={order.orderId} label="order" />
-          </dd>
-        </div>
-        <div>
-          <dt>Agent</dt>
-          <dd>
-            <CopyId value={order.agentId} label="agent" />
-          </dd>
-        </div>
-        <div>
-          <dt>Ordered</dt>
-          <dd class="num">{formatUtc(order.createdAt)}</dd>
-        </div>
-      </dl>
+      <OrderFacts order={order} />
     </Drawer>
   )
 }

@@ -5,7 +5,10 @@ import { useQuery } from '../../shared/api/use-query.ts'
 import { orderStatusLabels, formatUsd } from '../../shared/orders/messages.ts'
 import { Skeleton, ActionResult, ErrorNote } from '../../shared/design/components.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { timeAgo, pluralize } from '../../shared/design/time.ts'
+import { CopyId } from '../../shared/design/copy-id.tsx'
+import { Moment } from '../../shared/design/moment.tsx'
+import { pluralize } from '../../shared/design/time.ts'
+import { stepThroughRows } from '../../shared/lists/list-view.tsx'
 import { OfferDrawer } from './offer.tsx'
 
 type Page = { readonly orders: readonly OperatorOrder[]; readonly nextCursor: string | null }
@@ -20,10 +23,21 @@ const Row = ({ order, href, now }: { order: OperatorOrder; href: string; now: nu
         {order.waitsForOperator ? 'waits for you' : orderStatusLabels[order.status].word}
       </span>
     </td>
-    <td class="num wide-only">{order.quantity.toLocaleString('en')}</td>
-    <td class="num">{formatUsd(order.totalUsd).replace('$', '')}</td>
-    <td class="num wide-only">{order.mode}</td>
-    <td class="num wide-only">{timeAgo(order.createdAt, now)}</td>
+    <td class="num" data-label="Units">
+      {order.quantity.toLocaleString('en')}
+    </td>
+    <td class="num" data-label="Total, USD">
+      {formatUsd(order.totalUsd).replace('$', '')}
+    </td>
+    <td>
+      <span class={`chip ${order.mode === 'test' ? 'test' : ''}`}>{order.mode}</span>
+    </td>
+    <td data-label="Order">
+      <CopyId value={order.orderId} label="order" />
+    </td>
+    <td>
+      <Moment at={order.createdAt} now={now} />
+    </td>
   </tr>
 )
 
@@ -37,26 +51,23 @@ const OrderTable = (props: { orders: readonly OperatorOrder[]; hrefOfOrder: (id:
   const now = Date.now()
   return (
     <section class="card pad" aria-label="Orders">
-      <table>
+      <table class="stacked">
         <thead>
           <tr>
             <th scope="col">Task</th>
             <th scope="col">State</th>
-            <th scope="col" class="num wide-only">
+            <th scope="col" class="num">
               Units
             </th>
             <th scope="col" class="num">
               Total, USD
             </th>
-            <th scope="col" class="num wide-only">
-              Mode
-            </th>
-            <th scope="col" class="num wide-only">
-              Ordered
-            </th>
+            <th scope="col">Mode</th>
+            <th scope="col">Order</th>
+            <th scope="col">Ordered, UTC</th>
           </tr>
         </thead>
-        <tbody>
+        <tbody onKeyDown={stepThroughRows}>
           {props.orders.map((one) => (
             <Row key={one.orderId} order={one} href={props.hrefOfOrder(one.orderId)} now={now} />
           ))}
@@ -107,7 +118,8 @@ export const OffersPage = ({ api, query }: { api: Api; query: URLSearchParams })
       {page && page.orders.length === 0 ? (
         <section class="card pad">
           <p class="muted">
-            Custom orders, and test orders whose price is below the listed one, wait here for an operator.
+            An order waits here when its buyer describes the task in their own words, or, in test mode, offers
+            less than the listed price. Nothing to do until then.
           </p>
         </section>
       ) : null}

@@ -8,6 +8,7 @@ import { hrefOf } from '../../shared/shell/router.ts'
 import { TextAreaField, NumberField, TextField, CheckboxField } from '../fields.tsx'
 import { AnswerEditor, InputEditor } from '../form-editor.tsx'
 import { draftOf, newDraft, termsOf, type Draft } from './draft.ts'
+import { examples } from './examples.ts'
 import { KnownAnswersEditor } from './known-answers.tsx'
 import { ProduceForm } from './produce.tsx'
 
@@ -195,6 +196,27 @@ const FormEditors = ({ draft, set, workflow }: DraftProps & Pick<EditorProps, 'w
   </>
 )
 
+/** Ready forms that fill the editor. */
+const Examples = ({ onChoose }: { onChoose: (draft: Draft) => void }) => (
+  <section class="card pad below" aria-labelledby="examples">
+    <h2 class="h3" id="examples">
+      Begin with an example
+    </h2>
+    <p class="muted gap">An example fills the form below. Change it as you like before you offer it.</p>
+    <ul class="plainlist examples">
+      {examples.map(({ name, purpose, draft }) => (
+        <li key={name}>
+          <h3>{name}</h3>
+          <p class="small muted">{purpose}</p>
+          <button type="button" class="btn" onClick={() => onChoose(draft)}>
+            Use it<span class="hidden">: {name}</span>
+          </button>
+        </li>
+      ))}
+    </ul>
+  </section>
+)
+
 /** One workflow: its terms, its forms, its known-answer items, and its actions. */
 export const WorkflowEditor = (props: EditorProps) => {
   const { api, workflow } = props
@@ -211,6 +233,7 @@ export const WorkflowEditor = (props: EditorProps) => {
   }
   return (
     <>
+      {workflow ? null : <Examples onChoose={setDraft} />}
       <form
         class="editor"
         onSubmit={(event) => {

@@ -88,7 +88,7 @@ const WorkflowView = ({ api, loaded, id }: { api: Api; loaded: QueryState<Workfl
       {!loaded.value && loaded.slow ? <Skeleton /> : null}
       {isNew || workflow ? (
         <>
-          <h1>{workflow?.title ?? 'A new workflow'}</h1>
+          <h1>{workflow?.title ?? 'New workflow'}</h1>
           <p class="lead muted">
             {workflow ? (
               <>
@@ -98,7 +98,7 @@ const WorkflowView = ({ api, loaded, id }: { api: Api; loaded: QueryState<Workfl
                 Changes apply to new orders.
               </>
             ) : (
-              'Describe the work, its input and its answer form.'
+              'Describe the work, what workers see and what they answer.'
             )}
           </p>
           <WorkflowEditor api={api} workflow={workflow} onChanged={loaded.refetch} />

@@ -50,25 +50,29 @@ const ProduceFields = (props: {
   )
 }
 
+const bodyOf = (
+  { workflowId }: OperatorWorkflow,
+  { mode, quantity }: ProduceDraft,
+  items: ReturnType<typeof parseItems>,
+) => ({ workflowId, mode, quantity: Number(quantity), ...(items.length === 0 ? {} : { items }) })
+
 /** Orders units at the operator's cost, to be sold from stock. */
 export const ProduceForm = (props: { api: Api; workflow: OperatorWorkflow; onChanged: () => void }) => {
   const { api, workflow } = props
   const [draft, setDraft] = useState<ProduceDraft>({ mode: 'test', quantity: '1', items: '' })
+  // For what the form says: the same units are ordered once, also where the answer was lost.
+  const [key, setKey] = useState(() => crypto.randomUUID())
   const [produced, setProduced] = useState<ProduceResult>()
   const action = useAction(props.onChanged)
   const items = parseItems(draft.items, workflow.inputForm)
   const submit = async (event: Event) => {
     event.preventDefault()
-    await action.run('Workers can claim the units now.', async () =>
+    const isDone = await action.run('Workers can claim the units now.', async () =>
       setProduced(
-        await api.call<ProduceResult>('POST', '/operator/work/produce', {
-          workflowId: workflow.workflowId,
-          mode: draft.mode,
-          quantity: Number(draft.quantity),
-          ...(items.length === 0 ? {} : { items }),
-        }),
+        await api.call<ProduceResult>('POST', '/operator/work/produce', bodyOf(workflow, draft, items), key),
       ),
     )
+    if (isDone) setKey(crypto.randomUUID())
   }
   return (
     <section class="card pad produce" aria-labelledby="produce">
@@ -83,7 +87,10 @@ export const ProduceForm = (props: { api: Api; workflow: OperatorWorkflow; onCha
         <ProduceFields
           draft={draft}
           workflow={workflow}
-          set={(change) => setDraft((now) => ({ ...now, ...change }))}
+          set={(change) => {
+            setKey(crypto.randomUUID())
+            setDraft((now) => ({ ...now, ...change }))
+          }}
         />
         <ActionResult message={action.message} error={action.error} />
         {produced && action.message !== '' ? (

@@ -6,19 +6,40 @@ export type ApiError = {
   readonly requestId: string | undefined
 }
 
-/** One listener under one key. The key is in this closure and nowhere else: no cookie, no storage. */
+export type Mode = 'test' | 'live'
+
+/** What a person of an account can do besides the calls of a page. */
+export type AccountAccess = {
+  readonly id: string
+  readonly role: 'owner' | 'developer' | 'viewer'
+  readonly email: string
+  readonly modes: readonly Mode[]
+  readonly switchTo: (mode: Mode) => void
+}
+
+/** One listener under one key or one sign-in. The bearer is in this closure and nowhere else: no storage. */
 export type Api = {
-  readonly mode: 'test' | 'live' | 'operator'
-  readonly call: <T>(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) => Promise<T>
+  readonly mode: Mode | 'operator'
+  /** The last four characters of the key, as the list of keys has them; undefined where a person signed in. */
+  readonly keyHint: string | undefined
+  readonly account: AccountAccess | undefined
+  /** Ends the session of a person who signed in; a key has none. */
+  readonly signOut: (() => Promise<void>) | undefined
+  /** With an idempotency key, the call has its effect once, however often it is repeated. */
+  readonly call: <T>(method: Method, path: string, body?: unknown, idempotencyKey?: string) => Promise<T>
   /** The answer as it was written, for files. */
   readonly text: (path: string) => Promise<string>
 }
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
-class ApiCallError extends Error {
+export class ApiCallError extends Error {
   readonly apiError: ApiError
-  constructor(error: ApiError) {
+  /** Undefined where nothing was answered. */
+  readonly status: number | undefined
+  constructor(error: ApiError, status?: number) {
     super(error.message)
     this.apiError = error
+    this.status = status
   }
 }
 
@@ -51,39 +72,95 @@ const modeOf = (key: string): Api['mode'] => {
   return key.startsWith('svc_test_') ? 'test' : 'live'
 }
 
-export const makeApi = (key: string, onBadKey: (error: ApiError) => void): Api => {
+const failureOf = async (response: Response | undefined): Promise<ApiError> =>
+  errorFromResponse((await response?.json().catch(() => undefined)) as ErrorResponse | undefined)
+
+type Send = {
+  readonly method: string
+  readonly path: string
+  readonly body: unknown
+  /** Undefined for a call that is authorized by a cookie. */
+  readonly bearer: string | undefined
+  readonly idempotencyKey?: string | undefined
+}
+
+/** Undefined where the service cannot be reached. */
+const send = ({ method, path, body, bearer, idempotencyKey }: Send): Promise<Response | undefined> =>
+  fetch(path, {
+    method,
+    headers: {
+      'content-type': 'application/json',
+      ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),
+      ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
+    },
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+    credentials: bearer === undefined ? 'same-origin' : 'omit',
+    cache: 'no-store',
+    signal: AbortSignal.timeout(20_000),
+  }).catch(() => undefined)
+
+const readWith = async <T>(response: Response, read: (response: Response) => Promise<T>): Promise<T> => {
+  const answer = await read(response).catch(() => undefined)
+  if (answer !== undefined) return answer
+  throw new ApiCallError(unreachableError)
+}
+
+/** A call that the cookie of a person who is signed in authorizes. */
+export const callConsole = async <T>(method: Method, path: string, body?: unknown): Promise<T> => {
+  const response = await send({ method, path, body, bearer: undefined })
+  if (response?.ok) return readWith(response, (good) => good.json() as Promise<T>)
+  throw new ApiCallError(await failureOf(response), response?.status)
+}
+
+export type ApiAccess = Pick<Api, 'mode' | 'keyHint' | 'account' | 'signOut'> & {
+  readonly bearer: () => Promise<string>
+  /** Forgets a bearer that was refused; true if another may work. */
+  readonly renew: () => boolean
+  /** Removes the reason of a refusal, as a new sign-in does; true if the call can be repeated. */
+  readonly resolve?: (error: ApiError) => Promise<boolean>
+  readonly onRefused: (error: ApiError) => void
+}
+
+export const makeApi = (access: ApiAccess): Api => {
   const request = async <T>(
-    method: string,
-    path: string,
-    body: unknown,
+    sent: Omit<Send, 'bearer'>,
     read: (response: Response) => Promise<T>,
   ): Promise<T> => {
-    const response = await fetch(path, {
-      method,
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      credentials: 'omit',
-      cache: 'no-store',
-      signal: AbortSignal.timeout(20_000),
-    }).catch(() => undefined)
-    if (response?.ok) {
-      const answer = await read(response).catch(() => undefined)
-      if (answer !== undefined) return answer
-      throw new ApiCallError(unreachableError)
+    const attempt = async () => send({ ...sent, bearer: await access.bearer() })
+    let response = await attempt()
+    if (response?.status === 401 && access.renew()) response = await attempt()
+    if (response?.ok) return readWith(response, read)
+    let error = await failureOf(response)
+    if (await access.resolve?.(error)) {
+      response = await attempt()
+      if (response?.ok) return readWith(response, read)
+      error = await failureOf(response)
     }
-    const error = errorFromResponse(
-      (await response?.json().catch(() => undefined)) as ErrorResponse | undefined,
-    )
-    if (response?.status === 401) onBadKey(error)
+    if (response?.status === 401) access.onRefused(error)
     throw new ApiCallError(error)
   }
   return {
-    mode: modeOf(key),
-    call: <T>(method: string, path: string, body?: unknown) =>
-      request(method, path, body, (response) => response.json() as Promise<T>),
-    text: (path) => request('GET', path, undefined, (response) => response.text()),
+    mode: access.mode,
+    keyHint: access.keyHint,
+    account: access.account,
+    signOut: access.signOut,
+    call: <T>(method: string, path: string, body?: unknown, idempotencyKey?: string) =>
+      request({ method, path, body, idempotencyKey }, (response) => response.json() as Promise<T>),
+    text: (path) => request({ method: 'GET', path, body: undefined }, (response) => response.text()),
   }
 }
+
+/** The API under a key that was pasted. */
+export const makeKeyApi = (key: string, onRefused: (error: ApiError) => void): Api =>
+  makeApi({
+    mode: modeOf(key),
+    keyHint: key.slice(-4),
+    account: undefined,
+    signOut: undefined,
+    bearer: async () => key,
+    renew: () => false,
+    onRefused,
+  })
 
 export const toApiError = (error: unknown): ApiError =>
   error instanceof ApiCallError

@@ -10,10 +10,8 @@ export type QueryState<T> = {
   readonly refetch: () => void
 }
 
-const refreshMs = 4_000
-
 /** Fetches, and fetches again every few seconds while the page is visible. */
-export const useQuery = <T>(fetchIt: () => Promise<T>, key: string): QueryState<T> => {
+export const useQuery = <T>(fetchIt: () => Promise<T>, key: string, refreshMs = 4_000): QueryState<T> => {
   const [state, setState] = useState<{ key: string; value?: T; error?: ApiError; slow: boolean }>({
     key,
     slow: false,

@@ -1,5 +1,19 @@
-import { useState } from 'preact/hooks'
+import type { ComponentChildren } from 'preact'
+import { useContext, useState } from 'preact/hooks'
+import { SignOutContext } from '../api/sign-out-context.ts'
 import type { ApiError } from '../api/client.ts'
+
+/** For what needs a recent sign-in. The address stays, so that the new sign-in returns to this page. */
+const SignInAgain = () => {
+  const signOut = useContext(SignOutContext)
+  return signOut ? (
+    <p class="gap">
+      <button type="button" class="btn" onClick={signOut}>
+        Sign in again
+      </button>
+    </p>
+  ) : null
+}
 
 /** What went wrong, why, and what next. */
 export const ErrorNote = ({ error, onRetry }: { error: ApiError; onRetry?: () => void }) => (
@@ -26,6 +40,7 @@ export const ErrorNote = ({ error, onRetry }: { error: ApiError; onRetry?: () =>
         </button>
       </p>
     ) : null}
+    {error.code === 'sign_in_again' ? <SignInAgain /> : null}
   </div>
 )
 
@@ -50,13 +65,18 @@ export const Commands = ({ text, label }: { text: string; label: string }) => {
 }
 
 /** A secret that is shown this once. */
-export const SecretNote = (props: { secret: string; children?: string; onDone: () => void }) => (
+export const SecretNote = (props: {
+  secret: string
+  label: string
+  children?: ComponentChildren
+  onDone: () => void
+}) => (
   <section class="card pad note-secret" aria-labelledby="secret-title">
     <h2 class="h3" id="secret-title" tabIndex={-1}>
       Keep this secret now: it is not shown again.
     </h2>
     {props.children ? <p class="muted gap">{props.children}</p> : null}
-    <Commands text={props.secret} label="Signing secret" />
+    <Commands text={props.secret} label={props.label} />
     <p class="gap">
       <button type="button" class="btn main" onClick={props.onDone}>
         I have kept it
@@ -78,13 +98,15 @@ export const ConfirmButton = (props: {
   label: string
   confirmLabel: string
   disabled: boolean
+  /** What the button does cannot be undone, and it says so before it is pressed. */
+  isDangerous?: boolean
   onConfirm: () => void
 }) => {
   const [isConfirming, setIsConfirming] = useState(false)
   return (
     <button
       type="button"
-      class={`btn ${isConfirming ? 'stop' : ''}`}
+      class={`btn ${isConfirming ? 'stop' : props.isDangerous ? 'danger' : ''}`}
       disabled={props.disabled}
       onBlur={() => setIsConfirming(false)}
       onClick={() => (isConfirming ? (setIsConfirming(false), props.onConfirm()) : setIsConfirming(true))}

@@ -11,3 +11,11 @@ export const formatDuration = (seconds: number): string => {
   const count = Math.max(Math.floor(seconds / size), 0)
   return `${count} ${unit}${count === 1 ? '' : 's'}`
 }
+
+/** A measured duration: "640 ms", "12.4 s", "3 min 5 s". */
+export const formatMilliseconds = (ms: number): string => {
+  if (ms < 1_000) return `${Math.round(ms)} ms`
+  if (ms < 59_950) return `${(ms / 1_000).toFixed(1)} s`
+  const seconds = Math.round(ms / 1_000)
+  return `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+}

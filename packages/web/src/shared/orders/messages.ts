@@ -56,9 +56,9 @@ export const countIn = (order: Order, ...states: readonly UnitState[]): number =
 const countDelivered = (order: Order): number =>
   countIn(order, 'delivered', 'accepted', 'rejected', 'appealed', 'refused')
 
-/** The first line of the list: what the reader has to do, then what is still open. */
-export const ordersHeadline = (orders: readonly Order[]): string => {
-  if (orders.length === 0) return 'There are no orders yet.'
+/** What the reader has to do first, and what else is open. */
+export const ordersHeadline = (orders: readonly Order[]): readonly [finding: string, rest: string] => {
+  if (orders.length === 0) return ['No order yet', '']
   const unpaid = orders.filter(({ status }) => status === 'created').length
   const review = orders.reduce((sum, order) => sum + countIn(order, 'delivered'), 0)
   // A funded order may not have a worker yet, so this does not say that people work on it.
@@ -70,7 +70,8 @@ export const ordersHeadline = (orders: readonly Order[]): string => {
       ? [`${pluralize(undelivered, 'paid order is', 'paid orders are')} not fully delivered`]
       : []),
   ]
-  return parts.length === 0 ? 'Nothing waits for you.' : `${sentence(parts)}.`
+  const [first = 'No order needs you now', ...rest] = parts
+  return [sentence([first]), rest.length === 0 ? '' : `${sentence(rest)}.`]
 }
 const sentence = (parts: readonly string[]): string => {
   const text = parts.join(', ')

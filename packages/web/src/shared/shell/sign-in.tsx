@@ -1,12 +1,7 @@
-import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import type { ApiError } from '../api/client.ts'
-import { ErrorNote } from '../design/components.tsx'
 
 /** Which keys a console accepts, and its texts for somebody without a key. */
 export type SignInOptions = {
-  /** The name of the console, as in the title of the page. */
-  readonly name: string
   readonly heading: string
   readonly lead: string
   readonly label: string
@@ -17,7 +12,7 @@ export type SignInOptions = {
   readonly noKey: { readonly text: string; readonly label: string; readonly commands: string }
 }
 
-const NoKeyHelp = ({ noKey }: Pick<SignInOptions, 'noKey'>) => (
+export const NoKeyHelp = ({ noKey }: Pick<SignInOptions, 'noKey'>) => (
   <section class="card pad" aria-labelledby="no-key">
     <h2 class="h3" id="no-key">
       No key yet?
@@ -29,58 +24,45 @@ const NoKeyHelp = ({ noKey }: Pick<SignInOptions, 'noKey'>) => (
   </section>
 )
 
-/** The sign-in of the console: asks for an API key, and stores it nowhere. */
-export const SignInView = (props: {
-  signIn: SignInOptions
-  error: ApiError | undefined
-  brand: ComponentChildren
-  onKey: (key: string) => void
-}) => {
-  const { signIn, error } = props
+/** Asks for an API key, and stores it nowhere. */
+export const KeyForm = ({ signIn, onKey }: { signIn: SignInOptions; onKey: (key: string) => void }) => {
   const [text, setText] = useState('')
   const [wrong, setWrong] = useState(false)
   const submit = (event: Event) => {
     event.preventDefault()
     const key = text.trim()
-    if (signIn.pattern.test(key)) props.onKey(key)
+    if (signIn.pattern.test(key)) onKey(key)
     else setWrong(true)
   }
   return (
-    <main class="page narrow">
-      <p class="brand">{props.brand}</p>
-      <h1>{signIn.heading}</h1>
-      <p class="muted">{signIn.lead}</p>
-      {error ? <ErrorNote error={error} /> : null}
-      <form class="paste card pad" onSubmit={submit}>
-        <label for="key">{signIn.label}</label>
-        <input
-          id="key"
-          type="password"
-          required
-          maxLength={120}
-          autocomplete="off"
-          spellcheck={false}
-          placeholder={signIn.placeholder}
-          value={text}
-          aria-invalid={wrong}
-          aria-describedby={wrong ? 'key-wrong' : undefined}
-          onInput={(event) => {
-            setText(event.currentTarget.value)
-            setWrong(false)
-          }}
-        />
-        {wrong ? (
-          <p class="bad" id="key-wrong" role="alert">
-            {signIn.invalidKeyMessage}
-          </p>
-        ) : null}
-        <p>
-          <button class="btn main" type="submit">
-            {signIn.button}
-          </button>
+    <form class="paste card pad" onSubmit={submit}>
+      <label for="key">{signIn.label}</label>
+      <input
+        id="key"
+        type="password"
+        required
+        maxLength={120}
+        autocomplete="off"
+        spellcheck={false}
+        placeholder={signIn.placeholder}
+        value={text}
+        aria-invalid={wrong}
+        aria-describedby={wrong ? 'key-wrong' : undefined}
+        onInput={(event) => {
+          setText(event.currentTarget.value)
+          setWrong(false)
+        }}
+      />
+      {wrong ? (
+        <p class="bad" id="key-wrong" role="alert">
+          {signIn.invalidKeyMessage}
         </p>
-      </form>
-      <NoKeyHelp noKey={signIn.noKey} />
-    </main>
+      ) : null}
+      <p>
+        <button class="btn main" type="submit">
+          {signIn.button}
+        </button>
+      </p>
+    </form>
   )
 }

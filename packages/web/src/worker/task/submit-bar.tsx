@@ -3,6 +3,13 @@ import type { Assignment } from '../wire.ts'
 import { TimeLeft } from './time-left.tsx'
 import type { Progress } from './use-recording.ts'
 
+/** The latest six: an hour of work has about fifty. A missed question is never green. */
+const dotsMax = 6
+const dotsOf = ({ done, of, hits }: Progress): string[] =>
+  Array.from({ length: of }, (_, index) => (index < hits ? 'full' : index < done ? 'missed' : '')).slice(
+    -dotsMax,
+  )
+
 export const SubmitBar = ({
   messages,
   assignment,
@@ -24,8 +31,8 @@ export const SubmitBar = ({
     </p>
     <p class="between small">
       <span class="dots" aria-hidden="true">
-        {Array.from({ length: progress.of }, (_, index) => (
-          <i key={index} class={index < progress.done ? 'full' : ''} />
+        {dotsOf(progress).map((kind, index) => (
+          <i key={index} class={kind} />
         ))}
       </span>
       <span>

@@ -3,10 +3,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Messages } from '../messages.ts'
 import type { Assignment } from '../wire.ts'
 
-export type Progress = { readonly done: number; readonly of: number }
+export type Progress = { readonly done: number; readonly of: number; readonly hits: number }
 type Phase = 'brief' | 'opening' | 'working' | 'submitting'
 
-const noProgress: Progress = { done: 0, of: 3 }
+const noProgress: Progress = { done: 0, of: 2, hits: 0 }
 
 /** Starts the recording of a unit; the questions come in a dialog over the page. */
 const startFor = (
@@ -20,7 +20,7 @@ const startFor = (
     challenge: assignment.challenge,
     ...(assignment.workflowId === null ? {} : { workflowId: assignment.workflowId }),
     baseUrl: location.origin,
-    texts: { ready: messages.task.ready, skip: messages.task.skip },
+    texts: { ready: messages.task.ready, thanks: messages.task.thanks, skip: messages.task.skip },
     ...hooks,
   })
 

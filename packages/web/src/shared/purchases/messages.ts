@@ -1,5 +1,5 @@
 import type { Purchase } from '@pohf/protocol'
-import { pluralize } from '../../shared/design/time.ts'
+import { pluralize } from '../design/time.ts'
 
 export const purchaseStatusLabels: Readonly<
   Record<Purchase['status'], { readonly word: string; readonly tone: '' | 'ok' | 'warn' | 'stop' }>
@@ -39,7 +39,7 @@ export const purchaseStatusText = ({ status, credentialId }: Purchase): string =
 }
 
 export const purchasesHeadline = (purchases: readonly Purchase[]): string => {
-  if (purchases.length === 0) return 'Nothing was bought with this key yet.'
+  if (purchases.length === 0) return 'Nothing bought yet'
   const count = (...states: readonly Purchase['status'][]) =>
     purchases.filter(({ status }) => states.includes(status)).length
   const open = count('reserved', 'broadcast', 'uncertain', 'settled')
@@ -49,7 +49,7 @@ export const purchasesHeadline = (purchases: readonly Purchase[]): string => {
     ...(open > 0 ? [`${open} pending`] : []),
     ...(due > 0 ? [`${pluralize(due, 'refund')} due`] : []),
   ]
-  return `${parts.join(', ')}.`
+  return parts.join(', ')
 }
 
 /** Millionths as a decimal number with at least two decimals. */

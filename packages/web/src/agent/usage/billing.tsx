@@ -1,0 +1,91 @@
+import type { PackName } from '@pohf/protocol'
+import { useState } from 'preact/hooks'
+import type { Api } from '../../shared/api/client.ts'
+import { useAction } from '../../shared/api/use-action.ts'
+import { ActionResult } from '../../shared/design/components.tsx'
+import { formatUtc } from '../../shared/design/time.ts'
+import { formatCount } from '../../shared/plots/scale.ts'
+import type { Balance } from '../wire.ts'
+
+const BalanceFacts = ({ balance }: { balance: Balance }) => (
+  <dl class="facts">
+    <div>
+      <dt>Credits</dt>
+      <dd class="num">{formatCount(balance.balance)}</dd>
+    </div>
+    <div>
+      <dt>Free this month</dt>
+      <dd class="num">{formatCount(balance.freeRemaining)}</dd>
+    </div>
+    <div>
+      <dt>Free ones renew</dt>
+      <dd class="num">{formatUtc(balance.freeResetsAt)}</dd>
+    </div>
+    <div>
+      <dt>Bought in all</dt>
+      <dd class="num">{formatCount(balance.lifetimePurchased)}</dd>
+    </div>
+    <div>
+      <dt>Spent in all</dt>
+      <dd class="num">{formatCount(balance.lifetimeConsumed)}</dd>
+    </div>
+  </dl>
+)
+
+const PackList = ({ api, balance, onBought }: { api: Api; balance: Balance; onBought: () => void }) => {
+  const [checkout, setCheckout] = useState<{ readonly pack: PackName; readonly url: string }>()
+  const action = useAction(onBought)
+  const isTest = api.mode === 'test'
+  const buy = (pack: PackName) =>
+    void action.run(
+      isTest ? 'The pack was added. Nothing was charged.' : 'The payment page is ready.',
+      async () => {
+        const made = await api.call<{ checkoutUrl: string }>('POST', '/api/agents/credits/buy', { pack })
+        setCheckout({ pack, url: made.checkoutUrl })
+      },
+    )
+  return (
+    <>
+      <ActionResult message={action.message} error={action.error} />
+      <ul class="plainlist packs">
+        {balance.packs.map(({ pack, credits, priceUsd }) => (
+          <li key={pack}>
+            <span>
+              <b class="num">{formatCount(credits)}</b> credits
+              <span class="small muted block num">{((priceUsd * 100) / credits).toFixed(0)} cents each</span>
+            </span>
+            {checkout?.pack === pack ? (
+              <a class="btn main" href={checkout.url} target="_blank" rel="noopener noreferrer">
+                Open the payment page<span class="hidden"> in a new tab</span>
+              </a>
+            ) : (
+              <button type="button" class="btn" disabled={action.busy} onClick={() => buy(pack)}>
+                {isTest ? 'Add without payment' : `Buy for ${formatCount(priceUsd)} USD`}
+                <span class="hidden">: {pack}</span>
+              </button>
+            )}
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}
+
+/** The credits, and the packs on sale. */
+export const BillingCards = (props: { api: Api; balance: Balance; onBought: () => void }) => (
+  <>
+    <section class="card pad" aria-labelledby="balance">
+      <h2 class="h3" id="balance">
+        Balance
+      </h2>
+      <BalanceFacts balance={props.balance} />
+    </section>
+    <section class="card pad" aria-labelledby="packs">
+      <h2 class="h3" id="packs">
+        Buy credits
+      </h2>
+      <p class="muted gap">A verification costs one credit. Refused sessions cost nothing.</p>
+      <PackList {...props} />
+    </section>
+  </>
+)

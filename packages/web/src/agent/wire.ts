@@ -1,0 +1,30 @@
+import type { additions, specification } from '@pohf/protocol'
+
+type Row<Id> = Extract<(typeof additions | typeof specification)[number], { readonly publicId: Id }>
+/** The response type of an endpoint, from its schema. */
+type AnswerOf<Id> = Row<Id> extends { readonly response: { readonly _output: infer Output } } ? Output : never
+
+export type AgentProfile = AnswerOf<'agents.profile'>
+export type ApiKeys = AnswerOf<'agents.keys-list'>
+export type ApiKey = ApiKeys['keys'][number]
+export type Balance = AnswerOf<'credits.balance'>
+export type Members = AnswerOf<'members.list'>
+export type Member = Members['members'][number]
+export type Invitation = AnswerOf<'members.create'>
+export type Session = AnswerOf<'sessions.read'>
+export type EventTypes = AnswerOf<'webhooks.catalog'>
+export type Credentials = AnswerOf<'credentials.list'>
+export type CredentialRecord = Credentials['credentials'][number]
+export type CredentialDetails = AnswerOf<'credentials.read'>
+export type Sessions = AnswerOf<'sessions.list'>
+export type SessionRecord = Sessions['sessions'][number]
+export type Requests = AnswerOf<'requests.list'>
+export type LoggedRequest = Requests['requests'][number]
+export type Usage = AnswerOf<'credits.usage'>
+export type Account = AnswerOf<'accounts.account'>
+export type ConsoleToken = AnswerOf<'accounts.token'>
+export type People = AnswerOf<'accounts.people-list'>
+export type Person = People['people'][number]
+export type ConsoleSessions = AnswerOf<'accounts.sessions-list'>
+export type PasskeyList = AnswerOf<'accounts.passkeys-list'>
+export type PasskeyOptions = AnswerOf<'accounts.passkey-options'>
