@@ -191,14 +191,17 @@ const lines: readonly (readonly [line: string, instead: string, steps: readonly 
     Array.from({ length: 13 }, (_, age) => ({ ...bindStep, age: 400 - age * 10 })),
   ],
 ]
+/** Each compilation takes 1.5 s of CPU: CI tries some lines, `npm run battery:planted` all of them. */
+const tried = process.env['POHF_EVERY_GUARD'] === '1' ? lines : lines.filter((_, place) => place % 3 === 0)
 test('each of these lines is needed: without it the two part', { skip }, async (t) => {
   assert.ok(chain)
   const source = readFileSync(new URL('../contracts/HumanRegistry.sol', import.meta.url), 'utf8')
-  for (const [line, instead, steps] of lines) {
+  for (const [line] of lines)
     assert.equal(source.split(line).length, 2, `the registry has this line once: ${line}`)
+  for (const [line, instead, steps] of tried) {
     await runSteps(chain, steps, {})
     const weak = compile(source.replace(line, instead))['HumanRegistry']?.bytecode
     await assert.rejects(runSteps(chain, steps, {}, weak), assert.AssertionError, line)
   }
-  t.diagnostic(`${lines.length} lines were taken away, one at a time`)
+  t.diagnostic(`${tried.length} of ${lines.length} lines were taken away, one at a time`)
 })

@@ -7,12 +7,16 @@ import { calibrateFolder } from './calibrate.ts'
 import { listen, trigger } from './listen.ts'
 import { showForging } from './forging.ts'
 import { addGrantCommands } from './grants.ts'
-import { operatorCall } from './operator.ts'
+import { addKeys } from './keys.ts'
+import { addLists } from './lists.ts'
+import { addOperatorLists, operatorCall } from './operator.ts'
 import { addPayouts } from './payouts.ts'
 import { addRoots } from './roots.ts'
 import { recomputeFile } from './recompute.ts'
+import { addRestore } from './restore.ts'
 import * as orders from './orders.ts'
 import { openSession } from './sessions.ts'
+import { addTagCheck } from './tag/command.ts'
 import { verify } from './verify.ts'
 import * as hooks from './webhooks.ts'
 
@@ -61,8 +65,10 @@ program
   .description('run the service with its database, mail catcher and chain on this machine, for development')
   .option('--no-chain', 'do not start a local chain; purchases with a wallet are then off')
   .option('--no-pages', 'do not build the web pages and do not start the sample site')
-  .action((options: { chain: boolean; pages: boolean }) =>
+  .option('--demo', 'use a database of its own with a year of believable data, from the sources only')
+  .action((options: { chain: boolean; pages: boolean; demo?: true }) =>
     runServer('dev/dev.ts', [
+      ...(options.demo ? ['--demo'] : []),
       ...(options.chain ? [] : ['--no-chain']),
       ...(options.pages ? [] : ['--no-pages']),
     ]),
@@ -168,6 +174,8 @@ agentCommand(program.command('buy [workflowId]'))
     (await import('./buy.ts')).buy(workflowId, options),
   )
 
+addTagCheck((text) => agentCommand(program.command('tag').description('check embedded tags').command(text)))
+
 const webhooks = program.command('webhooks').description('manage webhook endpoints')
 const webhookCommand = (text: string, description: string) =>
   agentCommand(webhooks.command(text))
@@ -213,6 +221,15 @@ operator
   .command('create <name>')
   .description('create an operator from this machine (needs DATABASE_URL) and print the key once')
   .action((name: string) => runServer('src/main.ts', ['operator', 'create', name]))
+operator
+  .command('passkeys <name>')
+  .description(
+    'list the passkeys of an operator from this machine (needs DATABASE_URL), or remove a lost one',
+  )
+  .option('--remove <passkeyId>', 'remove this passkey and end the sessions that it opened')
+  .action((name: string, { remove }: { remove?: string }) =>
+    runServer('src/main.ts', ['operator', 'passkeys', name, ...(remove === undefined ? [] : [remove])]),
+  )
 const operatorCommand = (command: Command) =>
   command
     .addOption(
@@ -232,9 +249,12 @@ operatorCommand(operator.command('revoke <operatorId>'))
   .action((operatorId: string, options) =>
     operatorCall(options, 'POST', `/operator/operators/${encodeURIComponent(operatorId)}/revoke`),
   )
+addOperatorLists((text) => operatorCommand(operator.command(text)))
 addGrantCommands((text) => operatorCommand(operator.command(text)))
 
-const credentials = program.command('credentials').description('revoke, suspend or reinstate credentials')
+const credentials = program
+  .command('credentials')
+  .description('list your credentials; as an operator, revoke, suspend or reinstate them')
 const steps = {
   revoke: 'revoke a credential for good; verifiers see it within 90 seconds',
   suspend: 'suspend a credential',
@@ -263,15 +283,15 @@ operatorCommand(
       { mode: options.mode, reason: options.reason },
     ),
   )
-program
-  .command('sessions')
-  .description('read recorded sessions')
+const sessions = program.command('sessions').description('list your sessions and read recordings')
+sessions
   .command('open <sessionId>')
   .description('fetch a recording and verify its chain, signatures and proofs')
   .addOption(serviceUrl())
   .option('--key <key>', 'API key of the agent; default: POHF_KEY')
   .option('--json', 'print one JSON object with every record')
   .action(openSession)
+addLists(program, { credentials, sessions }, (parent, text) => agentCommand(parent.command(text)))
 const order = program.command('orders').description('manage the orders of your agent')
 const orderCommand = (text: string, description: string) =>
   agentCommand(order.command(text)).description(description).option('--json', 'print the answer as JSON')
@@ -364,33 +384,6 @@ operatorCommand(ledger.command('check'))
   .action((options) =>
     operatorCall(options, 'GET', `/operator/ledger/check${options.whole ? '?whole=1' : ''}`),
   )
-const keys = program.command('keys').description('manage the keys that sign credentials')
-operatorCommand(keys.command('list'))
-  .description('list the keys and their states')
-  .action((options) => operatorCall(options, 'GET', '/operator/keys'))
-operatorCommand(keys.command('onchain'))
-  .description('print the calls that register the on-chain keys with the registry contract')
-  .action((options) => operatorCall(options, 'GET', '/operator/keys/onchain'))
-operatorCommand(keys.command('rotate'))
-  .argument('<purpose>', 'live, test, status, epoch, onchain, onchain-test or forging')
-  .description('publish the successor of a key; it signs a day later, on-chain keys 30 days later')
-  .action((purpose: string, options) => operatorCall(options, 'POST', '/operator/keys/rotate', { purpose }))
-operatorCommand(keys.command('revoke <kid>'))
-  .description('revoke a compromised key and remove it from the published keys at once')
-  .requiredOption('--reason <text>', 'reason, for the audit log')
-  .action((kid: string, options) =>
-    operatorCall(options, 'POST', `/operator/keys/${encodeURIComponent(kid)}/revoke`, {
-      reason: options.reason,
-    }),
-  )
-operatorCommand(keys.command('check'))
-  .description('compare the signer’s journal with the stored credentials; exit code 1: they differ')
-  .option('--from <time>', 'ISO time; default: a day before --to')
-  .option('--to <time>', 'ISO time; default: now')
-  .action((options) => {
-    const query = new URLSearchParams()
-    for (const name of ['from', 'to']) if (options[name] !== undefined) query.set(name, options[name])
-    return operatorCall(options, 'GET', `/operator/keys/check?${query.toString()}`)
-  })
-
+addKeys(program, operatorCommand)
+addRestore(program, operatorCommand)
 await program.parseAsync()

@@ -1,3 +1,5 @@
+import type { Command } from 'commander'
+
 export type Remote = {
   readonly url: string
   readonly key?: string
@@ -47,4 +49,30 @@ export const requestOperator = async (
 /** The same for a command that does one call. */
 export const operatorCall = async (...call: Parameters<typeof requestOperator>): Promise<void> => {
   await requestOperator(...call)
+}
+
+const queryOf = (values: Readonly<Record<string, string | undefined>>): string => {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) if (value !== undefined) query.set(name, value)
+  return query.toString()
+}
+
+/** What the operators' pages show: the overview, and the agents. */
+export const addOperatorLists = (makeCommand: (text: string) => Command): void => {
+  makeCommand('overview')
+    .description('read the health of the service and what waits for a decision')
+    .action((options) => operatorCall(options, 'GET', '/operator/overview'))
+  makeCommand('agents')
+    .description('list the agents, newest first, or find them')
+    .option('--search <text>', 'an agent id, a whole mail address, or the beginning of a name')
+    .option('--state <state>', 'only these: suspended or unconfirmed')
+    .option('--after <agentId>', 'nextCursor of the page before')
+    .action(({ search, state, after, ...remote }) =>
+      operatorCall(remote, 'GET', `/operator/agents?${queryOf({ order: 'newest', search, state, after })}`),
+    )
+  makeCommand('agent <agentId>')
+    .description('read an agent, its balances and what operators granted it')
+    .action((agentId: string, options) =>
+      operatorCall(options, 'GET', `/operator/agents/${encodeURIComponent(agentId)}`),
+    )
 }

@@ -5,9 +5,7 @@ const kinds = ['authenticator', 'app', 'payout_account', 'external', 'network']
 
 type Reason = { readonly reason: string }
 
-/** What credentials rest on: budgets of sites, and suspension of a model, app, issuer or network. */
-export const addRoots = (program: Command, operatorCommand: (command: Command) => Command): void => {
-  const roots = program.command('roots').description('manage what credentials rest on: networks and devices')
+const addSites = (roots: Command, operatorCommand: (command: Command) => Command): void => {
   operatorCommand(roots.command('budget <agentId> <factor>'))
     .description('give a site a budget of its own, so many times the usual one; "usual" takes it back')
     .requiredOption('--reason <text>', 'reason, for the audit log')
@@ -17,6 +15,18 @@ export const addRoots = (program: Command, operatorCommand: (command: Command) =
         reason: options.reason,
       }),
     )
+  operatorCommand(roots.command('sites'))
+    .description('list the sites that have a budget of their own')
+    .action((options) => operatorCall(options, 'GET', '/operator/roots/sites?limit=200'))
+}
+
+/** What credentials rest on: budgets of sites, and suspension of a model, app, issuer or network. */
+export const addRoots = (program: Command, operatorCommand: (command: Command) => Command): void => {
+  const roots = program.command('roots').description('manage what credentials rest on: networks and devices')
+  addSites(roots, operatorCommand)
+  operatorCommand(roots.command('suspended'))
+    .description('list the suspended models, apps and issuers')
+    .action((options) => operatorCall(options, 'GET', '/operator/roots/suspended?limit=200'))
   operatorCommand(roots.command('suspend <kind> <name>'))
     .description(`suspend a root and its credentials; the kind is ${kinds.join(', ')}`)
     .addOption(

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { text } from 'node:stream/consumers'
+import { probesText } from '@pohf/protocol/probes'
 import { verifyCredential, type Check, type Options, type Policy, type Result } from '@pohf/verify'
 import { readTableFile } from './forging.ts'
 
@@ -51,6 +52,8 @@ Accepted: ${claims.kind}${claims.test ? ', a test credential: no person was invo
   act ended   ${new Date(claims.event_at * 1_000).toISOString()}
   assurance   ${claims.assurance}, root ${claims.root?.kind ?? 'not named'}
   quality     ${claims.quality ?? 'not measured'}`)
+  const asked = claims.probes && probesText(claims.probes)
+  if (asked !== undefined) console.log(`\n${asked}`)
 }
 
 /** `pohf verify`: exit code 0 accepted, 1 refused, 2 wrongly called. */

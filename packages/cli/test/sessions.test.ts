@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
 import { playSession } from '../../server/test/fixtures/people/play-session.ts'
+import { inheritedEnvironment } from '../../server/test/fixtures/processes/child-processes.ts'
 
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const harness = await startHarness()
@@ -12,7 +13,7 @@ const { agentId, apiKey } = await harness.register('test')
 const url = await harness.app.api.listen({ host: '127.0.0.1', port: 0 })
 const openWith = async (environment: Record<string, string>, parameters: readonly string[]) => {
   const child = spawn(process.execPath, [main, 'sessions', 'open', ...parameters], {
-    env: { PATH: process.env['PATH'], POHF_URL: url, ...environment },
+    env: { ...inheritedEnvironment, POHF_URL: url, ...environment },
   })
   const [out, err, code] = await Promise.all([
     text(child.stdout),

@@ -45,6 +45,21 @@ test('a good credential ends with 0 and says what was checked', async () => {
   assert.match(out, /Accepted: work\n/)
 })
 
+const countOf = ([asked, hit]: number[]) => ({ asked, hit })
+const mintAsked = (pictures: number[], words: number[]) =>
+  issuer.mint('view', { probes: { pictures: countOf(pictures), words: countOf(words) } })
+
+test('the questions of the act are told by kind, and nothing is told where the credential names none', async () => {
+  assert.match(
+    (await pohf([mintAsked([2, 1], [1, 1]), ...demand])).out,
+    /Questions answered right: 1 of 2 with pictures, 1 of 1 in words\.\n/,
+  )
+  assert.match((await pohf([mintAsked([0, 0], [2, 2]), ...demand])).out, /right: 2 of 2 in words\.\n/)
+  assert.doesNotMatch((await pohf([issuer.mint(), ...demand])).out, /Questions/)
+  const malformed = await pohf([mintAsked([2], [1, 1]), ...demand])
+  assert.match(malformed.out, /Refused: claims_malformed/)
+})
+
 test('from standard input, with the answer as JSON on the last line', async () => {
   const { out, code } = await pohf(['-', '--json', ...demand], `${issuer.mint()}\n`)
   assert.equal(code, 0)

@@ -9,6 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { verifyWebhook } from '@pohf/verify'
 import { freePort } from '../../server/dev/cluster.ts'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
+import { inheritedEnvironment } from '../../server/test/fixtures/processes/child-processes.ts'
 import { respondWith, startReceiver } from '../../server/test/fixtures/webhook-receiver.ts'
 
 const harness = await startHarness()
@@ -21,7 +22,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 const pohf = async (parameters: readonly string[], environment: Record<string, string> = {}) => {
   const child = spawn(process.execPath, [main, ...parameters], {
-    env: { PATH: process.env['PATH'], POHF_KEY: apiKey, ...environment },
+    env: { ...inheritedEnvironment, POHF_KEY: apiKey, ...environment },
   })
   child.stdin.end()
   const [out, err, code] = await Promise.all([
