@@ -1,4 +1,9 @@
-// Measurements of the product's own bars. npm run bench -- <name> [--json] [--sessions N --seconds N]
+// Measurements of the product's own bars. npm run bench -- <name> [--json] [--sessions N,N --seconds N --report]
+import { check } from './check.ts'
+import { growth } from './growth/growth.ts'
+import { lists } from './lists/lists.ts'
+import { metrics } from './metrics/metrics.ts'
+import { paint } from './paint/paint.ts'
 import { purchase } from './purchase.ts'
 import { roots } from './roots.ts'
 import { sessions } from './sessions.ts'
@@ -15,6 +20,11 @@ const benches: Readonly<Record<string, () => Promise<Readonly<Record<string, unk
   sessions,
   purchase,
   webhooks: webhooksBench,
+  check,
+  growth,
+  metrics,
+  lists,
+  paint,
 }
 
 const [name = ''] = process.argv.slice(2)

@@ -8,10 +8,8 @@ import { startPurchaseServer } from '../../packages/server/test/fixtures/process
 import { today, writeReport } from '../report.ts'
 import { cpuOfProcessTree } from '../../packages/server/test/fixtures/processes/cpu.ts'
 import { buy, makeBareTransfer, startRpcCounter, startOfficialFacilitator } from './purchase-fixture.ts'
-import { median } from './median.ts'
+import { median, quantile } from './median.ts'
 
-const quantile = (values: readonly number[], part: number): number =>
-  values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? Number.NaN
 const rounded = (value: number, digits = 2): number => Number(value.toFixed(digits))
 
 const buyPath = '/api/agent/tasks/wf_test_ok/buy'

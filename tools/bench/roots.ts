@@ -3,32 +3,22 @@ import { parseArgs } from 'node:util'
 import { today, writeReport } from '../report.ts'
 import { openVerifyFixture, type RunFigures, type VerifyFixture } from './verify-fixture.ts'
 import { median } from './median.ts'
-
-/** Budgets that no run uses up: a refusal would be measured as a mint. */
-const unlimited = {
-  ROOT_BUDGETS: 'on',
-  ROOT_ADDRESS_PER_HOUR: '1000000',
-  ROOT_ADDRESS_PER_DAY: '1000000',
-  ROOT_NETWORK_PER_HOUR: '1000000',
-  ROOT_NETWORK_PER_DAY: '1000000',
-}
+import { unlimitedBudgets } from './verify-seed.ts'
 
 const common = { crowd: 'many', connections: 64, warmUp: 2 } as const
-const measureWithout = (fixture: VerifyFixture, seconds: number) =>
-  fixture.measureHttp({ ...common, seconds, api: 0, networks: 'none' })
-const sides = {
-  reserved: (fixture: VerifyFixture, seconds: number) =>
-    fixture.measureHttp({ ...common, seconds, api: 1, networks: 'reserved' }),
-  direct: (fixture: VerifyFixture, seconds: number) =>
-    fixture.measureHttp({ ...common, seconds, api: 1, networks: 'many' }),
-  hot: (fixture: VerifyFixture, seconds: number) =>
-    fixture.measureHttp({ ...common, seconds, api: 1, networks: 'one' }),
-} as const
+const sides = { reserved: 'reserved', direct: 'many', hot: 'one' } as const
 type Side = keyof typeof sides
 const names = Object.keys(sides) as Side[]
-/** Each run follows one without roots: the speed of a shared machine drifts, and both processes are equally warm. */
 type Pair = { readonly without: RunFigures; readonly run: RunFigures }
 type Round = Record<Side, Pair> & { readonly load: number }
+
+const measureSide = async (fixture: VerifyFixture, side: Side, seconds: number): Promise<Pair> => {
+  const [without, run] = await fixture.measurePair([
+    { ...common, seconds, api: 0, networks: 'none' },
+    { ...common, seconds, api: 1, networks: sides[side] },
+  ])
+  return { without, run }
+}
 
 const cpuOf = ({ pgCpu, apiCpu, signerCpu }: RunFigures): number => pgCpu + apiCpu + signerCpu
 const cell = (value: number): string => (value < 10 ? value.toFixed(2) : value.toFixed(0))
@@ -66,7 +56,7 @@ const report = (
 \`POST /api/agents/verify\` over HTTP at 64 connections, 100 agents. \`without\`: \`ROOT_BUDGETS=off\`. \`reserved\`: 10,000 networks,
 each session holds the places that scoring reserved, as in daily use. \`direct\`: 10,000 networks without reservations, so the mint
 counts. \`hot\`: all sessions on one network, so every mint waits for the same rows. One machine: ${cpus().length} cores,
-${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; the load generator runs on it too. ${rounds.length} rounds of ${seconds} s for each run after 2 s of warm-up; each run follows one without roots.
+${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; the load generator runs on it too. ${rounds.length} rounds of ${seconds} s for each run after 2 s of warm-up, in slices of a second that alternate with those of a run without roots.
 Goal: \`rate / without\` of at least 0.9 for \`reserved\`. Where \`load\` is above ${cpus().length}, the ratio of CPU is the steadier figure.
 
 ${table(rounds)}
@@ -90,18 +80,13 @@ export const roots = async () => {
     },
   })
   const [roundsWanted, seconds] = [Number(values.rounds), Number(values.seconds)]
-  const fixture = await openVerifyFixture({ statistics: 'present', others: 0, apis: [{}, unlimited] })
+  const fixture = await openVerifyFixture({ statistics: 'present', others: 0, apis: [{}, unlimitedBudgets] })
   try {
-    for (const warmUp of [measureWithout, sides.direct]) await warmUp(fixture, 2)
     const rounds: Round[] = []
     for (let n = 0; n < roundsWanted; n++) {
       const load = loadavg()[0] ?? NaN
       const pairs = {} as Record<Side, Pair>
-      for (const side of names)
-        pairs[side] = {
-          without: await measureWithout(fixture, seconds),
-          run: await sides[side](fixture, seconds),
-        }
+      for (const side of names) pairs[side] = await measureSide(fixture, side, seconds)
       rounds.push({ ...pairs, load })
     }
     console.log(table(rounds))

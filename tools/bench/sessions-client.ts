@@ -6,7 +6,7 @@ import type { Receipt } from '@pohf/protocol'
 import { actionBytes, firstLinkBytes, linkBytes, thumbprintText } from '@pohf/protocol/telemetry'
 
 const [baseUrl = '', site = '', count = '', seconds = ''] = process.argv.slice(2)
-const agent = new Agent({ keepAlive: true, maxSockets: 2_000 })
+const agent = new Agent({ keepAlive: true })
 const sha256 = (bytes: Uint8Array | string): Buffer => createHash('sha256').update(bytes).digest()
 
 const tally = {
@@ -18,8 +18,17 @@ const tally = {
   bytesDown: 0,
   probes: 0,
   finished: 0,
+  /** Answers without a verdict. */
+  pending: 0,
 }
-const latencies: number[] = []
+/** Milliseconds from sending to the answer, with every retry. `verdict`: until it is not `pending` any more. */
+const latencies = {
+  chunk: [] as number[],
+  duringFinishes: [] as number[],
+  finish: [] as number[],
+  verdict: [] as number[],
+}
+let hasFinishBegun = false
 
 const post = (path: string, body: unknown): Promise<{ status: number; json: unknown }> =>
   new Promise((resolve, reject) => {
@@ -77,6 +86,7 @@ const open = async (): Promise<Page> => {
   const { status, json } = await post('/api/sessions', { site, kind: 'view', key })
   if (status !== 200) throw new Error(`session for ${site} not opened: ${status} ${JSON.stringify(json)}`)
   const { sessionId, nonce, receipt } = json as { sessionId: string; nonce: string; receipt: Receipt }
+  if (receipt.probe) tally.probes += 1
   const opening = {
     nonce: Buffer.from(nonce, 'base64url'),
     jkt: sha256(thumbprintText({ x, y })).toString('base64url'),
@@ -97,7 +107,21 @@ const environment = {
 
 const attemptsMax = 5
 
-const send = async (page: Page, ms: number, isLast: boolean): Promise<void> => {
+/** As a page does: what was not taken is sent again, byte for byte. */
+const postAgain = async (path: string, body: unknown) => {
+  let answer = await post(path, body)
+  for (let again = 1; answer.status === 503 && again <= attemptsMax; again += 1) {
+    tally.toldToWait += 1
+    await setTimeout(2_000 * again)
+    answer = await post(path, body)
+  }
+  if (answer.status === 200) return answer.json
+  tally.refused += 1
+  throw new Error(`${path} refused: ${answer.status} ${JSON.stringify(answer.json)}`)
+}
+
+/** The next chunk, signed, and the link after it. */
+const signChunk = (page: Page, ms: number, isLast: boolean) => {
   const [seq, t1] = [page.seq + 1, page.clock + ms]
   const chunk = JSON.stringify({
     v: 1,
@@ -110,30 +134,39 @@ const send = async (page: Page, ms: number, isLast: boolean): Promise<void> => {
     ...(isLast ? { last: { n: seq, ms: t1 } } : {}),
   })
   const link = sha256(linkBytes(page.link, seq, sha256(chunk)))
-  const signature = sign('sha256', link, { key: page.privateKey, dsaEncoding: 'ieee-p1363' }).toString(
-    'base64url',
-  )
-  const startedAt = performance.now()
-  const path = `/api/sessions/${page.sessionId}/${isLast ? 'finish' : 'telemetry'}`
-  let { status, json } = await post(path, { chunk, signature })
-  // As a page does: what was not taken is sent again, byte for byte.
-  for (let again = 1; status === 503 && again <= attemptsMax; again += 1) {
-    tally.toldToWait += 1
-    await setTimeout(2_000 * again)
-    ;({ status, json } = await post(path, { chunk, signature }))
-  }
-  if (status !== 200) {
-    tally.refused += 1
-    throw new Error(`chunk ${seq} of session ${page.sessionId} refused: ${status} ${JSON.stringify(json)}`)
-  }
-  if (isLast) {
-    tally.finished += 1
-    return
-  }
-  latencies.push(performance.now() - startedAt)
+  const key = { key: page.privateKey, dsaEncoding: 'ieee-p1363' } as const
+  return { signed: { chunk, signature: sign('sha256', link, key).toString('base64url') }, seq, t1, link }
+}
+
+const send = async (page: Page, ms: number): Promise<void> => {
+  const { signed, seq, t1, link } = signChunk(page, ms, false)
+  const [startedAt, isDuringFinishes] = [performance.now(), hasFinishBegun]
+  const json = await postAgain(`/api/sessions/${page.sessionId}/telemetry`, signed)
+  const tookMs = performance.now() - startedAt
+  latencies.chunk.push(tookMs)
+  if (isDuringFinishes || hasFinishBegun) latencies.duringFinishes.push(tookMs)
   tally.chunks += 1
   Object.assign(page, { seq, clock: t1, link, receipt: (json as { receipt: Receipt }).receipt })
   if (page.receipt.probe) tally.probes += 1
+}
+
+const verdictPollMs = 1_000
+const verdictPollsMax = 30
+
+const finish = async (page: Page): Promise<void> => {
+  const { signed } = signChunk(page, 1, true)
+  const path = `/api/sessions/${page.sessionId}/finish`
+  const startedAt = performance.now()
+  hasFinishBegun = true
+  let told = (await postAgain(path, signed)) as { verdict: string }
+  latencies.finish.push(performance.now() - startedAt)
+  for (let polls = 0; told.verdict === 'pending' && polls < verdictPollsMax; polls += 1) {
+    tally.pending += 1
+    await setTimeout(verdictPollMs)
+    told = (await postAgain(path, signed)) as { verdict: string }
+  }
+  latencies.verdict.push(performance.now() - startedAt)
+  tally.finished += 1
 }
 
 /** One page from its opening to its end, begun somewhere in the first ten seconds. */
@@ -145,9 +178,9 @@ const runSession = async (index: number, sessions: number, forMs: number): Promi
     const at = () => Math.floor(performance.now() - startedAt)
     while (at() < forMs) {
       await setTimeout(page.receipt.nextMs)
-      await send(page, at() - page.clock, false)
+      await send(page, at() - page.clock)
     }
-    await send(page, 1, true)
+    await finish(page)
   } catch (error) {
     tally.failed += 1
     if (tally.failed <= 3) console.error(error)
@@ -159,16 +192,20 @@ await Promise.all(
   Array.from({ length: sessions }, (_, index) => runSession(index, sessions, Number(seconds) * 1_000)),
 )
 agent.destroy()
-const sorted = latencies.toSorted((a, b) => a - b)
-const quantile = (share: number) =>
-  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? NaN
+const quantilesOf = (values: readonly number[]) => {
+  const sorted = values.toSorted((a, b) => a - b)
+  const quantile = (share: number) =>
+    sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? null
+  return { p50: quantile(0.5), p95: quantile(0.95), p99: quantile(0.99), max: sorted.at(-1) ?? null }
+}
 const { user, system } = process.cpuUsage()
 console.log(
   JSON.stringify({
     ...tally,
-    p50: quantile(0.5),
-    p99: quantile(0.99),
-    max: sorted.at(-1),
+    chunkMs: quantilesOf(latencies.chunk),
+    chunkDuringFinishesMs: quantilesOf(latencies.duringFinishes),
+    finishMs: quantilesOf(latencies.finish),
+    verdictMs: quantilesOf(latencies.verdict),
     cpuMs: (user + system) / 1_000,
   }),
 )

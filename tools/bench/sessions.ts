@@ -1,8 +1,11 @@
 import { spawn } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { cpus, loadavg } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { Client } from 'pg'
+import { tableOf } from '../ci/pages/markdown.ts'
+import { today, writeReport } from '../report.ts'
 import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
 
 /** Clock ticks a second of /proc; 100 on every Linux that Node runs on. */
@@ -44,18 +47,21 @@ const cpuMsOf = (pid: number): number => {
   return (ticks * 1_000) / ticksPerSecond
 }
 
+type Quantiles = Readonly<Record<'p50' | 'p95' | 'p99' | 'max', number | null>>
 type Played = {
   readonly chunks: number
   readonly toldToWait: number
   readonly refused: number
   readonly failed: number
   readonly finished: number
+  readonly pending: number
   readonly probes: number
   readonly bytesUp: number
   readonly bytesDown: number
-  readonly p50: number
-  readonly p99: number
-  readonly max: number
+  readonly chunkMs: Quantiles
+  readonly chunkDuringFinishesMs: Quantiles
+  readonly finishMs: Quantiles
+  readonly verdictMs: Quantiles
   readonly cpuMs: number
 }
 const play = async (parameters: readonly string[]): Promise<Played> => {
@@ -91,15 +97,14 @@ const storedBytes = async (
 }
 
 const round = (value: number, digits = 1): number => Number(value.toFixed(digits))
+const roundAll = (quantiles: Quantiles): Record<string, number | null> =>
+  Object.fromEntries(
+    Object.entries(quantiles).map(([name, ms]) => [name, ms === null ? null : Math.round(ms)]),
+  )
+const msOf = (quantile: number | null): number | null => (quantile === null ? null : Math.round(quantile))
 
 /** Pages that are open at the same time, each signing and sending as its receipts ask; nobody answers the probes. */
-export const sessions = async () => {
-  const { values } = parseArgs({
-    args: process.argv.slice(2),
-    strict: false,
-    options: { sessions: { type: 'string', default: '1000' }, seconds: { type: 'string', default: '60' } },
-  })
-  const [count, seconds] = [Number(values.sessions), Number(values.seconds)]
+const measure = async (count: number, seconds: number) => {
   const server = await startServer()
   try {
     const registered = await fetch(`${server.baseUrl}/api/agents/register`, {
@@ -122,17 +127,24 @@ export const sessions = async () => {
       cpuMsOf(server.pids.server) - before.node,
       cpuMsOf(server.pids.postgres) - before.postgres,
     ]
-    const figures = {
+    return {
       sessions: count,
+      chunkP99Ms: msOf(played.chunkMs.p99),
+      finishP99Ms: msOf(played.finishMs.p99),
+      verdictP95Ms: msOf(played.verdictMs.p95),
       seconds,
       chunks: played.chunks,
       chunksPerSecond: round(played.chunks / wallSeconds),
       probes: played.probes,
       finished: played.finished,
+      pending: played.pending,
       toldToWait: played.toldToWait,
       refused: played.refused,
       failed: played.failed,
-      chunkMs: { p50: round(played.p50), p99: round(played.p99), max: round(played.max) },
+      chunkMs: roundAll(played.chunkMs),
+      chunkDuringFinishesMs: roundAll(played.chunkDuringFinishesMs),
+      finishMs: roundAll(played.finishMs),
+      verdictMs: roundAll(played.verdictMs),
       perSessionMinute: {
         cpuMsNode: round(node / minutes),
         cpuMsPostgres: round(postgres / minutes),
@@ -147,9 +159,79 @@ export const sessions = async () => {
         pages: round(played.cpuMs / wallSeconds / 1_000, 2),
       },
     }
-    if (!process.argv.includes('--json')) console.log(figures)
-    return figures
   } finally {
     await server.stop()
   }
+}
+type SessionsFigures = Awaited<ReturnType<typeof measure>>
+
+const quantilesText = ({ p50, p95, p99, max }: ReturnType<typeof roundAll>): string =>
+  [p50, p95, p99, max].join(' / ')
+
+const tableOfRuns = (runs: readonly SessionsFigures[]): string => {
+  const rows: readonly (readonly [string, (run: SessionsFigures) => string])[] = [
+    ['finished / refused / failed', (run) => [run.finished, run.refused, run.failed].join(' / ')],
+    ['told to wait (503), answers `pending`', (run) => `${run.toldToWait}, ${run.pending}`],
+    ['chunks, a second', (run) => `${run.chunks.toLocaleString('en')}, ${run.chunksPerSecond}`],
+    ['chunk, p50 / p95 / p99 / max ms', (run) => quantilesText(run.chunkMs)],
+    ['chunk while sessions end', (run) => quantilesText(run.chunkDuringFinishesMs)],
+    ['finish', (run) => quantilesText(run.finishMs)],
+    ['verdict', (run) => quantilesText(run.verdictMs)],
+    [
+      'cores: Node / PostgreSQL / pages',
+      ({ coresUsed: { node, postgres, pages } }) => [node, postgres, pages].join(' / '),
+    ],
+    [
+      'minute of a session: CPU ms of Node / PostgreSQL',
+      ({ perSessionMinute: { cpuMsNode, cpuMsPostgres } }) => [cpuMsNode, cpuMsPostgres].join(' / '),
+    ],
+    [
+      'minute of a session: bytes sent / received / recorded',
+      ({ perSessionMinute: { bytesUp, bytesDown, bytesRecorded } }) =>
+        [bytesUp, bytesDown, bytesRecorded].map((bytes) => bytes.toLocaleString('en')).join(' / '),
+    ],
+  ]
+  return tableOf(
+    ['', ...runs.map((run) => `${run.sessions.toLocaleString('en')} sessions`)],
+    rows.map(([name, read]) => [name, ...runs.map(read)]),
+  )
+}
+
+const report = (runs: readonly SessionsFigures[], load: number): void => {
+  const command = process.argv.slice(2).join(' ')
+  writeReport(
+    'sessions.md',
+    `# Many sessions at once, ${today()}
+
+\`npm run bench -- ${command}\`: a whole server with its own PostgreSQL on ${cpus().length} cores, Node ${process.version}; load average at the start ${load.toFixed(1)}. The
+pages are one process on the same cores. They begin within ten seconds, sign and send about 450 bytes of motion a second as their
+receipts ask, for ${runs[0]?.seconds} s, and end within ten seconds. Nobody answers the probes, so each page gets three pictures. A time ends with
+the answer, after every retry; that of a verdict when it is not \`pending\`.
+
+${tableOfRuns(runs)}
+
+The goals for 1,000 sessions are 500 ms for the slowest hundredth of chunks, 2 s for that of the ends, and a verdict within 1 s for 95 of 100.
+`,
+  )
+}
+
+/** Measures one or several numbers of sessions, such as `--sessions 1000,2000`; the figures of the first come first. */
+export const sessions = async () => {
+  const { values } = parseArgs({
+    args: process.argv.slice(2),
+    strict: false,
+    options: {
+      sessions: { type: 'string', default: '1000' },
+      seconds: { type: 'string', default: '60' },
+      report: { type: 'boolean', default: false },
+    },
+  })
+  const load = loadavg()[0] ?? NaN
+  const runs: SessionsFigures[] = []
+  for (const count of String(values.sessions).split(',').map(Number))
+    runs.push(await measure(count, Number(values.seconds)))
+  if (values.report === true) report(runs, load)
+  if (!process.argv.includes('--json')) console.log(tableOfRuns(runs))
+  const [first, ...others] = runs
+  return { ...first, ...(others.length > 0 ? { others } : {}) }
 }

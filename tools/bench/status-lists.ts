@@ -44,6 +44,7 @@ for (const share of [0, 0.000_1, 0.001, 0.01, 0.02]) {
     uri: 'https://pohf.example/status/aa-live-1',
     at: new Date(),
     compressed,
+    version: 1n,
   })
   // Header, payload and signature in base64url, with two dots.
   const tokenBytes = 122 + Math.ceil((JSON.stringify(payload).length * 4) / 3) + 86 + 2

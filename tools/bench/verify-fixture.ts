@@ -14,6 +14,14 @@ import {
 import { fillBackground } from '../../packages/server/test/fixtures/plans/background.ts'
 import { cpuOfProcessTree, cpuOfProcess } from '../../packages/server/test/fixtures/processes/cpu.ts'
 import { runHttpLoad } from './http-load.ts'
+import {
+  makeSeeder,
+  pgbenchBatchSql,
+  pgbenchScript,
+  seedSql,
+  unlimitedBudgets,
+  type NetworkLoad,
+} from './verify-seed.ts'
 
 const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 export const agentCount = 100
@@ -37,8 +45,6 @@ export type FixtureOptions = {
   /** Settings of each api process; a run names one by its position. */
   readonly apis: readonly Readonly<Record<string, string>>[]
 }
-/** How the sessions of a run are spread over networks; `reserved`: as `many`, with the places that scoring holds. */
-type NetworkLoad = 'none' | 'many' | 'reserved' | 'one'
 type RunOptions = {
   readonly crowd: AgentLoad
   readonly connections: number
@@ -52,55 +58,12 @@ type RunOptions = {
 const quantile = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? NaN
 
-/** Sessions that were scored and wait to be verified, and what their agents can pay with. */
-const seedSql = {
-  balances: `insert into ledger_accounts (agent_id, mode, account, unit, balance) values
-    ($1, 'live', 'credits', 'credit', 1000000000), ($1, 'live', 'world:purchases', 'credit', -1000000000),
-    ($1, 'live', 'free:' || to_char(now() at time zone 'UTC', 'YYYY-MM'), 'credit', 0) on conflict do nothing`,
-  claims: `insert into session_claims (agent_id, mode, session_id, at)
-    select ($1::text[])[1 + k % cardinality($1)], 'live', $2 || k, date_trunc('second', now()) from generate_series(0, $3::int - 1) k`,
-  sessions: `insert into sessions (agent_id, session_id, at, mode, kind, status, ended_at, quality, verified, assurance,
-      scoring, components, telemetry, evidence, salt)
-    select c.agent_id, c.session_id, c.at, c.mode, 'view', 'scored', c.at, 0.91, true, 'low', 'attention-1',
-      '{"focus":0.97,"probe":0.8,"input":0.7,"gaze":null,"device":0.3,"history":0.5}'::jsonb,
-      jsonb_build_object('alg', 'sha-256', 'link', repeat('l', 43), 'root', repeat('r', 43), 'n', 9),
-      jsonb_build_array(jsonb_build_object('type', 'telemetry', 'alg', 'sha-256', 'hash', repeat('h', 43))), '\\x00'
-    from session_claims c where c.session_id like $1 || '%'`,
-  networks: `insert into root_sessions (session_id, day, key_day, narrow_tags, wide_tags, factors, sealed)
-    select c.session_id, roots_day(c.at), roots_day(c.at), array['narrow-' || n.tag], array['wide-' || n.tag], '{1}', 'x'
-    from session_claims c cross join lateral (select abs(hashtext(c.session_id)) % $2::int as tag) n
-    where c.session_id like $1 || '%'`,
-  reservations: `insert into root_reservations (session_id, spender, expires_at, days, tags, spenders, hours, day_amounts)
-    select c.session_id, c.agent_id, c.at + interval '1 hour', array_fill(s.day, array[4]),
-      array[s.narrow_tags[1], s.narrow_tags[1], s.wide_tags[1], s.wide_tags[1]],
-      array['', c.agent_id, '', c.agent_id], array_fill(roots_hour(c.at), array[4]), '{1,1,1,1}'
-    from session_claims c join root_sessions s on s.session_id = c.session_id and s.day = roots_day(c.at)
-    where c.session_id like $1 || '%'`,
-}
-
-const networkCounts: Readonly<Record<Exclude<NetworkLoad, 'none'>, number>> = {
-  many: 10_000,
-  reserved: 10_000,
-  one: 1,
-}
-
 /** Enough for a machine ten times as fast; what is left over costs nothing. */
 const sessionsFor = ({ seconds, connections }: RunOptions) =>
   Math.ceil((seconds + warmUpSeconds) * 9_000) + 200 * connections
 
-/** The function that the server calls, once for each transaction, with values as long as the server's. */
-const pgbenchScript = (crowd: AgentLoad, stride: number): string => `\\set i :i + 1
-\\set k :client_id + ${stride} * :i
-\\set a ${crowd === 'many' ? `:k % ${agentCount}` : '0'}
-select outcome from credentials_mint(array['agt_pgbench' || :a], array['live'], array['session'], array[:prefix || :k], array[null]::text[],
-  array[true], array['crd_aa' || :prefix || :k], array['view'], array[date_trunc('second', now())],
-  array[now() + interval '30 days'], array[:jwt], array[:answer]::jsonb[], array[null]::bytea[], array['aa-live-1'], array[1],
-  array[:prefix || :k], array['ent_aa' || :prefix || :k], array['evt_aa' || :prefix || :k], array[:event]::jsonb[],
-  array['evt_ab' || :prefix || :k], array[null]::jsonb[], '1.0.0');
-`
-
 /** A private PostgreSQL, the signer and the api processes: no worker, for pgbench has none either. */
-const startServers = async (apis: FixtureOptions['apis']) => {
+export const startServers = async (apis: FixtureOptions['apis']) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-bench-'))
   // Autovacuum would run at any moment and be counted to the side that runs then.
   const settings = {
@@ -149,9 +112,9 @@ const startServers = async (apis: FixtureOptions['apis']) => {
   }
 }
 
-type Servers = Awaited<ReturnType<typeof startServers>>
+export type Servers = Awaited<ReturnType<typeof startServers>>
 
-const registerAgents = async (port: number): Promise<{ agentId: string; apiKey: string }[]> => {
+export const registerAgents = async (port: number): Promise<{ agentId: string; apiKey: string }[]> => {
   const agents: { agentId: string; apiKey: string }[] = []
   for (let n = 0; n < agentCount; n++) {
     const response = await fetch(`http://127.0.0.1:${port}/api/agents/register`, {
@@ -164,30 +127,7 @@ const registerAgents = async (port: number): Promise<{ agentId: string; apiKey: 
   return agents
 }
 
-/** Makes scored sessions for agents; gives the prefix of their ids. */
-const makeSeeder = (client: Client, statistics: FixtureOptions['statistics']) => {
-  let batches = 0
-  return async (
-    owners: readonly string[],
-    count: number,
-    networks: NetworkLoad = 'none',
-  ): Promise<string> => {
-    const prefix = `b${batches++}x`
-    await client.query(seedSql.claims, [[...owners], prefix, count])
-    await client.query(seedSql.sessions, [prefix])
-    if (networks !== 'none') await client.query(seedSql.networks, [prefix, networkCounts[networks]])
-    if (networks === 'reserved') await client.query(seedSql.reservations, [prefix])
-    // The first reader of a new row writes to its page. Without this, verify would be that reader unless the table is analysed.
-    await client.query(`select count(*) from session_claims where mode = 'live'`)
-    await client.query(`select count(*) from sessions where mode = 'live'`)
-    // All tables: with the statistics of some of them, the plans and the figures change from round to round.
-    if (statistics === 'present') await client.query('analyze')
-    await client.query('checkpoint')
-    return prefix
-  }
-}
-
-const cpuOfServers = ({ cluster, apiPids, signerPid }: Servers) => ({
+export const cpuOfServers = ({ cluster, apiPids, signerPid }: Servers) => ({
   pg: cpuOfProcessTree(cluster.process.pid ?? 0),
   api: apiPids.map(cpuOfProcess).reduce((sum, one) => sum + one, 0),
   signer: cpuOfProcess(signerPid),
@@ -225,11 +165,10 @@ type Fixture = {
   readonly seed: ReturnType<typeof makeSeeder>
 }
 
-const measureHttp = async (fixture: Fixture, options: RunOptions): Promise<RunFigures> => {
-  const { servers, client, keys, agents, seed } = fixture
+/** Calls for sessions of its own, ready to be sent. */
+const prepareCalls = async ({ servers, keys, agents, seed }: Fixture, options: RunOptions) => {
   const owners = options.crowd === 'many' ? agents : agents.slice(0, 1)
   const prefix = await seed(owners, sessionsFor(options), options.networks)
-  const minted = await countCredentials(client)
   let k = -1
   const next = () => {
     k += 1
@@ -237,17 +176,75 @@ const measureHttp = async (fixture: Fixture, options: RunOptions): Promise<RunFi
     const key = keys[k % owners.length] ?? ''
     return `POST /api/agents/verify HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\nauthorization: Bearer ${key}\r\ncontent-length: ${body.length}\r\n\r\n${body}`
   }
-  const { connections, seconds, warmUp = 0 } = options
   const port = servers.ports[options.api ?? 0] ?? 0
-  const warmed = warmUp === 0 ? 0 : (await runHttpLoad({ port, connections, seconds: warmUp, next })).answered
+  return { port, connections: options.connections, next }
+}
+
+/** Sends calls for so long. Every one of them must be answered with a credential. */
+const runCalls = async (
+  { servers, client }: Fixture,
+  calls: Awaited<ReturnType<typeof prepareCalls>>,
+  seconds: number,
+) => {
+  const minted = await countCredentials(client)
   const before = cpuOfServers(servers)
   const startedAt = performance.now()
-  const load = await runHttpLoad({ port, connections, seconds, next })
-  const figures = figuresOf(servers, before, (performance.now() - startedAt) / 1_000, load.latencies)
-  const added = (await countCredentials(client)) - minted - warmed
+  const load = await runHttpLoad({ ...calls, seconds })
+  const took = (performance.now() - startedAt) / 1_000
+  const after = cpuOfServers(servers)
+  const added = (await countCredentials(client)) - minted
   if (load.other > 0 || added !== load.answered)
     throw new Error(`${load.other} calls were refused; ${load.answered} answers, ${added} credentials`)
-  return figures
+  const used = (name: keyof typeof before) => after[name] - before[name]
+  return {
+    seconds: took,
+    latencies: load.latencies,
+    pg: used('pg'),
+    api: used('api'),
+    signer: used('signer'),
+  }
+}
+type Slice = Awaited<ReturnType<typeof runCalls>>
+
+const figuresOfSlices = (slices: readonly Slice[]): RunFigures => {
+  const latencies = slices.flatMap((slice) => slice.latencies)
+  const sum = (name: 'seconds' | 'pg' | 'api' | 'signer') =>
+    slices.reduce((total, slice) => total + slice[name], 0)
+  const count = latencies.length
+  return {
+    rate: count / sum('seconds'),
+    p50: quantile(latencies, 0.5),
+    p99: quantile(latencies, 0.99),
+    pgCpu: sum('pg') / count,
+    apiCpu: sum('api') / count,
+    signerCpu: sum('signer') / count,
+  }
+}
+
+const measureHttp = async (fixture: Fixture, options: RunOptions): Promise<RunFigures> => {
+  const calls = await prepareCalls(fixture, options)
+  if (options.warmUp) await runCalls(fixture, calls, options.warmUp)
+  return figuresOfSlices([await runCalls(fixture, calls, options.seconds)])
+}
+
+/**
+ * Two runs in slices of a second, in turns: A B, B A, and so on. The speed of a shared machine changes within seconds, and
+ * so both get the same share of it.
+ */
+const measurePair = async (
+  fixture: Fixture,
+  pair: readonly [RunOptions, RunOptions],
+): Promise<readonly [RunFigures, RunFigures]> => {
+  const [a, b] = [await prepareCalls(fixture, pair[0]), await prepareCalls(fixture, pair[1])]
+  for (const calls of [a, b]) await runCalls(fixture, calls, pair[0].warmUp ?? 0)
+  const slices: readonly [Slice[], Slice[]] = [[], []]
+  const runSlice = async (side: 0 | 1) => slices[side].push(await runCalls(fixture, side === 0 ? a : b, 1))
+  for (let n = 0; n < pair[0].seconds; n++) {
+    const first = n % 2 === 0 ? 0 : 1
+    await runSlice(first)
+    await runSlice(first === 0 ? 1 : 0)
+  }
+  return [figuresOfSlices(slices[0]), figuresOfSlices(slices[1])]
 }
 
 /** One verify over HTTP: pgbench stores values of the same length. */
@@ -281,12 +278,14 @@ const measurePgbench = async (
   options: RunOptions,
 ): Promise<RunFigures> => {
   const owners = options.crowd === 'many' ? pgbenchAgents : pgbenchAgents.slice(0, 1)
-  const prefix = await seed(owners, sessionsFor(options))
+  const prefix = await seed(owners, sessionsFor(options), 'reserved')
   const logs = join(servers.folder, prefix)
   mkdirSync(logs)
   const script = join(logs, 'script.sql')
-  writeFileSync(script, pgbenchScript(options.crowd, options.connections))
-  const variables = { i: '-1', prefix, ...sample }
+  writeFileSync(script, pgbenchScript(owners.length, options.connections))
+  // Numbers of batches that no other run has.
+  const firstBatch = 2 + Number(/\d+/.exec(prefix)?.[0]) * 1_000_000_000
+  const variables = { i: '-1', prefix, first_batch: String(firstBatch), ...sample }
   const child = spawn(
     'pgbench',
     [
@@ -334,11 +333,13 @@ const seedFixture = async (servers: Servers, { statistics, others }: FixtureOpti
   const pgbenchAgents = agents.map((_, n) => `agt_pgbench${n}`)
   for (const agentId of [...agents, ...pgbenchAgents]) await client.query(seedSql.balances, [agentId])
   if (others > 0) await fillBackground(servers.databaseUrl, { agents: others, rows: Math.ceil(others / 20) })
+  await client.query(pgbenchBatchSql)
   const seed = makeSeeder(client, statistics)
   const fixture: Fixture = { servers, client, keys, agents, pgbenchAgents, seed }
   const sample = await sampleVerify(fixture)
   return {
     measureHttp: (options: RunOptions) => measureHttp(fixture, options),
+    measurePair: (pair: readonly [RunOptions, RunOptions]) => measurePair(fixture, pair),
     measurePgbench: (options: RunOptions) => measurePgbench(fixture, sample, options),
     bytesPerVerify: () => bytesPerVerify(client),
     close: async () => {
@@ -350,7 +351,7 @@ const seedFixture = async (servers: Servers, { statistics, others }: FixtureOpti
 
 /** The servers with agents and credits, ready to be measured. */
 export const openVerifyFixture = async (
-  options: FixtureOptions = { statistics: 'present', others: 0, apis: [{}] },
+  options: FixtureOptions = { statistics: 'present', others: 0, apis: [unlimitedBudgets] },
 ) => {
   const servers = await startServers(options.apis)
   try {

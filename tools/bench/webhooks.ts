@@ -1,4 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process'
+import { createSecretKey } from 'node:crypto'
 import { existsSync, readFileSync, readdirSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
@@ -9,6 +10,7 @@ import { send } from '../../packages/server/src/platform/net/outbound.ts'
 import { drainOutbox, publish } from '../../packages/server/src/platform/queue/outbox.ts'
 import { startWorker } from '../../packages/server/src/platform/queue/worker.ts'
 import * as webhooks from '../../packages/server/src/webhooks/index.ts'
+import { headersOf } from '../../packages/server/src/webhooks/rules.ts'
 import { openWebhookFixture, type WebhookFixture, type FixtureAgent } from '../chaos/webhook-fixture.ts'
 
 type Arrival = { readonly path: string; readonly id: string; readonly at: number }
@@ -101,6 +103,14 @@ const measureRound = async (
   }
 }
 
+/** Sends one event to every endpoint: until its first 2xx an endpoint waits for its host, and here all have the same host. */
+const proveReceivers = async (fixture: WebhookFixture, agent: FixtureAgent): Promise<void> => {
+  await publishEvents(fixture, agent, endpointCount)
+  while ((await drainOutbox(fixture.ctx, 'event', { withinTransaction: webhooks.fanOut })) > 0);
+  const job = webhooks.deliveryJob(fixture.ctx, noContact)
+  while (!(await isQueueEmpty(fixture))) if ((await job.run()) === 0) await setTimeout(100)
+}
+
 /** From queued deliveries to all of them taken and written down. */
 const measureOurQueue = async (
   fixture: WebhookFixture,
@@ -147,27 +157,57 @@ const addGraphileJobs = async (
     )
 }
 
+type JobHelpers = {
+  readonly job: { readonly id: string }
+  readonly query: (sql: string, values: readonly unknown[]) => Promise<unknown>
+}
+const postJob = async (payload: unknown, id: string, headers: Readonly<Record<string, string>>) => {
+  const { url, body } = payload as { url: string; body: string }
+  return send({
+    url,
+    body,
+    method: 'POST',
+    timeoutMs: 15_000,
+    responseBytesMax: 65_536,
+    headers: { ...headers, 'webhook-id': id },
+    trust: 'user',
+    allowLoopback: true,
+    idempotent: true,
+    connectionOwner: 'bench',
+  })
+}
+const benchKey = createSecretKey(Buffer.alloc(24, 7))
+
+/** A job that only posts, and one that also does what a delivery of ours does: sign, and record the attempt. */
 const graphileTasks = {
-  deliver: async (payload: unknown) => {
-    const { url, body } = payload as { url: string; body: string }
-    await send({
-      url,
-      body,
-      method: 'POST',
-      timeoutMs: 15_000,
-      responseBytesMax: 65_536,
-      headers: { 'content-type': 'application/json' },
-      trust: 'user',
-      allowLoopback: true,
-    })
+  posts: async (payload: unknown, { job }: JobHelpers) => {
+    await postJob(payload, job.id, { 'content-type': 'application/json' })
+  },
+  records: async (payload: unknown, { job, query }: JobHelpers) => {
+    const { body } = payload as { body: string }
+    const startedAt = performance.now()
+    const response = await postJob(
+      payload,
+      job.id,
+      headersOf([benchKey], { id: job.id, at: new Date(), body }),
+    )
+    await query('insert into bench_attempts values ($1, $2, 1, now(), $3, $4)', [
+      'agt_bench',
+      job.id,
+      response.status,
+      Math.round(performance.now() - startedAt),
+    ])
   },
 }
+const attemptsTable = `create table if not exists bench_attempts (agent_id text, delivery_id text, attempt int,
+  at timestamptz, status int, duration_ms int, primary key (agent_id, delivery_id, attempt, at))`
 
 /** The same POSTs by the same sender from graphile-worker, with everything that it has for batches. */
 const measureGraphileWorker = async (
   fixture: WebhookFixture,
   receiver: Receiver,
   deliveries: number,
+  task: keyof typeof graphileTasks,
 ): Promise<Round> => {
   const { Logger, makeWorkerUtils, run } = (await import(
     new URL('node_modules/graphile-worker/dist/index.js', peers).href
@@ -176,6 +216,7 @@ const measureGraphileWorker = async (
   const logger = new Logger(() => () => undefined)
   const utils = await makeWorkerUtils({ connectionString, logger })
   await utils.migrate()
+  await utils.withPgClient((client) => client.query(attemptsTable))
   await addGraphileJobs(utils, receiver, deliveries)
   const preset = {
     worker: {
@@ -193,7 +234,7 @@ const measureGraphileWorker = async (
     (await utils.withPgClient((client) => client.query('select from graphile_worker._private_jobs limit 1')))
       .rowCount
   const round = await measureRound(fixture, deliveries, async () => {
-    const runner = await run({ preset, taskList: graphileTasks, noHandleSignals: true })
+    const runner = await run({ preset, taskList: { deliver: graphileTasks[task] }, noHandleSignals: true })
     do await setTimeout(10)
     while ((await countJobs()) > 0)
     await runner.stop()
@@ -213,36 +254,47 @@ const bytesPerDelivery = async (fixture: WebhookFixture, deliveries: number): Pr
 /** Our queue beside graphile-worker's, in rounds that take turns. */
 const compareQueues = async (deliveries: number, rounds: number) => {
   if (!existsSync(new URL('node_modules', peers)))
-    throw new Error('graphile-worker is not installed: npm ci --ignore-scripts --prefix tools/peers')
+    throw new Error('graphile-worker is not installed: npm ci --ignore-scripts --prefix tools/bench/peers')
   const fixture = await openWebhookFixture({ max_connections: '100' })
   const receiver = await openReceiver()
   const agent = await fixture.register()
   for (let n = 0; n < endpointCount; n++)
     await fixture.subscribe(agent, receiver.url(`/${n}`), ['credential.issued'])
+  await proveReceivers(fixture, agent)
   await measureOurQueue(fixture, agent, 320)
-  await measureGraphileWorker(fixture, receiver, 320)
+  await measureGraphileWorker(fixture, receiver, 320, 'posts')
   const ours: Round[] = []
   const theirs: Round[] = []
+  const recording: Round[] = []
   for (let round = 0; round < rounds; round++) {
     ours.push(await measureOurQueue(fixture, agent, deliveries))
-    theirs.push(await measureGraphileWorker(fixture, receiver, deliveries))
+    theirs.push(await measureGraphileWorker(fixture, receiver, deliveries, 'posts'))
+    recording.push(await measureGraphileWorker(fixture, receiver, deliveries, 'records'))
   }
   const bytes = await bytesPerDelivery(fixture, 320 + deliveries * rounds)
   receiver.close()
   await fixture.close()
-  const ratios = ours.map((round, index) => round.perSecond / (theirs[index]?.perSecond ?? Number.NaN))
+  const ratiosTo = (others: readonly Round[]) =>
+    ours.map((round, index) => rounded(round.perSecond / (others[index]?.perSecond ?? Number.NaN)))
+  const figuresOf = (list: readonly Round[]) => ({
+    perSecond: rounded(median(list.map((round) => round.perSecond)), 0),
+    nodeCpuUs: rounded(median(list.map((round) => round.nodeCpuUs)), 0),
+    databaseCpuUs: rounded(median(list.map((round) => round.databaseCpuUs)), 0),
+  })
+  console.table({
+    ours: figuresOf(ours),
+    'graphile-worker, posts': figuresOf(theirs),
+    'graphile-worker, signs and records': figuresOf(recording),
+  })
   return {
     deliveriesEach: deliveries,
-    rounds,
-    oursPerSecond: rounded(median(ours.map((round) => round.perSecond)), 0),
-    graphilePerSecond: rounded(median(theirs.map((round) => round.perSecond)), 0),
-    ratio: rounded(median(ratios)),
-    ratioLow: rounded(Math.min(...ratios)),
-    ratioHigh: rounded(Math.max(...ratios)),
-    oursNodeCpuUs: rounded(median(ours.map((round) => round.nodeCpuUs)), 0),
-    graphileNodeCpuUs: rounded(median(theirs.map((round) => round.nodeCpuUs)), 0),
-    oursDatabaseCpuUs: rounded(median(ours.map((round) => round.databaseCpuUs)), 0),
-    graphileDatabaseCpuUs: rounded(median(theirs.map((round) => round.databaseCpuUs)), 0),
+    ratio: median(ratiosTo(theirs)),
+    rounds: ratiosTo(theirs),
+    ratioRecording: median(ratiosTo(recording)),
+    roundsRecording: ratiosTo(recording),
+    ours: figuresOf(ours),
+    graphile: figuresOf(theirs),
+    graphileRecording: figuresOf(recording),
     oursBytesStored: rounded(bytes, 0),
   }
 }
@@ -325,7 +377,13 @@ export const webhooksBench = async (): Promise<Readonly<Record<string, unknown>>
   })
   const { short, only } = values
   const queue = only === 'blackout' ? undefined : await compareQueues(short ? 1_600 : 6_400, short ? 3 : 9)
-  if (queue) console.table(queue)
+  if (queue) console.log(JSON.stringify(queue))
   const blackout = only === 'queue' ? undefined : await compareBlackhole(short ? 1 : 3, short ? 20 : 40)
-  return { queue, blackout, loadAverage: loadavg().map((load) => rounded(load)) }
+  return {
+    ratio: queue?.ratio,
+    rounds: queue?.rounds,
+    queue,
+    blackout,
+    loadAverage: loadavg().map((load) => rounded(load)),
+  }
 }

@@ -116,7 +116,7 @@ export const runProcessKills = async (options: KillOptions): Promise<KillFinding
     await subscribeAgents(baseUrl, agents, receiver.url)
     const record = newRecord()
     const { acknowledged } = record
-    const load = startLoad(baseUrl, agents, record, loadOf(random, options.clients))
+    const load = startLoad([baseUrl], agents, record, loadOf(random, options.clients))
     const { kills, seconds } = await killInTurn(options, random, () => acknowledged.size, kill)
     await restarting
     await waitUntilReady(baseUrl)

@@ -1,5 +1,5 @@
 import { startChain, TestDollar } from '@pohf/chain'
-import { encodeFunctionData, parseSignature, type Hex } from 'viem'
+import { encodeFunctionData, keccak256, parseSignature, toHex, type Hex } from 'viem'
 import { setTimeout } from 'node:timers/promises'
 import { compileWallets } from '../../packages/server/test/fixtures/payments/contract-wallets.ts'
 import { encode, makePayer, type PaymentOption } from '../../packages/server/test/fixtures/payments/payer.ts'
@@ -97,14 +97,20 @@ const fetchChallenge = async (url: string): Promise<PaymentOption> => {
   throw new Error(`no payment challenge from ${url} after 600 attempts`)
 }
 
+/** How long an authorization is valid. As long as a client is patient: a start of the api takes seconds on a busy machine. */
+export const validSeconds = 600
+
 /** Wallets with money that sign what a challenge asks for. */
 export const makeWallets = async (chain: Chain, count: number) => {
   const payers = Array.from({ length: count }, () => makePayer())
   for (const { account } of payers) await chain.mint(account.address, 1_000_000_000n)
-  const { burnsInBlocks, switchable } = compileWallets()
+  // Compiling takes two seconds, and most runs have no such wallet.
+  let wallets: ReturnType<typeof compileWallets> | undefined
   return {
     /** A payment of a new contract wallet with money. The wallet accepts every signature. */
     signAsContract: async (url: string, scenario: ContractScenario): Promise<SignedPayment> => {
+      wallets ??= compileWallets()
+      const { burnsInBlocks, switchable } = wallets
       const code = scenario === 'contract wallet burns gas' ? burnsInBlocks : switchable
       const { address } = await chain.deploy(code.bytecode)
       await chain.mint(address, 1_000_000n)
@@ -119,13 +125,18 @@ export const makeWallets = async (chain: Chain, count: number) => {
       const header = encode({ x402Version: 2, payload, accepted: entry, extensions: {} })
       return { nonce: authorization.nonce, header, payer, authorization, signature, entry }
     },
-    sign: async (url: string, index: number): Promise<SignedPayment> => {
+    /** `derived`: with the nonce of the purchase id, as our SDK signs. Other clients take a random one. */
+    sign: async (
+      url: string,
+      index: number,
+      nonce: 'random' | 'derived' = 'random',
+    ): Promise<SignedPayment> => {
       const payer = payers[index % payers.length]
       if (!payer) throw new Error(`no wallet for purchase ${index}: ${payers.length} wallets exist`)
       const entry = await fetchChallenge(url)
       const authorization = payer.authorize(entry, Math.floor(Date.now() / 1_000), {
-        // As long as a client is patient: a start of the api takes seconds on a busy machine.
-        validBefore: String(Math.floor(Date.now() / 1_000) + 300),
+        validBefore: String(Math.floor(Date.now() / 1_000) + validSeconds),
+        ...(nonce === 'derived' ? { nonce: keccak256(toHex(`pohf-x402:${entry.extra.purchaseId}`)) } : {}),
       })
       const signature = await payer.sign(entry, authorization)
       const payment = {

@@ -21,7 +21,7 @@ import {
   type PurchasePlan,
   type Scenario,
 } from './purchase-count.ts'
-import { cancelAuthorization, makeWallets, submitAsThirdParty } from './purchase-wallets.ts'
+import { cancelAuthorization, makeWallets, submitAsThirdParty, validSeconds } from './purchase-wallets.ts'
 import { prepareServer, randomFrom, startRole } from './server-processes.ts'
 
 export type PurchaseKillOptions = {
@@ -261,7 +261,7 @@ const buyWithSilentToken = async (chain: Chain, { url, wallets }: Buying, count:
       return { plan, status: answer.status, text: await answer.text() }
     }),
   )
-  await chain.rpc('evm_increaseTime', [400])
+  await chain.rpc('evm_increaseTime', [validSeconds + 60])
   return {
     outcomes: await Promise.all(pending.map(({ plan }) => payUntilFinal(url, plan))),
     faults: pending

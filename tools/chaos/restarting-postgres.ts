@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { freePort, startCluster, type Cluster } from '../../packages/server/dev/cluster.ts'
+import { startCluster, type Cluster } from '../../packages/server/dev/cluster.ts'
 import { waitForExit } from '../../packages/server/test/fixtures/processes/restarts.ts'
 
 export type RestartingPostgres = {
@@ -18,12 +18,11 @@ export const openPostgres = async (options: {
   settings: Readonly<Record<string, string>>
   env?: NodeJS.ProcessEnv
 }): Promise<RestartingPostgres> => {
-  const port = await freePort()
   const state = { starts: 0, stopping: false }
   let running = Promise.resolve()
-  let cluster: Cluster
-  const start = async (): Promise<void> => {
-    cluster = await startCluster({ ...options, port })
+  let cluster = await startCluster(options)
+  const { port } = cluster
+  const watch = (): void => {
     state.starts += 1
     void waitForExit(cluster.process).then(() => {
       if (state.stopping) return
@@ -38,7 +37,8 @@ export const openPostgres = async (options: {
     const deadline = performance.now() + 120_000
     while (!state.stopping) {
       try {
-        await start()
+        cluster = await startCluster({ ...options, port })
+        watch()
         return
       } catch (error) {
         if (performance.now() > deadline) throw error
@@ -46,7 +46,7 @@ export const openPostgres = async (options: {
       }
     }
   }
-  await start()
+  watch()
   return {
     url: (database) => cluster.url(database),
     port,

@@ -6,6 +6,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
 import { startCluster } from '../../packages/server/dev/cluster.ts'
 import { compareWithJournal, readJournal } from '../../packages/server/src/signing/index.ts'
+import { pollUntil } from '../../packages/server/test/fixtures/polling.ts'
 import { startWithRestarts, waitUntilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
 import { prepareServer, startRole } from './server-processes.ts'
 
@@ -27,8 +28,11 @@ export type SignerFindings = {
   readonly faults: readonly string[]
 }
 
-type KeySet = { readonly keys: readonly (JsonWebKey & { readonly kid: string })[] }
-type IssuedCredential = { readonly credentialId: string; readonly jwt: string }
+/** A kill that no answer came before shows nothing. */
+export const answersBetweenKills = 10
+
+export type KeySet = { readonly keys: readonly (JsonWebKey & { readonly kid: string })[] }
+export type IssuedCredential = { readonly credentialId: string; readonly jwt: string }
 
 const post = async (url: string, body: object, key?: string) => {
   const response = await fetch(url, {
@@ -81,7 +85,8 @@ const startLoad = async (baseUrl: string, clients: number) => {
   }
 }
 
-const readStored = async (databaseUrl: string): Promise<IssuedCredential[]> => {
+/** Every stored credential. */
+export const readStored = async (databaseUrl: string): Promise<IssuedCredential[]> => {
   const client = new Client({ connectionString: databaseUrl })
   await client.connect()
   const { rows } = await client.query<IssuedCredential>(
@@ -98,7 +103,7 @@ type AuditInput = {
   readonly keys: KeySet
 }
 /** What was answered is stored, what is stored is journaled, and all of it is signed by a published key. */
-const audit = ({ answered, stored, lines, keys }: AuditInput): string[] => {
+export const auditJournals = ({ answered, stored, lines, keys }: AuditInput): string[] => {
   const faults: string[] = []
   const jwtOf = new Map(stored.map(({ credentialId, jwt }) => [credentialId, jwt]))
   for (const { credentialId, jwt } of answered)
@@ -140,6 +145,8 @@ export const runSignerKills = async ({
     let killsDuringCalls = 0
     for (let kill = 0; kill < kills; kill++) {
       await waitUntilReady(baseUrl)
+      const wanted = load.answered.length + answersBetweenKills
+      await pollUntil('calls are answered', async () => load.answered.length >= wanted)
       await setTimeout(Math.random() * 600)
       if (load.count.waiting > 0) killsDuringCalls++
       signerProcess.kill()
@@ -162,7 +169,7 @@ export const runSignerKills = async ({
       stored: stored.length,
       signed: lines.length,
       neverStored: lines.filter((line) => !known.has(line.id)).length,
-      faults: [...load.faults, ...audit({ answered: load.answered, stored, lines, keys })],
+      faults: [...load.faults, ...auditJournals({ answered: load.answered, stored, lines, keys })],
     }
   } finally {
     for (const each of [signerProcess, api]) await each.stop()

@@ -10,6 +10,8 @@ import { inTransaction } from '../../packages/server/src/platform/db/db.ts'
 import { makeLogger } from '../../packages/server/src/platform/ops/log.ts'
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
 import { publish } from '../../packages/server/src/platform/queue/outbox.ts'
+import { pollUntil } from '../../packages/server/test/fixtures/polling.ts'
+import { startRole } from './server-processes.ts'
 
 export type FixtureAgent = { readonly agentId: `agt_${string}`; readonly apiKey: string }
 
@@ -69,7 +71,10 @@ export const openWebhookFixture = async (settings: Readonly<Record<string, strin
   }
   const log = makeLogger('silent')
   const ctx = buildContext({ config: readConfig(environment), log, name: 'pohf-battery' })
+  // Without a signer the api refuses every change: it could not tell a database from the past.
+  const signer = startRole('signer', { ...process.env, ...environment })
   const { api } = buildApp(ctx)
+  await pollUntil('the api is ready', async () => (await api.inject('/readyz')).statusCode === 200)
   const post = async <T>(url: string, payload: object, key?: string): Promise<T> => {
     const answer = await api.inject({
       method: 'POST',
@@ -98,7 +103,8 @@ export const openWebhookFixture = async (settings: Readonly<Record<string, strin
       publishEvent(ctx, agent, subject, outcome),
     close: async () => {
       await api.close()
-      await ctx.db.pool.end()
+      await signer.stop()
+      await ctx.db.end()
       await cluster.stop()
       rmSync(folder, { recursive: true, force: true })
     },

@@ -103,6 +103,24 @@ not what they cost.${factor < 10 ? ' `substantial` by an authenticator is theref
 `
 }
 
+/** What `lean_script` needed for a view on 2026-11-16, when three questions came at random with waits between them. */
+const beforeShorterCheck = { wallSeconds: 7.974, cpuSeconds: 0.029, bytes: 11_790 } as const
+
+/** Says what the shorter check changed for the cheapest script, once it was measured. */
+const shorterCheckText = ({ inputs }: ForgingFile): string => {
+  const script = inputs.families.find(({ name, kind }) => name === 'lean_script' && kind === 'view')
+  if (!script || script.wallSeconds >= beforeShorterCheck.wallSeconds) return ''
+  const before = { ...script, ...beforeShorterCheck }
+  const described = ({ wallSeconds, cpuSeconds, bytes }: typeof beforeShorterCheck | ForgingFamily) =>
+    `${wallSeconds} s, ${Math.round(cpuSeconds * 1_000)} ms of CPU and ${whole(bytes)} bytes`
+  return `
+The check became shorter: until 2026-11-16 it asked three questions with random waits between them. A view by \`lean_script\` then took
+${described(before)}, which is ${usd(costPer1000(inputs, before))} for 1,000 at the prices below. Now it takes
+${described(script)}: ${usd(costPer1000(inputs, script))}. Traffic decides the price: one question less, and nothing sent while waiting,
+are fewer bytes. The waiting itself cost a script nothing. The budgets of networks, which limit how many a forger gets, are the same.
+`
+}
+
 const marketTable = ({ figures }: MarketPrices): string =>
   paddedTableOf(
     ['Figure', 'Unit', 'Low', 'High', 'Source', 'Date'],
@@ -166,7 +184,7 @@ A kind without a row of its own has the price of "any", the least over all kinds
 Measured on ${table.inputs.measuredAt}, for one attempt. \`solver\` is priced and was not played.
 
 ${familyTable(table)}
-${comparisonText(table)}
+${comparisonText(table)}${shorterCheckText(table)}
 ## What ${whole(table.perDay)} forgeries in a day need
 
 Computed from the default budgets: ${budgets.addressActsPerDay} acts a day for an address, ${whole(budgets.wideNetworkActsPerDay)} for a /24, ${budgets.keyActsPerDay} for a key of an authenticator or of

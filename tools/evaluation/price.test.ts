@@ -115,6 +115,16 @@ test('an authenticator serves every address, and its model has 60 acts a day on 
   assert.match(pricePage(prices, again), /hardly dearer than `low`/)
 })
 
+test('the page says what the shorter check changed for the cheapest script', () => {
+  const [script] = measured.families
+  assert.ok(script)
+  const families = [{ ...script, name: 'lean_script', successRate: 1, wallSeconds: 1.5, bytes: 5_000 }]
+  const page = pricePage(prices, priceTable(prices, { ...measured, families }, '2026-11-02'))
+  assert.match(page, /then took\n7\.974 s, 29 ms of CPU and 11,790 bytes, which is \$0\.011 for 1,000/)
+  assert.match(page, /takes\n1\.5 s, 20 ms of CPU and 5,000 bytes: \$0\.0045\./)
+  assert.doesNotMatch(pricePage(prices, priceTable(prices, measured, '2026-11-02')), /became shorter/)
+})
+
 test('a figure has a source or says that it is an assumption, not both and not neither', () => {
   const figure = { name: 'x', unit: 'USD for one x', low: 1 }
   const source = { title: 'a list', url: 'https://example.com', date: '2026-01-01' }

@@ -5,7 +5,8 @@ import { WINDOW_SECONDS } from '../../packages/scorer/src/features.ts'
 import { type Evaluation, type FamilyResult, HUMAN_DERIVED, type Rates } from './motion/evaluate.ts'
 import type { ExperimentResult } from './motion/experiments.ts'
 import { drawEqualError, drawTradeOff } from './charts.ts'
-import type { ProbeRates } from './probes.ts'
+import { PASSING, type LostAtLength, type LostPeople } from './motion/lost.ts'
+import type { ProbeRates, SequenceName } from './probes.ts'
 import type { ReplayReport } from './replay/measure.ts'
 import type { SessionRates } from './motion/sessions.ts'
 
@@ -16,6 +17,7 @@ export type EvidenceMeasurements = {
   readonly ideas: readonly ExperimentResult[]
   readonly replay: ReplayReport
   readonly probes: ProbeRates
+  readonly lost: LostPeople
   readonly sessionsPerSecond: number
 }
 
@@ -100,17 +102,17 @@ function goalRows({ evaluation: { families }, replay, probes }: EvidenceMeasurem
       digits: 4,
     },
     {
-      bar: 'probes, 2 of 3, mean person (computed)',
+      bar: 'questions of a new visitor, mean person passes (computed)',
       goal: '≥ 99.5 %',
       met: (value) => value >= 0.995,
-      rate: probes.pass,
+      rate: probes.newVisitor.pass,
       digits: 2,
     },
     {
-      bar: 'probes, 2 of 3, worst of 33 (computed)',
+      bar: 'questions of a new visitor, worst of 33 passes (computed)',
       goal: '≥ 97 %',
       met: (value) => value >= 0.97,
-      rate: probes.worst,
+      rate: probes.newVisitor.worst,
       digits: 2,
     },
   ]
@@ -200,6 +202,50 @@ const experimentTable = (rows: EvidenceMeasurements['ideas']): string =>
     ]),
   )
 
+const sequenceTitles: Readonly<Record<SequenceName, string>> = {
+  before: 'before: 3 questions, after fewer than 2 hits 3 more',
+  newVisitor: 'new visitor: 2/2, 2/3 or 4/6',
+  returning: 'returning browser: 1/1, after a miss as new',
+}
+const sequenceNames = ['before', 'newVisitor', 'returning'] as const satisfies readonly SequenceName[]
+
+const probeTable = (probes: ProbeRates): string =>
+  table(
+    ['Sequence', 'Questions (mean)', 'Mean person is lost', 'Worst of 33 is lost', 'A blind guess passes'],
+    sequenceNames.map((name) => [
+      sequenceTitles[name],
+      probes[name].questions.toFixed(2),
+      percent(1 - probes[name].pass, 4),
+      percent(1 - probes[name].worst, 3),
+      percent(probes[name].guess),
+    ]),
+  )
+
+const lostRow = (row: LostAtLength, clock: string): string[] => [
+  `${row.seconds}`,
+  clock,
+  `${row.windows}`,
+  ...PASSING.map((ending) => percent(row.byEnding[ending] ?? 0, 2)),
+  ...sequenceNames.map((name) => percent(row.bySequence[name], 2)),
+]
+
+const lostTable = ({ recorded, reclocked }: LostPeople): string =>
+  table(
+    [
+      'Seconds of motion',
+      'People',
+      'Windows',
+      ...PASSING.map((ending) => `Rejected at ${ending}`),
+      'Lost before',
+      'Lost, new visitor',
+      'Lost, returning',
+    ],
+    recorded.flatMap((row, index) => {
+      const other = reclocked[index]
+      return [lostRow(row, 'as recorded'), ...(other ? [lostRow(other, 'frame clock')] : [])]
+    }),
+  )
+
 /** The text of each section of docs/evidence/motion.md, by the name of its marker. */
 function sections(measured: EvidenceMeasurements): Map<string, string> {
   const { evaluation, sessions, ideas, sessionsPerSecond } = measured
@@ -212,6 +258,8 @@ function sections(measured: EvidenceMeasurements): Map<string, string> {
     ['captured', capturedTable(evaluation.captured)],
     ['sessions', sessionTable(sessions)],
     ['ideas', experimentTable(ideas)],
+    ['probes', probeTable(measured.probes)],
+    ['lost', lostTable(measured.lost)],
     [
       'speed',
       `Measured with the tables: ${Math.round(sessionsPerSecond)} sessions of one minute judged per second of one core's time.`,
@@ -262,6 +310,7 @@ export function toJson({
   evaluation,
   replay,
   probes,
+  lost,
   sessionsPerSecond,
 }: EvidenceMeasurements): string {
   return JSON.stringify({
@@ -276,6 +325,7 @@ export function toJson({
     })),
     replay: { detection: replay.detection, falseAlarm: replay.falseAlarm },
     probes,
+    lost,
     sessionsPerSecond: Math.round(sessionsPerSecond),
   })
 }

@@ -9,12 +9,14 @@ import { replayModel } from '../../packages/scorer/src/index.ts'
 import { findData, readHumans } from './data.ts'
 import { evaluate } from './motion/evaluate.ts'
 import { runExperiments } from './motion/experiments.ts'
+import { computeLost } from './motion/lost.ts'
 import { computeProbes } from './probes.ts'
 import { collectStrokes } from './replay/fit.ts'
 import { measureReplay } from './replay/measure.ts'
 import { type EvidenceMeasurements, printTable, toJson, writeReport } from './report.ts'
 import { evaluateSessions, measureSpeed } from './motion/sessions.ts'
 import { FULL, loadDataset } from './motion/dataset.ts'
+import { reclock } from './motion/generate.ts'
 
 const { values } = parseArgs({
   options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
@@ -26,6 +28,7 @@ if ('missing' in data) {
 }
 const startedAt = performance.now()
 const world = loadDataset(data.folder, values.quick ? { sessionsPerFamily: 8, variantsPerFamily: 4 } : FULL)
+const people = readHumans(data.folder).filter(({ user }) => user !== null && world.split.test.has(user))
 const note = (text: string) => console.error(text)
 const measured: EvidenceMeasurements = {
   model: currentModel.version,
@@ -37,12 +40,12 @@ const measured: EvidenceMeasurements = {
     repeats: values.quick ? 1 : 10,
   }),
   probes: computeProbes(),
+  lost: computeLost(people, reclock(people, 2_000_000)),
   sessionsPerSecond: measureSpeed(),
 }
 console.log(printTable(measured))
-console.log(
-  `probes (computed): 2 of 3 ${measured.probes.pass.toFixed(4)}, worst of 33 ${measured.probes.worst.toFixed(4)}`,
-)
+for (const [name, { pass, worst }] of Object.entries(measured.probes))
+  console.log(`probes (computed), ${name}: ${pass.toFixed(6)}, worst of 33 ${worst.toFixed(6)}`)
 console.log(
   `replay: found ${measured.replay.detection.toFixed(3)}, false alarm at most ${measured.replay.falseAlarm.toExponential(1)}`,
 )

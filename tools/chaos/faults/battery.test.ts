@@ -2,14 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runFaults } from './battery.ts'
 
-test('verify survives stranded connections, a read-only database and three stops under load', async () => {
+/**
+ * One fault and one stop, to see that the battery works. database-faults.test.ts and stop.test.ts show stranded connections, a
+ * read-only database and a stop under load, each in a case of its own; `npm run battery:faults` runs all faults.
+ */
+test('verify survives stranded connections and a stop under load', async () => {
   const results = await runFaults(
     {
-      only: ['stranded', 'readonly', 'sigterm'],
+      only: ['stranded', 'sigterm'],
       seconds: 3,
       clients: 8,
       seed: 7,
-      stops: 3,
+      stops: 1,
       rounds: 0,
       // A key that a dead call has claimed is free after a minute: the long form waits for it.
       patienceSeconds: 2,
@@ -22,7 +26,7 @@ test('verify survives stranded connections, a read-only database and three stops
   )
   assert.deepEqual(
     results.map(({ name, reasons }) => ({ name, reasons })),
-    ['stranded', 'readonly', 'sigterm'].map((name) => ({ name, reasons: [] })),
+    ['stranded', 'sigterm'].map((name) => ({ name, reasons: [] })),
     JSON.stringify(results, undefined, 2),
   )
 })

@@ -90,7 +90,7 @@ type Observation = Omit<FaultRecord, 'beganAt' | 'endedAt' | 'kind'>
 
 /** A load on a deployment, watched until it is stopped and audited. */
 const watch = (deployment: Deployment, options: BatteryOptions, twice: number) => {
-  const load = startLoad(deployment.baseUrl, deployment.agents, deployment.record, {
+  const load = startLoad([deployment.baseUrl], deployment.agents, deployment.record, {
     clients: options.clients,
     random: randomFrom(options.seed),
     twice,

@@ -1,4 +1,4 @@
-import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import {
   chmodSync,
   closeSync,
@@ -17,24 +17,16 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../../packages/server/dev/cluster.ts'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
-import { waitForExit, waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
+import { waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
 import { startTcpProxy } from '../../../packages/server/test/fixtures/tcp-proxy.ts'
 import { openPostgres, type RestartingPostgres } from '../restarting-postgres.ts'
-import { main, prepareServer } from '../server-processes.ts'
+import { makeServerProcess, prepareServer, type ServerProcess } from '../server-processes.ts'
 import { withDatabase } from '../verify-load/audit.ts'
 import { openReceiver, seedAgents, subscribeAgents, type VerifyAgent } from '../verify-load/calls.ts'
 import { newRecord, type VerifyRecord } from '../verify-load/load.ts'
 
 /** What a deployment has besides PostgreSQL, a proxy before it and the server. */
 export type DeploymentKind = 'plain' | 'disks' | 'clock' | 'haproxy'
-
-/** A process of the server that the battery starts and stops as an operator does. */
-type ServerProcess = {
-  readonly pid: () => number
-  readonly start: () => void
-  /** Sends SIGTERM, waits for the end and returns the exit code or the signal. */
-  readonly terminate: () => Promise<number | string>
-}
 
 export type Deployment = {
   readonly kind: DeploymentKind
@@ -108,29 +100,6 @@ export const missingFor = (kind: DeploymentKind): string | undefined => {
 
 const clockEnvironment = (kind: DeploymentKind, folder: string, clockFile: string): NodeJS.ProcessEnv =>
   kind === 'clock' ? { LD_PRELOAD: buildClockLibrary(folder), CLOCK_OFFSET_FILE: clockFile } : {}
-
-const makeServerProcess = (
-  parameters: readonly string[],
-  env: NodeJS.ProcessEnv,
-  logFile: string,
-): ServerProcess => {
-  let child: ChildProcess
-  const start = () => {
-    const log = openSync(logFile, 'a')
-    child = spawn(process.execPath, [main, ...parameters], { env, stdio: ['ignore', log, log] })
-    closeSync(log)
-  }
-  start()
-  return {
-    pid: () => child.pid ?? 0,
-    start,
-    terminate: async () => {
-      child.kill('SIGTERM')
-      await waitForExit(child)
-      return child.exitCode ?? child.signalCode ?? ''
-    },
-  }
-}
 
 /** A listener that stops closes its port before the next check sees it: the call goes to the other server then. */
 const haproxyConfig = (port: number, serverPorts: readonly number[], socket: string): string => `global

@@ -70,8 +70,8 @@ export const postJson = (url: string, call: Call): Promise<Answer> =>
     outgoing.end(JSON.stringify(call.body))
   })
 
-/** Counts what it is sent, by the id of the event. */
-export const openReceiver = async () => {
+/** Counts what it is sent, by the id of the event. Machines of their own reach it by a proxy on their loopback address. */
+export const openReceiver = async (host = '127.0.0.1') => {
   const received = new Map<string, number>()
   const server = createServer((incoming, response) => {
     const id = String(incoming.headers['webhook-id'])
@@ -80,10 +80,11 @@ export const openReceiver = async () => {
       response.writeHead(204).end()
     })
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => server.listen(0, host, resolve))
   const { port } = server.address() as AddressInfo
   return {
     received,
+    port,
     url: `http://127.0.0.1:${port}/`,
     close: () => {
       server.close()

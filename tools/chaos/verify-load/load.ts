@@ -45,15 +45,20 @@ type VerifyCall = {
 }
 const nameOf = ({ agent, sessionId }: VerifyCall): string => `${agent.agentId} ${sessionId}`
 
-/** Sends calls and records what became of them. */
-const makeRecorder = (baseUrl: string, { acknowledged }: VerifyRecord, timeoutMs: number) => {
-  const calls: CallOutcome[] = []
+/** A call, and which of the addresses it went to. */
+export type LoadCall = CallOutcome & { readonly baseUrl: string }
+
+/** Sends calls to each address in turn, and records what became of them. */
+const makeRecorder = (baseUrls: readonly string[], { acknowledged }: VerifyRecord, timeoutMs: number) => {
+  const calls: LoadCall[] = []
   const faults: string[] = []
   const pending = new Map<symbol, number>()
+  let sent = 0
   const send = async (call: VerifyCall): Promise<CallOutcome> => {
     const { agent, sessionId, idempotencyKey } = call
     const id = Symbol(sessionId)
     pending.set(id, performance.now())
+    const baseUrl = baseUrls[sent++ % baseUrls.length] ?? ''
     const { json, ...outcome } = await postJson(`${baseUrl}/api/agents/verify`, {
       body: { sessionId },
       key: agent.key,
@@ -61,7 +66,7 @@ const makeRecorder = (baseUrl: string, { acknowledged }: VerifyRecord, timeoutMs
       ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     })
     pending.delete(id)
-    calls.push(outcome)
+    calls.push({ ...outcome, baseUrl })
     const name = nameOf(call)
     if (outcome.status === 200) {
       const jwt = json['pohf_jwt'] ?? ''
@@ -93,14 +98,17 @@ const runArrivals = async (
   await Promise.all(begun)
 }
 
-/** Clients that verify one session after another, sometimes twice at once, and repeat until they have an answer. */
+/**
+ * Clients that verify one session after another, sometimes twice at once, and repeat until they have an answer. With several
+ * addresses, two calls at once and the repetition of a call go to different ones.
+ */
 export const startLoad = (
-  baseUrl: string,
+  baseUrls: readonly string[],
   agents: readonly VerifyAgent[],
   record: VerifyRecord,
   options: LoadOptions,
 ) => {
-  const { calls, faults, send, pendingSince } = makeRecorder(baseUrl, record, options.timeoutMs)
+  const { calls, faults, send, pendingSince } = makeRecorder(baseUrls, record, options.timeoutMs)
   const { random } = options
   const end = new AbortController()
   let waitUntil = Infinity

@@ -4,7 +4,6 @@ import { findData, readHumans } from '../data.ts'
 import { evaluate } from './evaluate.ts'
 import { fitLogistic } from './fit.ts'
 import { auc, equalErrorRate, falseRejectionRate } from './metrics.ts'
-import { computeProbes } from '../probes.ts'
 import { LeakError } from './split.ts'
 import { loadDataset, type Dataset } from './dataset.ts'
 
@@ -30,12 +29,6 @@ test('the logistic fit finds the side that people are on, and gives the same bit
   const fit = fitLogistic(rows, labels, weights, 0.1)
   assert.ok((fit.weights[0] ?? 0) > 0.5)
   assert.deepEqual(fitLogistic(rows, labels, weights, 0.1), fit)
-})
-
-test('the probe rates are computed from the published distribution', () => {
-  const { pass, worst } = computeProbes()
-  assert.ok(pass > 0.99 && pass < 1)
-  assert.ok(worst > 0.9 && worst < pass)
 })
 
 test('a session whose clock starts again is two sessions', { skip }, () => {

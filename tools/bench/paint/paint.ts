@@ -1,0 +1,123 @@
+// When a page first shows something on a slow phone. npm run bench -- paint [--runs N --json --report]
+import { execFileSync } from 'node:child_process'
+import { loadavg } from 'node:os'
+import { parseArgs } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import { startServer } from '../../../packages/server/test/fixtures/processes/server.ts'
+import { findChromium, launch } from '../../../packages/web/test/browser.ts'
+import { tableOf } from '../../ci/pages/markdown.ts'
+import { today, writeReport } from '../../report.ts'
+import { median, rounded } from '../median.ts'
+
+const paths = ['/', '/console', '/verify', '/work', '/me'] as const
+const runsDefault = 10
+const goalMs = 1_000
+/** A middling phone on a slow 4G connection, as page audits simulate it: 150 ms for a round trip, 1.6 Mbit/s. */
+const line = { latencyMs: 150, bytesPerSecond: 200_000, cpuSlowdown: 4 }
+
+type Browser = Awaited<ReturnType<typeof launch>>
+type Paint = { readonly paintMs: number; readonly largestMs: number; readonly bytes: number }
+
+const readPaint = `new Promise((resolve) => {
+  const largest = []
+  new PerformanceObserver((list) => largest.push(...list.getEntries())).observe({
+    type: 'largest-contentful-paint', buffered: true })
+  const read = () => {
+    const paint = performance.getEntriesByName('first-contentful-paint')[0]
+    if (!paint) return setTimeout(read, 50)
+    resolve({
+      paintMs: paint.startTime,
+      largestMs: largest.at(-1)?.startTime ?? paint.startTime,
+      bytes: performance.getEntriesByType('resource').concat(performance.getEntriesByType('navigation'))
+        .reduce((sum, { transferSize }) => sum + transferSize, 0),
+    })
+  }
+  setTimeout(read, 500)
+})`
+
+/** Opens a page with an empty cache. */
+const openPage = async (browser: Browser, url: string): Promise<Paint> => {
+  const context = await browser.newContext({ viewport: { width: 390, height: 844 } })
+  try {
+    const page = await context.newPage()
+    const devtools = await context.newCDPSession(page)
+    await devtools.send('Network.enable')
+    await devtools.send('Network.emulateNetworkConditions', {
+      offline: false,
+      latency: line.latencyMs,
+      downloadThroughput: line.bytesPerSecond,
+      uploadThroughput: line.bytesPerSecond,
+    })
+    await devtools.send('Emulation.setCPUThrottlingRate', { rate: line.cpuSlowdown })
+    await page.goto(url, { waitUntil: 'networkidle' })
+    return await page.evaluate<Paint>(readPaint)
+  } finally {
+    await context.close()
+  }
+}
+
+const figuresOf = (path: string, runs: readonly Paint[]) => ({
+  path,
+  paintMs: rounded(median(runs.map(({ paintMs }) => paintMs)), 0),
+  slowestMs: rounded(Math.max(...runs.map(({ paintMs }) => paintMs)), 0),
+  largestMs: rounded(median(runs.map(({ largestMs }) => largestMs)), 0),
+  kilobytes: rounded(median(runs.map(({ bytes }) => bytes)) / 1_000),
+})
+type PaintFigures = ReturnType<typeof figuresOf>
+
+const report = (pages: readonly PaintFigures[], runs: number, load: number): void =>
+  writeReport(
+    'paint.md',
+    `# First paint of the pages, ${today()}
+
+\`npm run bench -- paint --runs ${runs} --report\`: Chromium with an empty cache, ${line.latencyMs} ms for a round trip, ${(line.bytesPerSecond * 8) / 1e6} Mbit/s, the processor
+slowed down ${line.cpuSlowdown} times, 390 px wide; the service runs on the same machine, load ${rounded(load)} before the first run. Nobody is signed in.
+The goal is a first paint within ${goalMs / 1_000} s.
+
+${tableOf(
+  ['Page', 'First paint, median, ms', 'Slowest, ms', 'Largest content, median, ms', 'Transferred, KB'],
+  pages.map(({ path, ...figures }) => [
+    `\`${path}\``,
+    ...Object.values(figures).map((value) => value.toLocaleString('en')),
+  ]),
+)}
+`,
+  )
+
+export const paint = async (): Promise<Readonly<Record<string, unknown>>> => {
+  const { values } = parseArgs({
+    allowPositionals: true,
+    options: {
+      runs: { type: 'string', default: String(runsDefault) },
+      json: { type: 'boolean', default: false },
+      report: { type: 'boolean', default: false },
+    },
+  })
+  const chromium = findChromium()
+  if ('missing' in chromium) throw new Error(chromium.missing)
+  const load = loadavg()[0] ?? NaN
+  execFileSync(
+    process.execPath,
+    [fileURLToPath(new URL('../../../packages/web/build.ts', import.meta.url))],
+    {
+      env: { ...process.env, NODE_ENV: 'production' },
+    },
+  )
+  const server = await startServer()
+  const browser = await launch(chromium.path)
+  try {
+    const taken = new Map<string, Paint[]>(paths.map((path) => [path, []]))
+    // The first call of each page is not counted: it compiles the server's own code.
+    for (let run = 0; run <= Number(values.runs); run++)
+      for (const [path, runs] of taken) {
+        const one = await openPage(browser, `${server.baseUrl}${path}`)
+        if (run > 0) runs.push(one)
+      }
+    const pages = [...taken].map(([path, runs]) => figuresOf(path, runs))
+    if (values.report) report(pages, Number(values.runs), load)
+    return { pages, slowestMs: Math.max(...pages.map(({ slowestMs }) => slowestMs)), goalMs }
+  } finally {
+    await browser.close()
+    await server.stop()
+  }
+}

@@ -1,0 +1,100 @@
+import { join } from 'node:path'
+import { Client } from 'pg'
+import { freePort } from '../../../packages/server/dev/cluster.ts'
+import { waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
+import { makeServerProcess, prepareServer, type ServerProcess } from '../server-processes.ts'
+import { withDatabase } from '../verify-load/audit.ts'
+import { openReceiver, seedAgents, subscribeAgents, type VerifyAgent } from '../verify-load/calls.ts'
+import { newRecord, type VerifyRecord } from '../verify-load/load.ts'
+import { openTrio, type Trio, type TrioOptions } from './trio.ts'
+
+export type HaDeployment = {
+  readonly trio: Trio
+  /** Two api processes, the worker and the signer. Nobody starts them again. */
+  readonly servers: ReadonlyMap<string, ServerProcess>
+  /** Through HAProxy. */
+  readonly baseUrl: string
+  /** As the superuser, through HAProxy. */
+  readonly databaseUrl: string
+  readonly agents: readonly VerifyAgent[]
+  readonly record: VerifyRecord
+  readonly received: ReadonlyMap<string, number>
+  readonly close: () => Promise<void>
+}
+
+/** The roles of docs/operate/install.md. `createdb` lets the login role create its own database. */
+const createRoles = async (url: string, password: string): Promise<void> => {
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(`create role pohf login createdb password '${password}'; create role pohf_app nologin;
+      create role pohf_mint nologin; grant pohf_app, pohf_mint to pohf`)
+  } finally {
+    await client.end()
+  }
+}
+
+const startServers = async (trio: Trio, env: NodeJS.ProcessEnv): Promise<Map<string, ServerProcess>> => {
+  const start = (name: string, role: string, more: NodeJS.ProcessEnv) =>
+    [name, makeServerProcess([role], { ...env, ...more }, join(trio.folder, `${name}.log`))] as const
+  const api = async (port: number, name: string) =>
+    start(name, 'api', { PORT: String(port), OPERATOR_PORT: String(await freePort()) })
+  const [port1, port2] = trio.apiPorts
+  return new Map([
+    start('signer', 'signer', {}),
+    start('worker', 'worker', {}),
+    await api(port1, 'api1'),
+    await api(port2, 'api2'),
+  ])
+}
+
+/** The kit with the service on it: agents are seeded, and their events go to a receiver. */
+export const openHaDeployment = async (
+  options: TrioOptions & { readonly sessions: number },
+): Promise<HaDeployment> => {
+  const closing: (() => Promise<void> | void)[] = []
+  const close = async () => {
+    for (const each of closing.splice(0).toReversed()) await each()
+  }
+  try {
+    const trio = await openTrio(options)
+    closing.push(trio.close)
+    if (!(await trio.waitUntilWhole(90_000)))
+      throw new Error(`the trio in ${trio.folder} has no leader with two replicas within 90 s`)
+    // Until the stanza is there, the archive refuses the write-ahead log.
+    const leader = await trio.findLeader()
+    leader?.pgbackrest(['stanza-create'])
+    const password = 'servicePassword0000'
+    await createRoles(trio.superuserUrl('postgres'), password)
+    const prepared = await prepareServer(
+      { url: (database) => trio.databaseUrl('pohf', password, database) },
+      trio.folder,
+      { BASE_URL: trio.apiUrl, LOG_LEVEL: 'info', DRAIN_SECONDS: '2' },
+    )
+    const servers = await startServers(trio, prepared.env)
+    closing.push(async () => {
+      for (const server of servers.values()) if (!server.hasEnded()) await server.terminate()
+    })
+    const receiver = await openReceiver()
+    closing.push(receiver.close)
+    await waitUntilReady(trio.apiUrl)
+    const databaseUrl = trio.superuserUrl('pohf')
+    const agents = await withDatabase(databaseUrl, (client) =>
+      seedAgents(trio.apiUrl, client, options.sessions),
+    )
+    await subscribeAgents(trio.apiUrl, agents, receiver.url)
+    return {
+      trio,
+      servers,
+      baseUrl: trio.apiUrl,
+      databaseUrl,
+      agents,
+      record: newRecord(),
+      received: receiver.received,
+      close,
+    }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

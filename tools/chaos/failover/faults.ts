@@ -1,0 +1,172 @@
+import { setTimeout } from 'node:timers/promises'
+import { isRunning, isStopped, processTree, signalAll } from './process-tree.ts'
+import type { Trio, TrioNode } from './trio.ts'
+
+/** A fault that has begun. */
+type ActiveFault = {
+  /** Asserts that the fault took place, and says by what it was seen. */
+  readonly proof: () => Promise<string>
+  readonly end: () => Promise<void>
+}
+export type FailoverFault = {
+  readonly name: string
+  readonly title: string
+  /** How long it lasts, in seconds; 0 where it is over when it has begun. */
+  readonly seconds: number
+  /** The longest time without a 200 that is allowed. */
+  readonly gapMsMax: number
+  readonly begin: (trio: Trio) => Promise<ActiveFault>
+}
+
+const nothingToEnd = async (): Promise<void> => undefined
+
+const requireTrue = (isTrue: boolean, what: string): void => {
+  if (!isTrue) throw new Error(`the fault did not take place: ${what}`)
+}
+
+const requireLeader = async (trio: Trio): Promise<TrioNode & { postmaster: number }> => {
+  const leader = await trio.findLeader()
+  const postmaster = leader?.postmasterPid()
+  if (!leader || postmaster === undefined) throw new Error('there is no primary to strike')
+  return { ...leader, postmaster }
+}
+
+/** Kills every process of PostgreSQL and Patroni of the primary. Its machine boots again after the time of the fault. */
+const killNode = async (trio: Trio): Promise<ActiveFault> => {
+  const leader = await requireLeader(trio)
+  const pids = [leader.patroniPid(), leader.postmaster].flatMap((pid) => processTree(pid))
+  signalAll(pids, 'SIGKILL')
+  return {
+    proof: async () => {
+      requireTrue(!pids.some(isRunning), `processes of ${leader.name} live`)
+      const next = await trio.findLeader()
+      requireTrue(next !== undefined && next.name !== leader.name, `${leader.name} has no successor`)
+      return `${pids.length} processes of ${leader.name} killed, ${next?.name} took over`
+    },
+    end: async () => leader.startPatroni(),
+  }
+}
+
+const killPostmaster = async (trio: Trio): Promise<ActiveFault> => {
+  const leader = await requireLeader(trio)
+  signalAll([leader.postmaster], 'SIGKILL')
+  return {
+    proof: async () => {
+      // On a busy machine the end of a process takes a moment.
+      for (let count = 0; count < 50 && isRunning(leader.postmaster); count++) await setTimeout(100)
+      requireTrue(!isRunning(leader.postmaster), `the postmaster of ${leader.name} lives`)
+      return `the postmaster of ${leader.name} killed`
+    },
+    end: nothingToEnd,
+  }
+}
+
+/** Patroni goes on, and waits for a PostgreSQL that does not answer. */
+const freezePostgres = async (trio: Trio): Promise<ActiveFault> => {
+  const leader = await requireLeader(trio)
+  // The postmaster first: it starts no further process then.
+  signalAll([leader.postmaster], 'SIGSTOP')
+  const pids = processTree(leader.postmaster)
+  signalAll(pids, 'SIGSTOP')
+  return {
+    proof: async () => {
+      requireTrue(isStopped(leader.postmaster), `the postmaster of ${leader.name} runs`)
+      return `${pids.length} processes of ${leader.name} stopped`
+    },
+    end: async () => signalAll([...pids, ...processTree(leader.postmaster)], 'SIGCONT'),
+  }
+}
+
+const requestSwitchover = async (trio: Trio): Promise<ActiveFault> => {
+  const leader = await requireLeader(trio)
+  const standby = (await trio.readMembers()).find(({ role }) => role === 'sync_standby')
+  if (!standby) throw new Error('there is no synchronous standby to switch to')
+  const switching = trio.requestSwitchover(leader.name, standby.name)
+  return {
+    proof: async () => {
+      await switching
+      return `from ${leader.name} to ${standby.name}`
+    },
+    end: nothingToEnd,
+  }
+}
+
+const isHealthy = (url: string): Promise<boolean> =>
+  fetch(url, { signal: AbortSignal.timeout(1_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+
+const stopEtcd = async (trio: Trio): Promise<ActiveFault> => {
+  const pids = trio.nodes.map((node) => node.etcdPid())
+  signalAll(pids, 'SIGSTOP')
+  return {
+    proof: async () => {
+      const healthy = await Promise.all(trio.etcdHealthUrls.map(isHealthy))
+      requireTrue(!healthy.includes(true), 'a member of etcd answers')
+      return `${pids.length} members of etcd stopped, none answers`
+    },
+    end: async () => signalAll(pids, 'SIGCONT'),
+  }
+}
+
+/** The sessions of HAProxy that are connected to a server of PostgreSQL. */
+const countSessions = async (trio: Trio): Promise<number> => {
+  const shown = await trio.haproxyCommand('show sess')
+  return shown.split('\n').filter((line) => /\bfe=postgres\b/.test(line) && !/\bsrv=<none>/.test(line)).length
+}
+
+const cutSessions = async (trio: Trio): Promise<ActiveFault> => {
+  const before = await countSessions(trio)
+  for (const { name } of trio.nodes) await trio.haproxyCommand(`shutdown sessions server postgres/${name}`)
+  return {
+    proof: async () => {
+      requireTrue(before > 0, 'there was no session')
+      return `${before} sessions cut`
+    },
+    end: nothingToEnd,
+  }
+}
+
+/** Every fault of the battery. */
+const failoverFaults: readonly FailoverFault[] = [
+  {
+    name: 'node-kill',
+    title: 'kill -9 of the primary and its Patroni',
+    seconds: 20,
+    gapMsMax: 20_000,
+    begin: killNode,
+  },
+  {
+    name: 'postmaster-kill',
+    title: 'kill -9 of the postmaster of the primary',
+    seconds: 0,
+    gapMsMax: 20_000,
+    begin: killPostmaster,
+  },
+  {
+    name: 'freeze',
+    title: 'PostgreSQL of the primary stopped (SIGSTOP) for 20 s',
+    seconds: 20,
+    gapMsMax: 30_000,
+    begin: freezePostgres,
+  },
+  { name: 'switchover', title: 'switchover', seconds: 0, gapMsMax: 5_000, begin: requestSwitchover },
+  { name: 'etcd-away', title: 'all of etcd stopped for 30 s', seconds: 30, gapMsMax: 5_000, begin: stopEtcd },
+  {
+    name: 'cut-sessions',
+    title: 'HAProxy cuts all sessions to PostgreSQL',
+    seconds: 0,
+    gapMsMax: 5_000,
+    begin: cutSessions,
+  },
+]
+
+/** The faults with these names, or all of them. A name that does not exist is an error. */
+export const chooseFaults = (names: readonly string[]): readonly FailoverFault[] => {
+  const known = failoverFaults.map(({ name }) => name)
+  const unknown = names.filter((name) => !known.includes(name))
+  if (unknown.length > 0)
+    throw new Error(`no such fault: ${unknown.join(', ')}. There are: ${known.join(', ')}`)
+  return names.length === 0 ? failoverFaults : failoverFaults.filter(({ name }) => names.includes(name))
+}

@@ -1,0 +1,110 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Client } from 'pg'
+import { freePort } from '../../../packages/server/dev/cluster.ts'
+import { prepareServer, randomFrom, startRole } from '../server-processes.ts'
+import { openMoney } from './money.ts'
+import { openPointInTimeCluster } from './point-in-time.ts'
+import { withOwner } from './service.ts'
+
+export type RestoreOptions = {
+  readonly seed: number
+  /** Credentials before the restore point, after it, and after the restore. */
+  readonly before: number
+  readonly lost: number
+  readonly after: number
+  /** Purchases on the chain in each of the three times. */
+  readonly purchases: number
+  readonly clients: number
+  readonly journal: 'kept' | 'rewound'
+  /** Changes the database behind the service's back, for planted faults. */
+  readonly plant?: (moment: Moment, client: Client) => Promise<unknown>
+}
+/** Before the loss, after the restore of the database, and after `restore apply`. */
+export type Moment = 'lost' | 'restored' | 'applied'
+/** What happened when, in seconds since the start. */
+export type Mark = { readonly at: number; readonly name: string }
+/** A copy of the published status lists, as a CDN keeps one. */
+const startMirror = async () => {
+  const copies = new Map<string, string>()
+  const server = createServer((asked, response) => {
+    const copy = copies.get(asked.url ?? '')
+    response.writeHead(copy === undefined ? 404 : 200).end(copy)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo
+  return {
+    url: `http://127.0.0.1:${port}`,
+    lists: () => [...copies.values()],
+    copyLists: async (uris: readonly string[]) => {
+      for (const uri of new Set(uris)) copies.set(new URL(uri).pathname, await (await fetch(uri)).text())
+    },
+    close: () => server.close(),
+  }
+}
+
+/** The service as processes, with a PostgreSQL that can go back, a chain, a card provider and a mirror of its lists. */
+export const openService = async (options: RestoreOptions) => {
+  const startedAt = performance.now()
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-restore-'))
+  const mirror = await startMirror()
+  const port = await freePort()
+  const baseUrl = `http://127.0.0.1:${port}`
+  const [cluster, money] = await Promise.all([openPointInTimeCluster(folder), openMoney(baseUrl, folder)])
+  const settings = {
+    PORT: String(port),
+    BASE_URL: baseUrl,
+    ROOT_BUDGETS: 'off',
+    STATUS_WITNESS_URL: mirror.url,
+    KEYS_DIR: join(folder, 'keys'),
+    // Every program is started twice or more: what it compiled the first time is read the second.
+    NODE_COMPILE_CACHE: join(folder, 'compiled'),
+    ...money.settings,
+  }
+  const { databaseUrl, env } = await prepareServer(cluster, folder, settings)
+  const marks: Mark[] = []
+  const mints: number[] = []
+  const now = () => (performance.now() - startedAt) / 1_000
+  let roles: ReturnType<typeof startRole>[] = []
+  const start = () => {
+    roles = (['signer', 'api', 'worker'] as const).map((role) => startRole(role, env))
+  }
+  const stop = async () => {
+    await Promise.all(roles.map((role) => role.stop()))
+    roles = []
+  }
+  const operator = `http://127.0.0.1:${env.OPERATOR_PORT}`
+  return {
+    ...options,
+    folder,
+    mirror,
+    money,
+    cluster,
+    baseUrl,
+    operator,
+    databaseUrl,
+    env,
+    marks,
+    mints,
+    mark: (name: string) => marks.push({ at: now(), name }),
+    noteMint: () => mints.push(now()),
+    random: randomFrom(options.seed),
+    start,
+    stop,
+    plantFault: async (moment: Moment) => {
+      const { plant } = options
+      if (plant) await withOwner(databaseUrl, (client) => plant(moment, client))
+    },
+    close: async () => {
+      await stop()
+      await money.stop()
+      await cluster.stop()
+      mirror.close()
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+export type Service = Awaited<ReturnType<typeof openService>>

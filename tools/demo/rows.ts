@@ -1,0 +1,198 @@
+// Rows that no rule of value depends on, written by SQL: sessions with their beacons and conversions, and requests. Triggers
+// count them, so that the hourly figures are exact.
+import { evaluateAttention, qualityOf, type Components, type FlagName } from '@pohf/scorer'
+import type { Mode } from '@pohf/protocol'
+import type { Harness } from '../../packages/server/test/fixtures/harness.ts'
+import type { Random } from './random.ts'
+
+export type DemoSession = {
+  readonly id: string
+  readonly at: string
+  readonly endedAt: string
+  readonly quality: number
+  readonly verified: boolean
+  readonly components: Components
+  readonly flags: readonly FlagName[]
+  readonly reasons: readonly string[]
+  readonly hostname: string
+}
+
+const rareFlags: readonly FlagName[] = [
+  'automation_env',
+  'automation_env',
+  'untrusted_events',
+  'synthetic_motion',
+  'no_approach_path',
+  'replay_match',
+  'impossible_timing',
+]
+const hostnames = ['shop.example', 'shop.example', 'shop.example', 'blog.example']
+const rounded = (value: number): number => Math.round(Math.min(1, Math.max(0, value)) * 1_000) / 1_000
+
+/** A session as scoring leaves it: the quality and the reasons are those that the formula gives. */
+export const makeSession = (random: Random, at: number): DemoSession => {
+  const isBot = random.isTrue(0.09)
+  const isInattentive = !isBot && random.isTrue(0.08)
+  const components: Components = {
+    focus: rounded(isInattentive ? random.between(0.3, 0.7) : random.between(0.82, 1)),
+    probe: isInattentive ? 0.4 : random.pick([0.75, 0.75, 0.8, 0.833]),
+    input: random.isTrue(0.15)
+      ? null
+      : rounded(isBot ? random.between(0.1, 0.5) : random.between(0.55, 0.95)),
+    gaze: null,
+    device: random.isTrue(0.4) ? 0.6 : 0.3,
+    history: null,
+  }
+  const flags = isBot
+    ? [random.pick(rareFlags)]
+    : isInattentive && random.isTrue(0.5)
+      ? ['background' as const]
+      : []
+  const { verified, reasons } = evaluateAttention({
+    components,
+    flags,
+    probesOffered: 3,
+    returning: false,
+    answerCorrect: null,
+  })
+  return {
+    id: random.id('ses_'),
+    at: new Date(at).toISOString(),
+    endedAt: new Date(at + random.integer(6_000, 19_000)).toISOString(),
+    quality: qualityOf(components, flags),
+    verified,
+    components,
+    flags,
+    reasons,
+    hostname: random.pick(hostnames),
+  }
+}
+
+type Owner = { readonly agentId: string; readonly mode: Mode }
+const rowsOf = `jsonb_to_recordset($3::jsonb) as row ("id" text, "at" timestamptz, "endedAt" timestamptz, quality float8,
+  verified boolean, components jsonb, flags jsonb, reasons jsonb, hostname text)`
+const textsOf = (column: string) => `array(select jsonb_array_elements_text(${column}))`
+
+export const insertSessions = async (
+  { owner }: Pick<Harness, 'owner'>,
+  { agentId, mode }: Owner,
+  sessions: readonly DemoSession[],
+): Promise<void> => {
+  const values = [agentId, mode, JSON.stringify(sessions)]
+  await owner.query(
+    `insert into session_claims (agent_id, mode, session_id, at) select $1, $2, id, at from ${rowsOf}`,
+    values,
+  )
+  await owner.query(
+    `insert into sessions (agent_id, session_id, at, mode, kind, status, simulated, ended_at, quality, verified,
+       assurance, scoring, components, flags, reasons, evidence, salt, hostname)
+     select $1, id, at, $2, 'view', 'scored', $2 = 'test', "endedAt", quality, verified, 'low', 'demo', components,
+       ${textsOf('flags')}, ${textsOf('reasons')},
+       jsonb_build_array(jsonb_build_object('type', 'answer', 'alg', 'sha-256', 'hash', left(translate(encode(sha256(id::bytea), 'base64'), '+/=', '-_'), 43))),
+       sha256(('salt ' || id)::bytea), hostname
+     from ${rowsOf}`,
+    values,
+  )
+}
+
+/** What visitors did after a verified view: most pages report that they were read, some visits end in a purchase. */
+export const insertVisits = async (
+  { owner }: Pick<Harness, 'owner'>,
+  { agentId, mode }: Owner,
+  sessions: readonly DemoSession[],
+  random: Random,
+): Promise<void> => {
+  const visits = sessions
+    .filter(({ verified }) => verified)
+    .map(({ id, at }) => {
+      const isEngaged = random.isTrue(0.62)
+      const isConverted = isEngaged && random.isTrue(0.11)
+      return {
+        id,
+        at,
+        path: random.pick(['/', '/', '/shoes', '/boots', '/sale']),
+        isEngaged,
+        eventId: isConverted ? random.id('evt_') : null,
+        value: isConverted ? random.integer(1_200, 18_900) / 100 : null,
+      }
+    })
+  const values = [agentId, mode, JSON.stringify(visits)]
+  const rows = `jsonb_to_recordset($3::jsonb) as row (id text, at timestamptz, path text, "isEngaged" boolean,
+    "eventId" text, value float8)`
+  await owner.query(
+    `insert into track_views (agent_id, mode, session_id, viewed_at, beacons, engaged, converted)
+     select $1, $2, id, at, case when "isEngaged" then 2 else 1 end, "isEngaged", "eventId" is not null
+     from ${rows} where at > pohf_now() - interval '35 days'`,
+    values,
+  )
+  await owner.query(
+    `insert into track_events (agent_id, mode, session_id, seq, at, viewed_at, type, path, first_engagement)
+     select $1, $2, id, seq, at + make_interval(secs => 4 * seq), at, case seq when 1 then 'pageview' else 'scroll' end, path,
+       seq = 2
+     from ${rows}, generate_series(1, 2) seq where seq = 1 or "isEngaged"`,
+    values,
+  )
+  await owner.query(
+    `insert into conversions (agent_id, event_id, at, mode, session_id, viewed_at, name, value, currency, first_of_view)
+     select $1, "eventId", at + interval '40 seconds', $2, id, at, 'purchase', value, 'EUR', true
+     from ${rows} where "eventId" is not null`,
+    values,
+  )
+}
+
+export type DemoRequest = {
+  readonly at: string
+  readonly id: string
+  readonly keyId: string
+  readonly method: string
+  readonly endpoint: string
+  readonly status: number
+  readonly code: string | null
+  readonly ms: number
+}
+const calls = [
+  ['POST', 'credentials.verify', 24],
+  ['POST', 'credentials.verify', 31],
+  ['POST', 'credentials.verify', 27],
+  ['POST', 'tracking.conversion', 9],
+  ['GET', 'tracking.metrics', 18],
+  ['GET', 'credits.balance', 5],
+  ['GET', 'sessions.read', 7],
+  ['GET', 'work.orders-list', 12],
+] as const
+const failures = [
+  [404, 'not_found'],
+  [409, 'session_rejected'],
+  [409, 'session_rejected'],
+  [422, 'validation_failed'],
+  [429, 'rate_limited'],
+] as const
+
+export const makeRequest = (random: Random, at: number, keyId: string): DemoRequest => {
+  const [method, endpoint, ms] = random.pick(calls)
+  const [status, code] = random.isTrue(0.035) ? random.pick(failures) : ([200, null] as const)
+  const slow = random.isTrue(0.02) ? random.between(6, 15) : random.between(0.6, 1.6)
+  return {
+    at: new Date(at).toISOString(),
+    id: random.id('req_'),
+    keyId,
+    method,
+    endpoint,
+    status,
+    code,
+    ms: Math.round(ms * slow),
+  }
+}
+
+export const insertRequests = async (
+  { owner }: Pick<Harness, 'owner'>,
+  agentId: string,
+  requests: readonly DemoRequest[],
+): Promise<void> => {
+  await owner.query(
+    `insert into request_log (agent_id, at, request_id, key_id, method, endpoint, status, code, duration_ms)
+     select $1, at, id, "keyId", method, endpoint, status, code, ms from jsonb_to_recordset($2::jsonb) as row
+       (at timestamptz, id text, "keyId" text, method text, endpoint text, status smallint, code text, ms int)`,
+    [agentId, JSON.stringify(requests)],
+  )
+}
