@@ -17,12 +17,17 @@ import { schemaTypes } from './schema-types.ts'
 
 const check = process.argv.includes('--check')
 
-/** What the client must know of each endpoint at run time; the rest of it is types. */
+/**
+ * What the client must know of each endpoint at run time; the rest of it is types. Rows with the key in the body are for
+ * clients of other services: the client of this one has `credentials.verify`. Rows under /console are for our page alone.
+ */
 const sdkOperations = (): string => {
-  const rows = endpoints.map(
-    ({ publicId, method, path, auth }) =>
-      `  { publicId: '${publicId}', method: '${method}', path: '${path}', keyed: ${auth !== 'public' && auth !== 'member'} },`,
-  )
+  const rows = endpoints
+    .filter(({ auth, path }) => auth !== 'secret' && !path.startsWith('/console/'))
+    .map(
+      ({ publicId, method, path, auth }) =>
+        `  { publicId: '${publicId}', method: '${method}', path: '${path}', keyed: ${auth !== 'public' && auth !== 'member'} },`,
+    )
   return `// Written by npm run generate.\n// prettier-ignore\nexport const operations = [\n${rows.join('\n')}\n] as const\n`
 }
 

@@ -88,7 +88,7 @@ an empty npm cache. ${cpus().length} cores; average load of the last five minute
 ${table}
 
 The time to read the page is not in it, nor the installation of Node, PostgreSQL, \`curl\` and \`jq\`. A program of the arena plays the
-person, as the page says; a real person needs about 15 seconds for the check.
+person, as the page says; a real person needs about 8 seconds for the check.
 `,
     )
   console.log(`✓ ${run} blocks in ${total.toFixed(0)} s, at most ${limitSeconds} s`)

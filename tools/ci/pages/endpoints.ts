@@ -21,7 +21,14 @@ const authMeanings: Readonly<Record<Auth, string>> = {
   order: 'An API key is required. Without one: 401 `auth_required`.',
   member:
     'A signed-in person is required, by cookie. Without one: 401. A write must come from a page of the service.',
-  operator: 'An operator key is required, on the operators’ listener.',
+  console:
+    'A person of an account who is signed in to the console is required, by cookie. Without one: 401. A write must come from a page of the service.',
+  operator:
+    'An operator key is required, on the operators’ listener, or the bearer of an operator who signed in with a passkey. A bearer that needs a sign-in of the last 15 minutes gets 403 `operator_sign_in_again`.',
+  operatorSession:
+    'An operator who signed in with a passkey is required, by cookie. Without one: 401. The call must come from a page of the operators’ listener.',
+  secret:
+    'An API key with the scope of the endpoint is required in the field `secret` of the body, which is a form or JSON. Every refusal is 200 with `error-codes`, except 413 `body_too_large` and 429 `rate_limited`: [the protocol](../guides/siteverify.md).',
 }
 
 const rowOf = ({ method, path, auth, scope, limit, publicId, summary }: Endpoint): string[] => [

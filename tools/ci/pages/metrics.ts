@@ -1,9 +1,9 @@
-import { makeMetrics } from '../../../packages/server/src/platform/ops/metrics.ts'
+import { makeMetrics, makeSignerMetrics } from '../../../packages/server/src/platform/ops/metrics.ts'
 import { generatedNote, tableOf, type GeneratedFile } from './markdown.ts'
 
-const rows = (): string[][] =>
-  makeMetrics()
-    .registry.getMetricsAsArray()
+const rowsOf = ({ registry }: Pick<ReturnType<typeof makeMetrics>, 'registry'>): string[][] =>
+  registry
+    .getMetricsAsArray()
     .filter(({ name }) => name.startsWith('pohf_'))
     .toSorted((a, b) => (a.name < b.name ? -1 : 1))
     .map((metric) => {
@@ -16,17 +16,27 @@ const rows = (): string[][] =>
       ]
     })
 
+const headings = ['Metric', 'Type', 'Labels', 'Meaning']
+
 const metricsPage = (): string => `${generatedNote}
 
 # Metrics
 
-The operators' listener serves \`/metrics\` in the Prometheus text format. It needs no key, so keep the port private. Each
-api process reports its own figures; the values that are read from the database are the same in all of them.
+Each process serves its own metrics in the Prometheus text format at \`/metrics\`, on a listener of its own at
+\`METRICS_HOST\` and \`METRICS_PORT\`. The operators' listener serves those of the api, too. Neither needs a key, so keep the
+ports private. Values that are read from the database are the same in every api and worker. Service level objectives,
+alerts and the dashboard are in [observability](../operate/observability.md).
 
-${tableOf(['Metric', 'Type', 'Labels', 'Meaning'], rows())}
+## Api and worker
 
-The library \`prom-client\` adds \`process_*\` and \`nodejs_*\`: memory, CPU, event loop and garbage collection of the api
-process.
+${tableOf(headings, rowsOf(makeMetrics()))}
+
+## Signer
+
+${tableOf(headings, rowsOf(makeSignerMetrics()))}
+
+The library \`prom-client\` adds \`process_*\` and \`nodejs_*\` to each process: memory, CPU, event loop and garbage
+collection.
 `
 
 export const metricFiles = (): GeneratedFile[] => [['docs/reference/metrics.md', metricsPage()]]

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { secretSettings } from '../../../packages/server/src/platform/ops/secret-settings.ts'
 import { settings } from '../../../packages/server/src/platform/ops/settings.ts'
 import { generatedNote, tableOf, type GeneratedFile } from './markdown.ts'
 
@@ -13,19 +14,39 @@ const groups: Readonly<Record<string, readonly SettingName[]>> = {
     'PORT',
     'OPERATOR_HOST',
     'OPERATOR_PORT',
+    'OPERATOR_BASE_URL',
     'TRUSTED_PROXIES',
+    'STATUS_WITNESS_URL',
     'DATA_DIR',
     'CELL',
     'LOG_LEVEL',
     'CONTACT',
+    'DEMO_DATA',
   ],
   Database: ['DATABASE_URL', 'DATABASE_POOL_SIZE', 'DATABASE_WAIT_SECONDS', 'DATABASE_STATEMENT_SECONDS'],
   Stop: ['DRAIN_SECONDS', 'STOP_SECONDS'],
   Mail: ['SMTP_URL', 'MAIL_FROM'],
+  'Metrics and traces': [
+    'METRICS_HOST',
+    'METRICS_PORT',
+    'OTEL_EXPORTER_OTLP_ENDPOINT',
+    'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
+    'OTEL_SDK_DISABLED',
+    'OTEL_SERVICE_NAME',
+    'OTEL_TRACES_SAMPLER',
+    'OTEL_TRACES_SAMPLER_ARG',
+  ],
   Signer: [
     'KEYS_DIR',
     'SIGNER_SOCKET',
     'SIGNER_SOCKET_MODE',
+    'SIGNER_URL',
+    'SIGNER_LISTEN',
+    'SIGNER_TLS_CERT',
+    'SIGNER_TLS_KEY',
+    'SIGNER_TLS_CA',
+    'SIGNER_OPERATOR_SOCKET',
+    'ADMISSION_KEY',
     'SIGNER_BACKEND',
     'PKCS11_MODULE',
     'PKCS11_TOKEN_LABEL',
@@ -102,6 +123,8 @@ const valuesOf = (schema: SettingSchema): string => {
   return json.type === 'integer' ? `${json.minimum} to ${json.maximum}` : ''
 }
 
+const secretNames = secretSettings.map((name) => `\`${name}\``).join(', ')
+
 const settingsPage = (): string => {
   const grouped = Object.values(groups).flat()
   const missing = Object.keys(settings.shape).filter(
@@ -122,6 +145,9 @@ const settingsPage = (): string => {
 
 Settings are environment variables. The service reads them once at start; an empty variable counts as unset. A start with
 wrong settings stops before it opens the database and lists every fault. Only \`DATABASE_URL\` is required.
+
+A secret can be read from a file instead: \`NAME_FILE\` is the path of the file with the value of \`NAME\`, at most 64 KiB; a line
+feed at its end is removed. This works for ${secretNames}. To set both is a fault.
 
 ${sections.join('\n\n')}
 `
