@@ -1,0 +1,16 @@
+// A reporter for Node's test runner: the file of each failed test, one to a line.
+import type { EventData } from 'node:test'
+
+type Event = { readonly type: string; readonly data?: unknown }
+
+/** A suite or a file that only contains the failed test: the test has an event of its own. */
+const containsFailed = ({ details }: EventData.TestFail): boolean =>
+  'failureType' in details.error && details.error.failureType === 'subtestsFailed'
+
+export default async function* failedFiles(events: AsyncIterable<Event>): AsyncGenerator<string> {
+  for await (const { type, data } of events) {
+    if (type !== 'test:fail') continue
+    const failed = data as EventData.TestFail
+    if (!containsFailed(failed)) yield `${failed.file ?? '?'}\n`
+  }
+}
