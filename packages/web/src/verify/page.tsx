@@ -134,19 +134,6 @@ const Introduction = ({ failure }: { failure: string | undefined }) => (
   </section>
 )
 
-const Masthead = () => (
-  <header class="masthead">
-    <a class="brand" href="/">
-      PoHF
-    </a>
-    <span class="faint">Verify</span>
-    <nav class="muted" aria-label="Elsewhere">
-      <a href="/.well-known/jwks.json">Keys</a>
-      <a href="/openapi.json">API</a>
-    </nav>
-  </header>
-)
-
 /** Checks a credential; of several checks only the last one reports. */
 const useCheck = (issuer: string) => {
   const [phase, setPhase] = useState<Phase>({ name: 'empty' })
@@ -198,7 +185,7 @@ const useOutcome = (phase: Phase, issuer: string) => {
   return outcome
 }
 
-/** Page /verify: everything happens in the browser; only public keys, a status list and the price table are fetched. */
+/** Page /verify below its header, which is in verify.html: everything happens in the browser; only public keys, a status list and the price table are fetched. */
 export const VerifyPage = ({ issuer }: { issuer: string }) => {
   const [jwt, setJwt] = useState(() => decodeURIComponent(location.hash.slice(1)))
   const [challenge, setChallenge] = useState('')
@@ -221,40 +208,37 @@ export const VerifyPage = ({ issuer }: { issuer: string }) => {
     />
   )
   return (
-    <div class="page">
-      <Masthead />
-      <main aria-busy={phase.name === 'checking'}>
-        <p class="hidden" role="status">
-          {isSlow ? 'Fetching the keys of the issuer' : ''}
-        </p>
-        {phase.name === 'done' && outcome ? (
-          <ResultView
-            shown={{
-              outcome,
-              result: phase.result,
-              price: phase.price,
-              nowSeconds: phase.nowSeconds,
-              issuer,
-            }}
-            onRetry={submit}
-            another={field}
-          />
-        ) : (
-          <>
-            {isSlow ? (
-              <Skeleton />
-            ) : (
-              <Introduction failure={phase.name === 'broken' ? phase.message : undefined} />
-            )}
-            <div class="grid">
-              <section class="card pad" aria-label="Credential to check">
-                {field}
-              </section>
-              <NextStep issuer={issuer} />
-            </div>
-          </>
-        )}
-      </main>
-    </div>
+    <main aria-busy={phase.name === 'checking'}>
+      <p class="hidden" role="status">
+        {isSlow ? 'Fetching the keys of the issuer' : ''}
+      </p>
+      {phase.name === 'done' && outcome ? (
+        <ResultView
+          shown={{
+            outcome,
+            result: phase.result,
+            price: phase.price,
+            nowSeconds: phase.nowSeconds,
+            issuer,
+          }}
+          onRetry={submit}
+          another={field}
+        />
+      ) : (
+        <>
+          {isSlow ? (
+            <Skeleton />
+          ) : (
+            <Introduction failure={phase.name === 'broken' ? phase.message : undefined} />
+          )}
+          <div class="grid">
+            <section class="card pad" aria-label="Credential to check">
+              {field}
+            </section>
+            <NextStep issuer={issuer} />
+          </div>
+        </>
+      )}
+    </main>
   )
 }

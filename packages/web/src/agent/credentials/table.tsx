@@ -14,7 +14,7 @@ const CredentialRow = ({ credential, href, now }: RowProps) => (
     <th scope="row">
       <a class="id" href={href} title={credential.credentialId}>
         {shortId(credential.credentialId)}
-      </a>
+      </a>{' '}
       <span class="narrow-only small muted">
         {credential.kind}, {formatUnit(credential.quality)}
       </span>

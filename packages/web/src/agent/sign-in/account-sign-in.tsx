@@ -142,7 +142,13 @@ const AccountSignInHere = (props: ConsoleSignInProps) => {
   const { error, brand, onOpen, signIn } = props
   const { isReady, entryError, enter } = useEntry(props)
   const [sentTo, setSentTo] = useState<string>()
-  if (!isReady) return <main class="page narrow" aria-busy="true" />
+  if (!isReady)
+    return (
+      // As console.html shows it before the script has loaded.
+      <main class="page narrow" aria-busy="true">
+        <p class="brand">{brand}</p>
+      </main>
+    )
   const shownError = entryError ?? error
   return (
     <main class="page narrow">
