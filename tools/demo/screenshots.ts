@@ -1,14 +1,21 @@
 // Every page with the demo data, in Chromium, in two widths and two colour schemes. npm run screenshots [-- FOLDER]
+// With --pictures only the pictures of the README, into docs/pictures.
 import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
 import { demoFolder, readDemo, type DemoAccess } from '../../packages/server/dev/demo.ts'
 import { readConfig } from '../../packages/server/src/platform/ops/config.ts'
 import { findChromium, launch } from '../../packages/web/test/browser.ts'
 import { signIn } from '../../packages/web/test/browser-test.ts'
+import { takePictures } from './pictures.ts'
 import { capture, watchErrors, type Browser, type Page } from './views.ts'
 
-const folder = process.argv[2] ?? 'screenshots'
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { pictures: { type: 'boolean', default: false } },
+})
+const folder = values.pictures ? 'docs/pictures' : (positionals[0] ?? 'screenshots')
 
 /** Starts `npm run dev -- --demo`, and stops it. */
 const startDemo = async (): Promise<() => Promise<void>> => {
@@ -122,9 +129,13 @@ const takeConsole = async (
 const hashesOf = (page: Page): Promise<string[]> =>
   page.$$eval('nav a[href^="#/"]', (links) => links.map((link) => link.getAttribute('href') ?? ''))
 
-const takeAll = async (browser: Browser, take: Take): Promise<void> => {
+const readAddresses = () => {
   const config = readConfig({ ...process.env, DATABASE_URL: 'postgres://placeholder/demo' })
-  const access = readDemo(demoFolder(config.DATA_DIR))
+  return { config, access: readDemo(demoFolder(config.DATA_DIR)) }
+}
+
+const takeAll = async (browser: Browser, take: Take): Promise<void> => {
+  const { config, access } = readAddresses()
   // Passkeys and the cookies of people belong to localhost.
   const url = `http://localhost:${config.PORT}`
   const operatorUrl = `http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}/operator`
@@ -144,12 +155,14 @@ const browser = await launch(chromium.path)
 const faults: string[] = []
 let count = 0
 try {
-  await takeAll(browser, async (opened, name) => {
-    const taken = await capture(opened, name, folder)
-    for (const file of taken.files) console.log(`${folder}/${file}`)
-    count += taken.files.length
-    faults.push(...taken.faults)
-  })
+  if (values.pictures) count = await takePictures(browser, readAddresses().access, folder)
+  else
+    await takeAll(browser, async (opened, name) => {
+      const taken = await capture(opened, name, folder)
+      for (const file of taken.files) console.log(`${folder}/${file}`)
+      count += taken.files.length
+      faults.push(...taken.faults)
+    })
 } finally {
   await browser.close()
   await stop()

@@ -25,7 +25,7 @@ export const watchErrors = (page: Page): string[] => {
 }
 
 /** Waits until the page has a title and no skeleton, and asked for nothing for half a second. */
-const waitForContent = async (page: Page): Promise<void> => {
+export const waitForContent = async (page: Page): Promise<void> => {
   let askedAt = performance.now()
   const onRequest = () => {
     askedAt = performance.now()
