@@ -1,4 +1,4 @@
-import { existsSync, globSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { calibrate, readMouseMotion, type ConsentedSession } from '@pohf/scorer'
 import { inputModel } from '@pohf/scorer/input-model'
@@ -27,7 +27,10 @@ const readRows = (path: string): Row[] =>
 const run = async (folder: string, { platform, out }: CalibrateOptions): Promise<void> => {
   if (!platforms.includes(platform))
     throw new Error(`Unknown platform ${platform}: expected one of ${platforms.join(', ')}.`)
-  const paths = globSync('*/*.json', { cwd: folder }).toSorted().slice(0, filesMax)
+  const paths = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /^[^/]+\/[^/]+\.json$/.test(path))
+    .toSorted()
+    .slice(0, filesMax)
   const sessions: ConsentedSession[] = []
   for (const path of paths) sessions.push(await readSession(folder, path))
   const result = calibrate(sessions)

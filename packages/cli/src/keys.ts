@@ -1,20 +1,16 @@
 import { readFileSync, writeFileSync } from 'node:fs'
-import {
-  admitOffline,
-  connectOperatorSocket,
-  describeRequest,
-  readSignerConfig,
-  statementKeyOf,
-} from '@pohf/server/keys'
 import type { Command } from 'commander'
+import { requireServer } from './missing-server.ts'
 import { operatorCall, type Remote } from './operator.ts'
 
 type SocketOptions = { readonly socket?: string | true }
 type Message = { readonly op: string; readonly [field: string]: unknown }
 
-/** The operators' socket: of `--socket`, or where the settings of the environment put it. */
-const socketOf = ({ socket }: SocketOptions): string =>
-  typeof socket === 'string' ? socket : readSignerConfig().SIGNER_OPERATOR_SOCKET
+/** Loaded on demand: the npm package has no server, and the calls of the operators' listener do not need it. */
+const loadServer = () => {
+  requireServer()
+  return import('@pohf/server/keys')
+}
 
 const causeOf = (error: unknown): string =>
   error instanceof Error
@@ -30,8 +26,12 @@ const attempt = async (work: () => Promise<unknown>): Promise<void> => {
     process.exitCode = 1
   }
 }
-const ask = (options: SocketOptions, message: Message): Promise<unknown> =>
-  connectOperatorSocket(socketOf(options)).request(message)
+/** Asks at the operators' socket: that of `--socket`, or where the settings of the environment put it. */
+const ask = async ({ socket }: SocketOptions, message: Message): Promise<unknown> => {
+  const { connectOperatorSocket, readSignerConfig } = await loadServer()
+  const path = typeof socket === 'string' ? socket : readSignerConfig().SIGNER_OPERATOR_SOCKET
+  return connectOperatorSocket(path).request(message)
+}
 
 /** Files with keys are new files that only this user can read. */
 const writeNew = (path: string, text: string): void =>
@@ -39,6 +39,7 @@ const writeNew = (path: string, text: string): void =>
 const readJson = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
 
 const exportAdmission = async (options: SocketOptions & { readonly out: string }): Promise<unknown> => {
+  const { statementKeyOf } = await loadServer()
   const key = statementKeyOf(await ask(options, { op: 'export' }))
   writeNew(options.out, `${JSON.stringify(key.jwk)}\n`)
   // The copy in the key folder goes only after the file can be read back.
@@ -65,6 +66,7 @@ type AdmitOptions = SocketOptions & {
   readonly identity?: string[]
 }
 const admit = async (files: readonly string[], options: AdmitOptions): Promise<unknown> => {
+  const { admitOffline, describeRequest, statementKeyOf } = await loadServer()
   const requests = files.map(readJson)
   const identities = options.identity ?? []
   const admitted = requests.map(describeRequest)

@@ -9,6 +9,7 @@ import { showForging } from './forging.ts'
 import { addGrantCommands } from './grants.ts'
 import { addKeys } from './keys.ts'
 import { addLists } from './lists.ts'
+import { requireServer } from './missing-server.ts'
 import { addOperatorLists, operatorCall } from './operator.ts'
 import { addPayouts } from './payouts.ts'
 import { addRoots } from './roots.ts'
@@ -29,8 +30,10 @@ const run = async (file: string, parameters: readonly string[]): Promise<void> =
   process.exitCode = await new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
 }
 
-const runServer = (file: string, parameters: readonly string[] = []): Promise<void> =>
-  run(packageFile(`server/${file}`), parameters)
+const runServer = (file: string, parameters: readonly string[] = []): Promise<void> => {
+  requireServer()
+  return run(packageFile(`server/${file}`), parameters)
+}
 
 type AttackOptions = Readonly<Record<'site' | 'url' | 'sessions', string>> & {
   /** The name of `--url` in the first release. */
@@ -85,8 +88,11 @@ program
   .command('doctor')
   .description('check this deployment and say what to fix')
   .option('--json', 'print one JSON object as the last line')
-  // Loaded on demand: it imports the server, which would slow down every other command.
-  .action(async (options: { json?: boolean }) => (await import('./doctor.ts')).doctor(options))
+  .action(async (options: { json?: boolean }) => {
+    requireServer()
+    // Loaded on demand: it imports the server, which would slow down every other command.
+    return (await import('./doctor.ts')).doctor(options)
+  })
 
 program
   .command('verify <jwt>')

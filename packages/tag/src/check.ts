@@ -287,5 +287,12 @@ class PohfCheck extends HTMLElement {
   }
 }
 
+export type { PohfCheck }
+declare global {
+  interface HTMLElementTagNameMap {
+    'pohf-check': PohfCheck
+  }
+}
+
 Object.assign(globalThis, { pohf: { start, asksForPrivacy } })
 if (!customElements.get('pohf-check')) customElements.define('pohf-check', PohfCheck)

@@ -1,0 +1,58 @@
+import type { PublishedPackage, SourceManifest } from './catalogue.ts'
+
+/** The oldest Node that packages:check runs the packages on. */
+export const nodeMin = '20.19'
+
+export type Entry = { readonly types: string; readonly default: string }
+export type Manifest = Readonly<Record<string, unknown>> & {
+  readonly name: string
+  readonly version: string
+  readonly exports: Readonly<Record<string, Entry | string>>
+  readonly dependencies: Readonly<Record<string, string>>
+}
+
+/** `./src/sessions/probes.ts` of the workspace is `./dist/sessions/probes.js` of the package. */
+export const builtFile = (source: string, ending: '.js' | '.d.ts'): string =>
+  source.replace(/^\.\/src\//, './dist/').replace(/\.ts$/, ending)
+
+const entryOf = (source: string): Entry => ({
+  types: builtFile(source, '.d.ts'),
+  default: builtFile(source, '.js'),
+})
+
+const mapValues = <T, U>(record: Readonly<Record<string, T>>, map: (value: T) => U): Record<string, U> =>
+  Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]))
+
+/** The manifest of the package, from that of the workspace. `repository` is the address of the published sources, if any. */
+export const manifestOf = (
+  published: PublishedPackage,
+  source: SourceManifest,
+  repository?: string,
+): Manifest => {
+  const { name, version, description, keywords, license, bin, peerDependencies, peerDependenciesMeta } = source
+  const dependencies = Object.entries(source.dependencies ?? {}).filter(
+    ([dependency]) => !published.leaveOut?.includes(dependency),
+  )
+  const entries = mapValues(source.exports ?? {}, entryOf)
+  return {
+    name,
+    version,
+    description,
+    keywords,
+    license,
+    ...(repository === undefined
+      ? {}
+      : { repository: { type: 'git', url: repository, directory: `packages/${published.folder}` } }),
+    type: 'module',
+    engines: { node: `>=${nodeMin}` },
+    sideEffects: published.isProgram ? true : (published.sideEffects ?? false),
+    ...(entries['.'] === undefined ? {} : { types: entries['.'].types }),
+    exports: { ...entries, './package.json': './package.json' },
+    ...(bin === undefined ? {} : { bin: mapValues(bin, (path) => builtFile(path, '.js')) }),
+    files: ['dist', ...(published.hasScripts ? ['scripts'] : [])],
+    dependencies: Object.fromEntries(dependencies),
+    ...(peerDependencies === undefined ? {} : { peerDependencies }),
+    ...(peerDependenciesMeta === undefined ? {} : { peerDependenciesMeta }),
+    publishConfig: { access: 'public', provenance: true },
+  }
+}
