@@ -95,6 +95,16 @@ export const inlineAssets = (published: PublishedPackage, staging: string): void
   }
 }
 
+/** The compiler leaves `./name.ts` in declarations, which Deno does not find. */
+export const nameBuiltFiles = (published: PublishedPackage, staging: string): void => {
+  const dist = join(staging, published.folder, 'dist')
+  for (const path of globSync('**/*.d.ts', { cwd: dist })) {
+    const file = join(dist, path)
+    const code = readFileSync(file, 'utf8')
+    writeFileSync(file, code.replaceAll(/((?:from |import |import\()(['"])\.[^'"]+)\.ts\2/g, '$1.js$2'))
+  }
+}
+
 /** Imports of a package that nobody who installs it would find. */
 export const importFaults = (published: PublishedPackage, folder: string, known: readonly string[]): string[] =>
   globSync('dist/**/*.{js,d.ts}', { cwd: folder }).flatMap((path) => {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { publishedPackages, readSourceManifest, root, sourceFolderOf, type PublishedPackage } from './catalogue.ts'
-import { compile, importFaults, inlineAssets } from './compile.ts'
+import { compile, importFaults, inlineAssets, nameBuiltFiles } from './compile.ts'
 import { manifestOf } from './manifest.ts'
 
 export type Tarball = {
@@ -19,6 +19,7 @@ const stage = (published: PublishedPackage, staging: string, repository: string 
   mkdirSync(folder)
   compile(published, staging)
   inlineAssets(published, staging)
+  nameBuiltFiles(published, staging)
   if (published.hasScripts)
     execFileSync(process.execPath, [join(sourceFolderOf(published), 'build.ts'), join(folder, 'scripts')])
   const manifest = manifestOf(published, readSourceManifest(published), repository)
