@@ -89,7 +89,8 @@ export const makeProject = (tarballs: readonly Tarball[], node: string): Project
   writeFileSync(
     join(folder, 'main.ts'),
     `import { useEveryPackage } from './program.ts'
-console.log(JSON.stringify(await useEveryPackage(${JSON.stringify(makeFixture())})))
+const fixture = ${JSON.stringify(makeFixture())}
+console.log(JSON.stringify(await useEveryPackage(fixture)))
 `,
   )
   return {

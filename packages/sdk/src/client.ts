@@ -3,10 +3,13 @@ import type { z } from 'zod'
 import { operations } from './operations.ts'
 import { send, type Transport } from './send.ts'
 
-/** Rows under /console are for our page, and rows with the key in the body for clients of other services. */
+/**
+ * Rows under /console are for our page, rows with the key in the body for clients of other services, a body of text is that of
+ * the card provider, and an image is for the page of a worker.
+ */
 type Row = Exclude<
   (typeof specification)[number] | (typeof additions)[number],
-  { auth: 'secret' } | { path: `/console/${string}` }
+  { auth: 'secret' } | { path: `/console/${string}` } | { textBody: true } | { mediaType: 'image/webp' }
 >
 type Part<R, Name extends string> =
   R extends Record<Name, infer Schema extends z.ZodType> ? z.input<Schema> : unknown

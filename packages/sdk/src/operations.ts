@@ -81,7 +81,6 @@ export const operations = [
   { publicId: 'work.worker-tasks', method: 'GET', path: '/api/work/tasks', keyed: false },
   { publicId: 'work.worker-claim', method: 'POST', path: '/api/work/claim', keyed: false },
   { publicId: 'work.worker-assignment', method: 'GET', path: '/api/work/assignments/{assignmentId}', keyed: false },
-  { publicId: 'work.worker-image', method: 'GET', path: '/api/work/assignments/{assignmentId}/images/{field}', keyed: false },
   { publicId: 'work.worker-deliver', method: 'POST', path: '/api/work/assignments/{assignmentId}/deliver', keyed: false },
   { publicId: 'work.worker-return', method: 'POST', path: '/api/work/assignments/{assignmentId}/return', keyed: false },
   { publicId: 'work.worker-appeal', method: 'POST', path: '/api/work/assignments/{assignmentId}/appeal', keyed: false },
@@ -104,7 +103,6 @@ export const operations = [
   { publicId: 'requests.list', method: 'GET', path: '/api/agents/requests', keyed: true },
   { publicId: 'credentials.forging-table', method: 'GET', path: '/.well-known/pohf-forging.json', keyed: false },
   { publicId: 'credentials.status-list', method: 'GET', path: '/status/{list}', keyed: false },
-  { publicId: 'payments.card-webhook', method: 'POST', path: '/api/payments/card/webhook', keyed: false },
   { publicId: 'discovery.mcp-identity', method: 'POST', path: '/mcp/identity', keyed: true },
   { publicId: 'discovery.api-mcp-identity', method: 'POST', path: '/api/mcp/identity', keyed: true },
 ] as const

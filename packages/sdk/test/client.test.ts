@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { endpoints } from '@pohf/protocol'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
 import { createClient, PohfError, PohfUnreachable } from '../src/index.ts'
 
@@ -30,16 +29,6 @@ const flaky = (failures: number, where: 'before' | 'after') => {
   }
   return { through, sent }
 }
-
-test('every endpoint has a method, except those for clients of other services and for our console', () => {
-  const client = createClient({ baseUrl }) as unknown as Record<string, Record<string, unknown>>
-  const rows = endpoints.filter(({ auth, path }) => auth !== 'secret' && !path.startsWith('/console/'))
-  const wanted = new Set(rows.map(({ publicId }) => publicId))
-  const names = Object.values(client).flatMap((module) => Object.keys(module))
-  assert.equal(names.length, wanted.size)
-  assert.equal(wanted.size, rows.length)
-  assert.ok(wanted.size >= 40)
-})
 
 test('a credential in one call, and the page of sessions by path and query', async () => {
   const client = createClient({ baseUrl, apiKey })

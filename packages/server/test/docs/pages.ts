@@ -25,6 +25,7 @@ export const groups = {
     'docs/guides/tag-check.md',
     'docs/guides/tasks.md',
     'docs/guides/tracking.md',
+    'docs/guides/verify-python-go.md',
     'docs/guides/verify.md',
     'docs/guides/wallets.md',
     'docs/operate/abuse-cases.md',

@@ -14,7 +14,7 @@ export type Step = {
 }
 
 const shells = new Set(['sh', 'bash'])
-const scripts = new Set(['ts', 'js', 'mjs'])
+const scripts = new Set(['ts', 'js', 'mjs', 'python', 'go'])
 const shown = new Set(['ini', 'json', 'text', 'http', 'html', 'sql', 'solidity'])
 
 /** Ports that the pages write, and the name of what listens there in a test. 5432 is PostgreSQL. */
@@ -38,7 +38,7 @@ const kindOf = ({ language, marks, code }: Block): Step['kind'] => {
 const stepOf = (block: Block, next: Block | undefined, ports: Ports): Step => {
   const { line, code } = block
   const kind = kindOf(block)
-  const file = /^\/\/ ([\w-]+\.(?:ts|js|mjs))\n/.exec(code)?.[1]
+  const file = /^(?:\/\/|#) ([\w-]+\.(?:ts|js|mjs|py|go))\n/.exec(code)?.[1]
   if (kind === 'save' && file === undefined)
     throw new Error(`line ${line}: the first line does not name the file, as in "// receiver.mjs"`)
   const placeholder = kind === 'no-run' ? undefined : placeholderOf(code)
