@@ -163,8 +163,10 @@ export const forgingEntries = (inputs: ForgingInputs): ForgingEntry[] => {
   const hired = roots.map((root) => solverFamily(inputs, root))
   // A family that never succeeds makes no kind dearer than the others.
   const successful = inputs.families.filter(({ successRate }) => successRate > 0)
-  const levels = Map.groupBy([...hired, ...successful], ({ root, assurance }) => `${root} ${assurance}`)
-  return [...levels.values()].flatMap((families) => {
+  const all = [...hired, ...successful]
+  const levelOf = ({ root, assurance }: ForgingFamily) => `${root} ${assurance}`
+  return [...new Set(all.map(levelOf))].flatMap((level) => {
+    const families = all.filter((family) => levelOf(family) === level)
     const [first] = families
     if (!first) return []
     const person = { ...solverFamily(inputs, first.root), assurance: first.assurance }

@@ -51,10 +51,11 @@ const responsesOf = (endpoint: Endpoint): Json => {
         : content(schemaOf(endpoint.response, 'output'), endpoint.alsoMediaType),
     },
   }
-  const codesByStatus = Map.groupBy(errorsOf(endpoint), (code) => errorCatalogue[code].status)
-  for (const [status, codes] of [...codesByStatus].toSorted(([a], [b]) => a - b)) {
+  const codes = errorsOf(endpoint)
+  const statuses = new Set(codes.map((code) => errorCatalogue[code].status))
+  for (const status of [...statuses].toSorted((a, b) => a - b)) {
     responses[status] = {
-      description: codes.join(', '),
+      description: codes.filter((code) => errorCatalogue[code].status === status).join(', '),
       content: content({ $ref: '#/components/schemas/Error' }),
     }
   }
