@@ -8,10 +8,11 @@ set -euo pipefail
 # xvfb and xdotool play a person in the end-to-end tests: a screen that nobody sees, and input at the system's level.
 # systemd-analyze rates the units of deploy/systemd.
 # curl and jq are in the examples of the documentation. postgresql is the second version that the installation is tested on.
-# python3-jwt, python3-cryptography and golang-go run the verifiers of the documentation in Python and Go.
+# python3-jwt, python3-cryptography and golang-go run the verifiers of the documentation in Python and Go; openssh-client signs
+# the checksums of a release.
 # With names as arguments it installs those instead: a battery names what only it needs.
 packages=(softhsm2 g++ make python3 faketime haproxy xvfb xdotool curl jq postgresql systemd python3-jwt
-  python3-cryptography golang-go)
+  python3-cryptography golang-go openssh-client)
 [ "$#" -gt 0 ] && packages=("$@")
 
 missing=()

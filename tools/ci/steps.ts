@@ -36,6 +36,11 @@ export const steps: readonly Step[] = [
     checks: 'generated files are current',
     command: ['node', 'tools/ci/generate.ts', '--check'],
   },
+  {
+    name: 'packages',
+    checks: 'the packages that are published can be installed and used',
+    command: ['node', 'tools/packages/check.ts'],
+  },
   { name: 'tests', checks: 'all tests', command: ['node', 'tools/ci/test.ts'] },
   {
     name: 'kills',

@@ -64,7 +64,7 @@ export const useEveryPackage = async (fixture: Fixture): Promise<Finding[]> => [
   ['changed webhook', await receiveWebhook(fixture, `${fixture.webhook.body} `)],
   ['client', await callService()],
   ['endpoints', endpoints.length === 0],
-  ['documented paths', Object.keys(openApiDocument().paths ?? {}).length === 0],
+  ['documented paths', Object.keys(openApiDocument()['paths'] ?? {}).length === 0],
   ['error codes', Object.keys(errorCatalogue).length === 0],
   ['probes', typeof probesText],
   ['telemetry', telemetryLimits.aheadMs > 0],

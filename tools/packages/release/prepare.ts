@@ -1,0 +1,54 @@
+// Writes the files of a release: tarballs, bill of materials, notes, checksums and their signature. It publishes nothing.
+// npm run release:prepare -- --key KEY [--out FOLDER --repository URL]
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { basename, join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { root } from '../catalogue.ts'
+import { contentFaults } from '../inspect.ts'
+import { buildPackages } from '../staging.ts'
+import { signChecksums, writeChecksums } from './checksums.ts'
+import { notesOf } from './notes.ts'
+
+const { values } = parseArgs({
+  options: {
+    key: { type: 'string' },
+    out: { type: 'string', default: join(root, 'dist/release') },
+    repository: { type: 'string' },
+  },
+})
+if (values.key === undefined) throw new Error('--key is needed: the SSH key that signs the checksums')
+
+const pending = readdirSync(join(root, '.changeset')).filter(
+  (name) => name.endsWith('.md') && name !== 'README.md',
+)
+if (pending.length > 0)
+  throw new Error(`changesets are pending: ${pending.join(', ')}. Run npx changeset version and commit first`)
+
+const out = resolve(values.out)
+const tarballs = buildPackages(join(root, 'dist/packages'), values.repository)
+const versions = [...new Set(tarballs.map(({ version }) => version))]
+const [version = ''] = versions
+if (versions.length !== 1) throw new Error(`the packages have several versions: ${versions.join(', ')}`)
+const faults = tarballs.flatMap((tarball) => contentFaults(tarball))
+if (faults.length > 0) throw new Error(faults.join('\n'))
+
+rmSync(out, { recursive: true, force: true })
+mkdirSync(out, { recursive: true })
+for (const { path } of tarballs) copyFileSync(path, join(out, basename(path)))
+const materials = execFileSync(
+  'npm',
+  ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'],
+  { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 67_108_864 },
+)
+writeFileSync(join(out, `pohf-${version}.cdx.json`), materials)
+writeFileSync(
+  join(out, `pohf-${version}-notes.md`),
+  notesOf(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), version),
+)
+writeChecksums(out)
+signChecksums(out, resolve(values.key))
+const { components } = JSON.parse(materials) as { components: unknown[] }
+console.log(
+  `${tarballs.length} tarballs of ${version} and ${components.length} components in the bill of materials: ${values.out}`,
+)
