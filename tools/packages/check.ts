@@ -72,9 +72,10 @@ try {
     }),
   )
   const toolchain = values.all ? installToolchain(join(folder, 'toolchain')) : undefined
+  const place = { tarballs, folder }
   const uses = toolchain
-    ? matrixCases(tarballs, toolchain)
-    : smokeCases(tarballs, { node: process.execPath, tsc: join(root, 'node_modules/.bin/tsc') })
+    ? matrixCases(place, toolchain)
+    : smokeCases(place, process.execPath, join(root, 'node_modules/.bin/tsc'))
   const results: Result[] = []
   for (const each of [...inspections, ...uses]) results.push(await runCase(each))
   if (values.report) writeReport('packages.md', reportOf(tarballs, toolchain?.versions ?? [], results))

@@ -73,29 +73,22 @@ const compileAndRun = (project: Project, node: string, compiler: readonly string
   return types.length > 0 ? types : findingFaults(project.run(node, ['out/main.js']).output)
 }
 
-/** A project that is made at its first use and removed after its last case. */
-const lazily = (make: () => Project) => {
+/** The tarballs, and the folder for the projects. */
+type Place = { readonly tarballs: readonly Tarball[]; readonly folder: string }
+
+/** A project that is made at its first use. */
+const projectAt = ({ tarballs, folder }: Place, node: string): (() => Project) => {
   let made: Project | undefined
-  return {
-    get: (): Project => (made ??= make()),
-    remove: (): string[] => {
-      made?.remove()
-      return []
-    },
-  }
+  return () => (made ??= makeProject(tarballs, node, folder))
 }
 
 /** One Node and one compiler. */
-export const smokeCases = (
-  tarballs: readonly Tarball[],
-  { node, tsc }: { readonly node: string; readonly tsc: string },
-): Case[] => {
-  const project = lazily(() => makeProject(tarballs, node))
+export const smokeCases = (place: Place, node: string, tsc: string): Case[] => {
+  const project = projectAt(place, node)
   return [
-    { name: 'install', run: () => [...project.get().warnings] },
-    { name: 'compile and run', run: () => compileAndRun(project.get(), node, [node, tsc]) },
-    { name: 'command line', run: () => commandLineFaults(project.get(), node) },
-    { name: 'remove the project', run: project.remove },
+    { name: 'install', run: () => [...project().warnings] },
+    { name: 'compile and run', run: () => compileAndRun(project(), node, [node, tsc]) },
+    { name: 'command line', run: () => commandLineFaults(project(), node) },
   ]
 }
 
@@ -136,24 +129,23 @@ const bundlerCases = (project: () => Project, toolchain: Toolchain): Case[] => {
 }
 
 /** Every Node with every compiler, then the bundlers and Deno. */
-export const matrixCases = (tarballs: readonly Tarball[], toolchain: Toolchain): Case[] => {
+export const matrixCases = (place: Place, toolchain: Toolchain): Case[] => {
   const perNode = toolchain.nodes.flatMap(({ name, path: node }) => {
-    const project = lazily(() => makeProject(tarballs, node))
+    const project = projectAt(place, node)
     return [
-      { name: `${name}: npm install`, run: () => [...project.get().warnings] },
+      { name: `${name}: npm install`, run: () => [...project().warnings] },
       ...toolchain.compilers.map((compiler) => ({
         name: `${name}, ${compiler.name}: compile and run`,
-        run: () => compileAndRun(project.get(), node, [process.execPath, compiler.path]),
+        run: () => compileAndRun(project(), node, [process.execPath, compiler.path]),
       })),
-      { name: `${name}: command line`, run: () => commandLineFaults(project.get(), node) },
-      { name: `${name}: remove the project`, run: project.remove },
+      { name: `${name}: command line`, run: () => commandLineFaults(project(), node) },
     ]
   })
-  const project = lazily(() => makeProject(tarballs, process.execPath))
-  const deno = (...parameters: string[]) => project.get().run(toolchain.deno, parameters)
+  const project = projectAt(place, process.execPath)
+  const deno = (...parameters: string[]) => project().run(toolchain.deno, parameters)
   return [
     ...perNode,
-    ...bundlerCases(project.get, toolchain),
+    ...bundlerCases(project, toolchain),
     {
       name: 'Deno: check',
       run: () => faultsOf(deno('check', '--node-modules-dir=manual', 'main.ts')),
@@ -162,6 +154,5 @@ export const matrixCases = (tarballs: readonly Tarball[], toolchain: Toolchain):
       name: 'Deno: run',
       run: () => findingFaults(deno('run', '--node-modules-dir=manual', 'main.ts').output),
     },
-    { name: 'remove the project', run: project.remove },
   ]
 }

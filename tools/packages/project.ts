@@ -1,6 +1,5 @@
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { copyFileSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { expectedFindings } from './consumer/program.ts'
@@ -12,7 +11,6 @@ export type Project = {
   readonly folder: string
   readonly warnings: readonly string[]
   readonly run: (program: string, parameters: readonly string[]) => { status: number; output: string }
-  readonly remove: () => void
 }
 
 /** As strict as the compiler gets, also about our declarations, and without the types of Node. */
@@ -75,9 +73,9 @@ export const install = (folder: string, packages: readonly string[], node: strin
   return stderr.split('\n').filter((line) => line.includes('EBADENGINE'))
 }
 
-/** Makes an empty project and installs the tarballs. */
-export const makeProject = (tarballs: readonly Tarball[], node: string): Project => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-project-'))
+/** Makes an empty project below `parent` and installs the tarballs. */
+export const makeProject = (tarballs: readonly Tarball[], node: string, parent: string): Project => {
+  const folder = mkdtempSync(join(parent, 'project-'))
   const paths = tarballs.map(({ path }) => path)
   const warnings = install(folder, paths, node)
   for (const [name, text] of Object.entries(settings))
@@ -104,7 +102,6 @@ console.log(JSON.stringify(await useEveryPackage(fixture)))
       })
       return { status: status ?? 1, output: `${stdout}${stderr}${error?.message ?? ''}` }
     },
-    remove: () => rmSync(folder, { recursive: true, force: true }),
   }
 }
 

@@ -1,6 +1,5 @@
 // Writes the files of a release: tarballs, bill of materials, notes, checksums and their signature. It publishes nothing.
 // npm run release:prepare -- --key KEY [--out FOLDER --repository URL]
-import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -8,6 +7,7 @@ import { root } from '../catalogue.ts'
 import { contentFaults } from '../inspect.ts'
 import { buildPackages } from '../staging.ts'
 import { signChecksums, writeChecksums } from './checksums.ts'
+import { readMaterials } from './materials.ts'
 import { notesOf } from './notes.ts'
 
 const { values } = parseArgs({
@@ -36,19 +36,14 @@ if (faults.length > 0) throw new Error(faults.join('\n'))
 rmSync(out, { recursive: true, force: true })
 mkdirSync(out, { recursive: true })
 for (const { path } of tarballs) copyFileSync(path, join(out, basename(path)))
-const materials = execFileSync(
-  'npm',
-  ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only'],
-  { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 67_108_864 },
-)
-writeFileSync(join(out, `pohf-${version}.cdx.json`), materials)
+const materials = readMaterials()
+writeFileSync(join(out, `pohf-${version}.cdx.json`), `${JSON.stringify(materials, null, 2)}\n`)
 writeFileSync(
   join(out, `pohf-${version}-notes.md`),
   notesOf(readFileSync(join(root, 'CHANGELOG.md'), 'utf8'), version),
 )
 writeChecksums(out)
 signChecksums(out, resolve(values.key))
-const { components } = JSON.parse(materials) as { components: unknown[] }
 console.log(
-  `${tarballs.length} tarballs of ${version} and ${components.length} components in the bill of materials: ${values.out}`,
+  `${tarballs.length} tarballs of ${version} and ${materials.components.length} components in the bill of materials: ${values.out}`,
 )

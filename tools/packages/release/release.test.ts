@@ -4,7 +4,9 @@ import { appendFileSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, w
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { checksumsFile, releaseFaults, signChecksums, signatureFile, writeChecksums } from './checksums.ts'
+import { readMaterials } from './materials.ts'
 import { notesOf } from './notes.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-release-'))
@@ -94,4 +96,17 @@ test('the notes are the section of the version, or Unreleased', () => {
   assert.equal(notesOf(changelog, '0.1.0'), '# PoHF 0.1.0\n\n- first\n')
   assert.equal(notesOf(changelog, '0.2.0'), '# PoHF 0.2.0\n\n- new\n')
   assert.throws(() => notesOf('# Changelog\n', '0.1.0'), /no section/)
+})
+
+test('the bill of materials has our packages and their libraries with hashes, and nothing of this machine', (t) => {
+  const materials = readMaterials()
+  const names = materials.components.map(({ name }) => name)
+  t.diagnostic(`${names.length} components`)
+  assert.equal(materials.metadata.component.name, 'pohf-workspace')
+  for (const name of ['pohf', '@pohf/server', '@pohf/verify', 'jose', 'fastify', 'zod'])
+    assert.ok(names.includes(name), name)
+  assert.ok(!names.includes('typescript'))
+  const libraries = materials.components.filter(({ name }) => name !== 'pohf' && !name.startsWith('@pohf/'))
+  assert.ok(libraries.every((component) => 'hashes' in component))
+  assert.ok(!JSON.stringify(materials).includes(fileURLToPath(new URL('../../..', import.meta.url))))
 })
