@@ -1,14 +1,17 @@
 import { execFileSync } from 'node:child_process'
 import { root } from '../catalogue.ts'
 
-type Component = { readonly 'bom-ref': string; readonly name: string }
+export type Component = {
+  readonly 'bom-ref': string
+  readonly name: string
+  readonly properties?: readonly { readonly name: string; readonly value: string }[]
+}
+type Dependency = { readonly ref: string; readonly dependsOn: readonly string[] }
 export type Materials = {
   readonly metadata: { readonly component: Component }
   readonly components: readonly Component[]
+  readonly dependencies: readonly Dependency[]
 }
-
-/** What is shipped: the server, its pages, the browser scripts and the command line, which depends on the libraries. */
-const workspaces = ['server', 'web', 'tag', 'cli'].flatMap((name) => ['--workspace', `packages/${name}`])
 
 /** npm names a workspace by its folder. Its reference has the name and the version of the manifest. */
 const named = (component: Component): Component => ({
@@ -16,17 +19,30 @@ const named = (component: Component): Component => ({
   name: component['bom-ref'].slice(0, component['bom-ref'].lastIndexOf('@')),
 })
 
-/** The bill of materials in CycloneDX: every package that runs in production, with its version, licence and hash. */
+const isForDevelopment = ({ properties = [] }: Component): boolean =>
+  properties.some(({ name, value }) => name === 'cdx:npm:package:development' && value === 'true')
+
+/**
+ * The bill of materials in CycloneDX: our packages and every library that is not for development alone. `--omit dev` of npm also leaves
+ * out libraries of a workspace that another one needs for development, so they are told apart here.
+ */
 export const readMaterials = (): Materials => {
-  const printed = execFileSync(
-    'npm',
-    ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev', '--package-lock-only', ...workspaces],
-    { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'], maxBuffer: 67_108_864 },
-  )
+  const printed = execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'], {
+    cwd: root,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+    maxBuffer: 67_108_864,
+  })
   const materials = JSON.parse(printed) as Materials
+  const components = materials.components.filter((component) => !isForDevelopment(component)).map(named)
+  const component = named(materials.metadata.component)
+  const refs = new Set([component, ...components].map((each) => each['bom-ref']))
   return {
     ...materials,
-    metadata: { ...materials.metadata, component: named(materials.metadata.component) },
-    components: materials.components.map(named),
+    metadata: { ...materials.metadata, component },
+    components,
+    dependencies: materials.dependencies
+      .filter(({ ref }) => refs.has(ref))
+      .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => refs.has(each)) })),
   }
 }
