@@ -38,6 +38,7 @@ export const groups = {
     'docs/operate/keys.md',
     'docs/operate/observability.md',
     'docs/operate/operations.md',
+    'docs/operate/release.md',
     'docs/operate/restore.md',
     'docs/operate/runbooks.md',
     'docs/operate/scale.md',
@@ -85,6 +86,9 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
     'it deploys to a chain of the reader; packages/chain/test/deploy.test.ts runs it',
   ],
   'docs/guides/tag-check.md': ['it needs Chromium; packages/cli/test/tag-check.test.ts runs it'],
+  'docs/guides/webhooks.md': [
+    'it needs the frameworks; packages/verify/test/receivers.test.ts runs servers of each',
+  ],
   'docs/operate/high-availability.md': [
     'production',
     'it needs a cluster of Patroni',
@@ -111,6 +115,13 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
     'it makes certificates for hosts of the reader; packages/server/src/signing/two-signers.test.ts uses such',
   ],
   'docs/operate/observability.md': ['production'],
+  'docs/operate/release.md': [
+    'it changes the versions of the checkout',
+    'it takes a key of the reader; tools/packages/release/release.test.ts signs with one',
+    'it publishes',
+    'it takes a key of the reader; tools/packages/release/release.test.ts verifies',
+    'it takes a key of the reader; tools/packages/release/release.test.ts verifies',
+  ],
   'docs/operate/restore.md': [
     'it needs a signer that is away; packages/server/src/signing/restore/silent-signer.test.ts names one',
     'it needs lists that were published before; packages/server/src/signing/restore/restore.test.ts hands them in',
@@ -138,6 +149,7 @@ export const withoutBlocks: readonly string[] = [
   'docs/operate/containers.md',
   'docs/operate/faults.md',
   'docs/operate/high-availability.md',
+  'docs/operate/release.md',
   'docs/operate/scale.md',
   'docs/operate/systemd.md',
   'docs/operate/threat-model.md',
