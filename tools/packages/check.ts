@@ -65,12 +65,10 @@ const folder = mkdtempSync(join(tmpdir(), 'pohf-packages-'))
 try {
   const tarballs = buildPackages(join(folder, 'tarballs'))
   console.log(`${tarballs.length} tarballs built`)
-  const inspections = tarballs.map(
-    (tarball): Case => ({
-      name: `publint, Are The Types Wrong and content of ${tarball.name}`,
-      run: () => inspectTarball(tarball),
-    }),
-  )
+  const inspections = tarballs.map((tarball): Case => ({
+    name: `publint, Are The Types Wrong and content of ${tarball.name}`,
+    run: () => inspectTarball(tarball),
+  }))
   const toolchain = values.all ? installToolchain(join(folder, 'toolchain')) : undefined
   const place = { tarballs, folder }
   const uses = toolchain

@@ -32,5 +32,7 @@ export const commandLineFaults = (project: Project, node: string): string[] =>
     const result = project.run(node, ['node_modules/pohf/dist/main.js', ...parameters])
     return result.status === status && output.test(result.output)
       ? []
-      : [`pohf ${parameters.slice(0, 2).join(' ').slice(0, 60)} ended with ${result.status}: ${result.output}`]
+      : [
+          `pohf ${parameters.slice(0, 2).join(' ').slice(0, 60)} ended with ${result.status}: ${result.output}`,
+        ]
   })

@@ -107,7 +107,11 @@ export const nameBuiltFiles = (published: PublishedPackage, staging: string): vo
 }
 
 /** Imports of a package that nobody who installs it would find. */
-export const importFaults = (published: PublishedPackage, folder: string, known: readonly string[]): string[] =>
+export const importFaults = (
+  published: PublishedPackage,
+  folder: string,
+  known: readonly string[],
+): string[] =>
   globSync('dist/**/*.{js,d.ts}', { cwd: folder }).flatMap((path) => {
     const code = readFileSync(join(folder, path), 'utf8')
     const loaded = staticImports(code)

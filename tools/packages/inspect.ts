@@ -22,7 +22,9 @@ const publintFaults = async (tarball: Tarball): Promise<string[]> => {
 
 /** What Are The Types Wrong says of the entries of a tarball. */
 const typeFaults = async (tarball: Tarball): Promise<string[]> => {
-  const analysis = await checkPackage(createPackageFromTarballData(Uint8Array.from(readFileSync(tarball.path))))
+  const analysis = await checkPackage(
+    createPackageFromTarballData(Uint8Array.from(readFileSync(tarball.path))),
+  )
   if (!analysis.types) return ['it has no types']
   return analysis.problems
     .filter((problem) => !('resolutionKind' in problem && notOffered.has(problem.resolutionKind)))

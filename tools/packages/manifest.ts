@@ -1,9 +1,9 @@
 import type { PublishedPackage, SourceManifest } from './catalogue.ts'
 
 /** The oldest Node that packages:check runs the packages on. */
-export const nodeMin = '20.19'
+const nodeMin = '20.19'
 
-export type Entry = { readonly types: string; readonly default: string }
+type Entry = { readonly types: string; readonly default: string }
 export type Manifest = Readonly<Record<string, unknown>> & {
   readonly name: string
   readonly version: string
@@ -29,7 +29,8 @@ export const manifestOf = (
   source: SourceManifest,
   repository?: string,
 ): Manifest => {
-  const { name, version, description, keywords, license, bin, peerDependencies, peerDependenciesMeta } = source
+  const { name, version, description, keywords, license, bin, peerDependencies, peerDependenciesMeta } =
+    source
   const dependencies = Object.entries(source.dependencies ?? {}).filter(
     ([dependency]) => !published.leaveOut?.includes(dependency),
   )

@@ -99,9 +99,7 @@ const bundlerCases = (project: () => Project, toolchain: Toolchain): Case[] => {
       name: `${name}: the libraries, then Node`,
       run: () => {
         const faults = faultsOf(run('main'))
-        return faults.length > 0
-          ? faults
-          : findingFaults(project().run(node, [`${name}/main.js`]).output)
+        return faults.length > 0 ? faults : findingFaults(project().run(node, [`${name}/main.js`]).output)
       },
     },
     {

@@ -24,7 +24,9 @@ export const pageFaults = async (script: string): Promise<string[]> => {
       .isVisible({ timeout: 5_000 })
       .catch(() => false)
     return [
-      ...(printed[0]?.startsWith('function function function') ? [] : [`the page printed ${printed.join('; ')}`]),
+      ...(printed[0]?.startsWith('function function function')
+        ? []
+        : [`the page printed ${printed.join('; ')}`]),
       ...(hasBox ? [] : ['the check is not visible']),
     ]
   } finally {

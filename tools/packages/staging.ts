@@ -1,7 +1,13 @@
 import { execFileSync } from 'node:child_process'
 import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { publishedPackages, readSourceManifest, root, sourceFolderOf, type PublishedPackage } from './catalogue.ts'
+import {
+  publishedPackages,
+  readSourceManifest,
+  root,
+  sourceFolderOf,
+  type PublishedPackage,
+} from './catalogue.ts'
 import { compile, importFaults, inlineAssets, nameBuiltFiles } from './compile.ts'
 import { manifestOf } from './manifest.ts'
 

@@ -39,7 +39,8 @@ const requestOf = async ({ publicId, path }: Endpoint): Promise<Recorded | undef
     baseUrl: 'https://proof.example',
     apiKey: 'svc_test_x',
     fetch: async (input, init) => {
-      sent.push({ method: init?.method ?? '', path: new URL(String(input)).pathname })
+      const { method, url } = new Request(input, init)
+      sent.push({ method, path: new URL(url).pathname })
       return Response.json({})
     },
   }) as unknown as Record<string, Record<string, Method>>

@@ -154,6 +154,8 @@ const entryOf = (
   return { kind, root, assurance, costPer1000: rounded, class: forgingClassOf(rounded), family: family.name }
 }
 
+const levelOf = ({ root, assurance }: ForgingFamily): string => `${root} ${assurance}`
+
 /**
  * The entries of a price table. For each root and level: one for any kind, the least over all families, and one for each
  * kind that a family of its own gets. A hired person competes everywhere.
@@ -164,7 +166,6 @@ export const forgingEntries = (inputs: ForgingInputs): ForgingEntry[] => {
   // A family that never succeeds makes no kind dearer than the others.
   const successful = inputs.families.filter(({ successRate }) => successRate > 0)
   const all = [...hired, ...successful]
-  const levelOf = ({ root, assurance }: ForgingFamily) => `${root} ${assurance}`
   return [...new Set(all.map(levelOf))].flatMap((level) => {
     const families = all.filter((family) => levelOf(family) === level)
     const [first] = families

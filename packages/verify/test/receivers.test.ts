@@ -83,7 +83,9 @@ const expressApp = () => {
 const receivers: Readonly<Record<string, string>> = {
   Express: await listen(expressApp().post('/webhooks', expressReceiver(options))),
   'Express with express.raw()': await listen(
-    expressApp().use(express.raw({ type: '*/*' })).post('/webhooks', expressReceiver(options)),
+    expressApp()
+      .use(express.raw({ type: '*/*' }))
+      .post('/webhooks', expressReceiver(options)),
   ),
   'Express with a parser that keeps rawBody': await listen(
     expressApp()

@@ -13,7 +13,11 @@ export type Fixture = {
   readonly issuer: string
   readonly jwt: string
   readonly jwks: { readonly keys: { readonly kty: string }[] }
-  readonly webhook: { readonly secret: string; readonly headers: Record<string, string>; readonly body: string }
+  readonly webhook: {
+    readonly secret: string
+    readonly headers: Record<string, string>
+    readonly body: string
+  }
 }
 export type Finding = readonly [name: string, value: unknown]
 
@@ -37,7 +41,8 @@ const callService = async (): Promise<unknown> => {
     baseUrl: 'https://proof.example',
     apiKey: 'svc_test_x',
     fetch: async (input, init) => {
-      calls.push(`${init?.method} ${String(input)}`)
+      const { method, url } = new Request(input, init)
+      calls.push(`${method} ${url}`)
       return calls.length === 1
         ? Response.json({ credentialId: 'crd_1', verified: true })
         : Response.json({ error: 'not_found', message: 'no such credential' }, { status: 404 })

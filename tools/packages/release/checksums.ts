@@ -6,7 +6,7 @@ import { join } from 'node:path'
 export const checksumsFile = 'SHA256SUMS'
 export const signatureFile = `${checksumsFile}.sig`
 /** Signatures of this name are valid for releases and for nothing else that the key signs. */
-export const namespace = 'pohf-release'
+const namespace = 'pohf-release'
 
 const sha256Of = (path: string): string => createHash('sha256').update(readFileSync(path)).digest('hex')
 

@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { root } from '../catalogue.ts'
 
-export type Component = {
+type Component = {
   readonly 'bom-ref': string
   readonly name: string
   readonly properties?: readonly { readonly name: string; readonly value: string }[]
