@@ -7,6 +7,7 @@ import { architectureFiles } from './pages/architecture.ts'
 import { checkFiles } from './pages/checks.ts'
 import { cliFiles } from './pages/cli.ts'
 import { endpointFiles } from './pages/endpoints.ts'
+import { errorRateFiles } from './pages/error-rates.ts'
 import { errorFiles, errorsFolder } from './pages/errors.ts'
 import { eventFiles } from './pages/events.ts'
 import { root } from './pages/markdown.ts'
@@ -40,6 +41,7 @@ const expectedFiles = new Map<string, string>([
   ...(await cliFiles()),
   ...(await endpointFiles()),
   ...errorFiles(),
+  ...errorRateFiles(),
   ...eventFiles(),
   ...masterKeyFiles(),
   ...metricFiles(),

@@ -20,6 +20,8 @@ const run = async (role: string | undefined, parameters: readonly string[]): Pro
   if (role === 'api') return (await import('./roles/api.ts')).runApi(config)
   if (role === 'worker') return (await import('./roles/worker.ts')).runWorker(config)
   if (role === 'migrate' || role === undefined) {
+    // The api would refuse it too, and be started again and again.
+    if (role === undefined) (await import('./website/index.ts')).readBranding(config.BRANDING_FILE)
     await (await import('./roles/migrate.ts')).prepareDatabase(config)
     if (role === undefined) await (await import('./roles/keys.ts')).requireKeys(config)
     return role === undefined

@@ -33,7 +33,8 @@ const assetPage = (name: string, { files, mediaType }: (typeof assets)[string]):
 
 const openApi = JSON.stringify(openApiDocument())
 
-const home: Page = {
+/** What `/` answers to programs. */
+export const home: Page = {
   path: '/',
   handler: async () => {
     const page = renderPage(
@@ -143,7 +144,6 @@ const publicText = (path: string, mediaType: string, text: string): Page =>
   })
 
 export const pages = ({ config }: Ctx): Page[] => [
-  home,
   publicText('/openapi.json', 'application/json; charset=utf-8', openApi),
   publicText('/llms.txt', 'text/plain; charset=utf-8', llmsText(config.BASE_URL)),
   publicText(

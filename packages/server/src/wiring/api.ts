@@ -14,7 +14,7 @@ import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { unlessUnavailable } from '../platform/db/unless-unavailable.ts'
 import { makeImageLoader } from '../platform/net/images.ts'
 import { makeRateLimits } from '../platform/http/rate-limits.ts'
-import type { Page, Route } from '../platform/http/call.ts'
+import type { ErrorPage, Page, Route } from '../platform/http/call.ts'
 import { makeDispatcher } from '../platform/http/dispatch.ts'
 import { buildListener } from '../platform/http/http.ts'
 import * as purchases from '../purchases/index.ts'
@@ -24,7 +24,9 @@ import * as signing from '../signing/index.ts'
 import * as tracking from '../tracking/index.ts'
 import * as vhh from '../vhh/index.ts'
 import * as webhooks from '../webhooks/index.ts'
+import * as website from '../website/index.ts'
 import * as work from '../work/index.ts'
+import { makeReadParts, type Health } from './health.ts'
 import type { Services } from './services.ts'
 import { unitDepsOf, settlersOf } from './settlement.ts'
 
@@ -185,6 +187,22 @@ const apiPages = (services: Services): Page[] => {
   ]
 }
 
+/** The pages for people who do not know the service yet. Without a built documentation they link to the text for models. */
+const websiteOf = (services: Services, health: Health, others: readonly Page[]) => {
+  const { ctx, branding, forging, payments: cards } = services
+  const { DEMO_SITE: site } = ctx.config
+  return website.makeWebsite({
+    ctx,
+    branding,
+    forging,
+    acceptsCards: cards.acceptsCards,
+    demoSite: site === 'platform' ? agents.platformAgentId(ctx.config, 'test') : site,
+    docsPath: others.some(({ path }) => path === '/docs' || path === '/docs/') ? '/docs' : '/llms.txt',
+    programHome: discovery.home,
+    readParts: makeReadParts(services, health),
+  })
+}
+
 /** The payment methods that the discovery documents advertise. */
 const paymentOptionsOf = ({ ctx, chainSettlement, payments }: Services): discovery.PaymentOptions => ({
   chains: chainSettlement ? [chainSettlement.network.caip2] : [],
@@ -199,18 +217,24 @@ const paymentOptionsOf = ({ ctx, chainSettlement, payments }: Services): discove
       : 0,
 })
 
-/** Builds the public listener. */
-export const buildApi = (services: Services, health: readonly Page[]): FastifyInstance => {
+/** Builds the public listener, and the page of an error, which the operators' listener shows too. */
+export const buildApi = (
+  services: Services,
+  health: Health,
+): { readonly api: FastifyInstance; readonly errorPage: ErrorPage } => {
   const { ctx, signer } = services
   const routes = apiRoutes(services)
   const rateLimits = makeRateLimits(ctx)
   const { checkWrite } = services.restoreGuard
   const dispatcher = makeDispatcher({ ctx, endpoints, routes, rateLimits, checkWrite })
+  const otherPages = [...health.pages, ...apiPages(services)]
+  const { pages: websitePages, errorPage } = websiteOf(services, health, otherPages)
   const api = buildListener({
     ctx,
     endpoints,
     routes: [...routes, ...discovery.routes(ctx, dispatcher, paymentOptionsOf(services))],
-    pages: [...health, ...apiPages(services)],
+    pages: [...otherPages, ...websitePages],
+    errorPage,
     authenticate: services.authenticate,
     rateLimits,
     checkWrite,
@@ -220,5 +244,5 @@ export const buildApi = (services: Services, health: readonly Page[]): FastifyIn
     await services.requestLog.flush()
     await signer.close()
   })
-  return api
+  return { api, errorPage }
 }

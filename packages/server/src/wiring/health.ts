@@ -1,7 +1,9 @@
-import { checkWrites } from '../platform/db/db.ts'
+import { readWorkerSeen } from '../platform/db/clock.ts'
+import { checkWrites, inTransaction } from '../platform/db/db.ts'
 import type { Page } from '../platform/http/call.ts'
 import type { ServingState } from '../platform/http/http-close.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import type { PartStates } from '../website/index.ts'
 import type { Services } from './services.ts'
 
 type Check = { readonly name: string; readonly run: () => Promise<unknown> }
@@ -71,6 +73,33 @@ export type Health = {
   readonly readChecks: () => Promise<{ readonly name: string; readonly ok: boolean }[]>
   /** Runs the checks of `/readyz` and sets the metric of each. */
   readonly measure: () => Promise<void>
+}
+
+const failIfWorkerAway = async (ctx: Ctx): Promise<void> => {
+  const { ok, seenAt } = await inTransaction(ctx, 'system', readWorkerSeen)
+  if (!ok) throw new Error(`no worker ran since ${seenAt.toISOString()}`)
+}
+
+/** The state of each part for the page of people. Without the database nobody knows when a worker ran. */
+export const makeReadParts = (
+  { ctx, chainSettlement }: Services,
+  { readChecks }: Pick<Health, 'readChecks'>,
+): (() => Promise<PartStates>) => {
+  const checkWorker = makeSharedCheck(ctx, { name: 'worker', run: () => failIfWorkerAway(ctx) })
+  const checkChain =
+    chainSettlement && makeSharedCheck(ctx, { name: 'chain', run: () => chainSettlement.readHead() })
+  const stateOf = (ok: boolean) => (ok ? 'working' : 'failing')
+  return async () => {
+    const [checks, isChainOk] = await Promise.all([readChecks(), checkChain?.()])
+    const isOk = (name: string) => checks.some((check) => check.name === name && check.ok)
+    return {
+      api: stateOf(isOk('verify') && isOk('restore')),
+      database: stateOf(isOk('database')),
+      signer: stateOf(isOk('signer')),
+      worker: isOk('database') ? stateOf(await checkWorker()) : 'unknown',
+      chain: isChainOk === undefined ? 'off' : stateOf(isChainOk),
+    }
+  }
 }
 
 /**

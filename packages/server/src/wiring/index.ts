@@ -79,9 +79,10 @@ export const buildApp = (ctx: Ctx, issuers: readonly ExternalIssuer[] = []): App
   const health = makeHealth(services, () => state.value)
   const measureSigners = () => signing.measureSigners(ctx, services.signer)
   const render = () => renderMetrics(ctx, [health.measure, measureSigners])
-  const api = buildApi(services, health.pages)
+  const { api, errorPage } = buildApi(services, health)
   const operator = buildOperator(services, {
     readChecks: health.readChecks,
+    errorPage,
     pages: [...health.pages, { path: '/metrics', handler: render }],
   })
   const seeding = makeSeeding(ctx, services)

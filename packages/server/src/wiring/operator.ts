@@ -12,7 +12,7 @@ import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { makeRateLimits } from '../platform/http/rate-limits.ts'
-import type { Page, Route } from '../platform/http/call.ts'
+import type { ErrorPage, Page, Route } from '../platform/http/call.ts'
 import { buildListener } from '../platform/http/http.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import * as purchases from '../purchases/index.ts'
@@ -82,7 +82,15 @@ const operatorRoutes = (services: Services, readChecks: Health['readChecks']): R
 /** Builds the operators' listener, which has limits of its own. */
 export const buildOperator = (
   services: Services,
-  { readChecks, pages }: { readonly readChecks: Health['readChecks']; readonly pages: readonly Page[] },
+  {
+    readChecks,
+    pages,
+    errorPage,
+  }: {
+    readonly readChecks: Health['readChecks']
+    readonly pages: readonly Page[]
+    readonly errorPage: ErrorPage
+  },
 ): FastifyInstance => {
   const { ctx, authenticate } = services
   return buildListener({
@@ -94,5 +102,6 @@ export const buildOperator = (
     rateLimits: makeRateLimits(ctx),
     checkWrite: services.restoreGuard.checkWrite,
     noteRequest: services.requestLog.note,
+    errorPage,
   })
 }

@@ -15,6 +15,7 @@ import type { PasskeyVerifier } from '../platform/sign-in/passkey.ts'
 import { makeRequestLog } from '../requests/index.ts'
 import { makeRoots } from '../roots/index.ts'
 import * as work from '../work/index.ts'
+import { readBranding } from '../website/index.ts'
 import * as signing from '../signing/index.ts'
 import { makeMinting } from './minting.ts'
 import { findPayoutRootOf, makePurchaseSettlement, unitDepsOf } from './settlement.ts'
@@ -79,6 +80,7 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
     roots,
     findPayoutRoot: findPayoutRootOf(ctx),
     forging: credentials.readForgingFile(ctx.config.FORGING_FILE),
+    branding: readBranding(ctx.config.BRANDING_FILE),
     verifyProgress: makeProgress(),
     requestLog: makeRequestLog({ ctx, isPaused: minting.restoreGuard.isPending }),
     cardProvider,

@@ -34,6 +34,7 @@ export const permittedImports: Readonly<Record<string, readonly string[]>> = {
   tracking: ['sessions'],
   vhh: ['signing'],
   webhooks: [],
+  website: [],
   work: ['credentials', 'ledger', 'members', 'payments', 'sessions'],
 }
 

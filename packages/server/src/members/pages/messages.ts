@@ -1,7 +1,7 @@
+import type { Language } from '../../platform/http/negotiation.ts'
 import { attentionDaysMax } from '../rules.ts'
 
-export const languages = ['en', 'de'] as const
-export type Language = (typeof languages)[number]
+export { languageOf, languages, type Language } from '../../platform/http/negotiation.ts'
 
 /** All texts of the pages for people, one table for each language, with `{placeholders}`. */
 const en = {
@@ -276,24 +276,6 @@ const de: Messages = {
 
 const messagesByLanguage: Readonly<Record<Language, Messages>> = { en, de }
 export const messagesOf = (language: Language): Messages => messagesByLanguage[language]
-
-/** The chosen language, else the browser's most preferred one that is supported. */
-export const languageOf = (chosen: string | undefined, accepted: string | undefined): Language => {
-  const acceptedTags = (accepted ?? '')
-    .slice(0, 512)
-    .split(',')
-    .map((part) => {
-      const [tag = '', ...parameters] = part.trim().toLowerCase().split(';')
-      const weight = parameters
-        .map((one) => /^\s*q=([\d.]+)$/.exec(one)?.[1])
-        .find((one) => one !== undefined)
-      return { tag: tag.slice(0, 2), weight: weight === undefined ? 1 : Number(weight) }
-    })
-    .filter(({ weight }) => weight > 0)
-    .toSorted((a, b) => b.weight - a.weight)
-    .map(({ tag }) => tag)
-  return [chosen ?? '', ...acceptedTags].flatMap((tag) => languages.filter((one) => one === tag))[0] ?? 'en'
-}
 
 export const fillPlaceholders = (text: string, values: Readonly<Record<string, string>>): string =>
   text.replaceAll(/\{(\w+)\}/g, (_, name: string) => values[name] ?? '')

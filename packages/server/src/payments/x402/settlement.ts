@@ -299,6 +299,8 @@ export const makeSettlement = (ctx: Ctx) => {
       }),
     /** Counts one pending transaction less for the gas account of this reference. */
     releaseGas: updateGasMined,
+    /** The newest block: whether the node answers. */
+    readHead: () => chain.head(),
     reconcileGasNonces: () => refuseIfUnreachable(() => pool.reconcileNonces()),
     maintainGasAccounts: () => refuseIfUnreachable(() => pool.maintain()),
   }

@@ -1,5 +1,6 @@
 import type {
   AccountRole,
+  ErrorCode,
   additions,
   operatorEndpoints,
   specification,
@@ -162,7 +163,16 @@ export type PageResponse = {
   readonly status?: number
   readonly mediaType: string
   readonly text: string
+  /** Sent in place of the text: a picture. */
+  readonly bytes?: Buffer
   readonly headers?: Readonly<Record<string, string>>
   /** The text in an encoding, of a static page. */
   readonly compressedBy?: (encoding: Encoding) => Promise<Buffer>
 }
+/** What a person is told of an error, as a page. */
+export type ErrorPage = (error: {
+  readonly status: number
+  readonly code: ErrorCode
+  readonly requestId: string
+  readonly acceptLanguage: string | undefined
+}) => PageResponse

@@ -51,6 +51,7 @@ export const renderPage = (title: string, body: Html, status = 200, lang = 'en')
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title} · PoHF</title>
+        <link rel="icon" href="/favicon.svg" type="image/svg+xml" />
         <link rel="stylesheet" href="/assets/pohf.css" />
       </head>
       <body>

@@ -2,13 +2,14 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
-import { ApiResponse, type StoreResult } from './call.ts'
+import { ApiResponse, type ErrorPage, type StoreResult } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
 import { withinRequest } from '../ops/tracing/request-scope.ts'
 import { withinSpan } from '../ops/tracing.ts'
 import { Refusal, errorBodyOf, statusOf } from './errors.ts'
 import { siteverifyAnswerOf } from './siteverify-answer.ts'
-import { pathOf, securityHeaders, type PathMatcher } from './http-headers.ts'
+import { headerOf, pathOf, securityHeaders, type PathMatcher } from './http-headers.ts'
+import { acceptsHtml } from './negotiation.ts'
 import { idempotencyKeyOf, type IncomingRequest } from './http-input.ts'
 import {
   beginIdempotent,
@@ -28,7 +29,7 @@ export type SerializedResponse = {
   /** Of a refusal in the shape of siteverify, which is sent as 200: the status of the refusal, for the metrics. */
   readonly refusedStatus?: number
   /** The code of a refusal, whatever its status. */
-  readonly refusedCode?: string
+  readonly refusedCode?: Refusal['code']
 } & (
   { readonly json: true; readonly body: string } | { readonly json: false; readonly body: string | Readable }
 )
@@ -238,24 +239,50 @@ export const serializeError = (ctx: Ctx, error: unknown, where: ErrorPlace): Ser
   return serializeRefusal(ctx, where, refusal)
 }
 
+/** Where errors are answered: the metrics and the log, and the page for browsers. */
+type ErrorOutput = { readonly ctx: Ctx; readonly errorPage?: ErrorPage }
+
+/** What people meet who open an address. Other refusals are about a call of the API: those are JSON for everybody. */
+const pageStatuses: ReadonlySet<number> = new Set([404, 405, 429, 500, 503])
+
+/** The same answer as a page, with the same status and headers, where a browser asked. */
+const asPage = (
+  { errorPage }: ErrorOutput,
+  request: Pick<FastifyRequest, 'id' | 'headers'>,
+  answer: SerializedResponse,
+): SerializedResponse => {
+  const { status, refusedCode: code } = answer
+  if (!errorPage || code === undefined || !pageStatuses.has(status)) return answer
+  if (!acceptsHtml(headerOf(request, 'accept'))) return answer
+  const acceptLanguage = headerOf(request, 'accept-language')
+  const { text, mediaType, headers } = errorPage({ status, code, requestId: request.id, acceptLanguage })
+  return { ...answer, headers: { ...answer.headers, ...headers }, mediaType, json: false, body: text }
+}
+
 /** Errors that the router raises before any hook runs, such as a path that cannot be decoded: it sets the headers itself. */
 export const sendRouterError = (
-  ctx: Ctx,
+  output: ErrorOutput,
   error: Error,
   request: FastifyRequest,
   reply: FastifyReply,
 ): void => {
+  const { ctx } = output
   reply.headers({ ...securityHeaders(ctx), 'x-request-id': request.id })
-  void sendResponse(reply, serializeError(ctx, error, { id: request.id }))
+  void sendResponse(reply, asPage(output, request, serializeError(ctx, error, { id: request.id })))
 }
 
-export const addErrorHandlers = (app: FastifyInstance, ctx: Ctx, matchers: readonly PathMatcher[]): void => {
+export const addErrorHandlers = (
+  app: FastifyInstance,
+  output: ErrorOutput,
+  matchers: readonly PathMatcher[],
+): void => {
+  const { ctx } = output
   app.setErrorHandler(async (error, request, reply) => {
     const { endpoint } = request.routeOptions.config
     const answer = withinRequest(request.scope, () =>
       withinSpan(request.span, () => serializeError(ctx, error, { id: request.id, endpoint })),
     )
-    return sendResponse(reply, answer)
+    return sendResponse(reply, asPage(output, request, answer))
   })
   app.setNotFoundHandler(async (request, reply) => {
     const path = pathOf(request)
@@ -265,6 +292,6 @@ export const addErrorHandlers = (app: FastifyInstance, ctx: Ctx, matchers: reado
     const allow = [...new Set(methods)].join(', ')
     const refusal =
       allow === '' ? new Refusal('not_found') : new Refusal('method_not_allowed', { headers: { allow } })
-    return sendResponse(reply, serializeRefusal(ctx, { id: request.id }, refusal))
+    return sendResponse(reply, asPage(output, request, serializeRefusal(ctx, { id: request.id }, refusal)))
   })
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
 import type { RateLimits } from './rate-limits.ts'
-import type { AccountPerson, Agent, Handler, Operator, Page, Person, Route } from './call.ts'
+import type { AccountPerson, Agent, ErrorPage, Handler, Operator, Page, Person, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
 import type { Span } from '../ops/tracing/spans.ts'
 import { isRequestId, withinRequest, type RequestScope } from '../ops/tracing/request-scope.ts'
@@ -77,6 +77,8 @@ export type ListenerOptions = {
   readonly checkWrite: () => Promise<void>
   /** Told of every answered request of an agent. It must not throw, and nobody waits for it. */
   readonly noteRequest: (request: AnsweredRequest) => void
+  /** Shows some errors to browsers. Without it every error is JSON. */
+  readonly errorPage?: ErrorPage
 }
 
 const bodyLimitBytes = 262_144
@@ -151,7 +153,7 @@ export const mountPage = (app: FastifyInstance, page: Page): void => {
     reply.code(answer.status ?? 200).type(answer.mediaType)
     const { compressedBy } = answer
     const encoding = acceptedEncoding(headerOf(request, 'accept-encoding'))
-    if (!compressedBy || !encoding) return reply.send(answer.text)
+    if (!compressedBy || !encoding) return reply.send(answer.bytes ?? answer.text)
     // The same content in other bytes, which only a weak tag may name.
     if (etag !== undefined) reply.header('etag', `W/${etag}`)
     return reply.header('content-encoding', encoding).send(await compressedBy(encoding))
@@ -229,7 +231,7 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
     // A request that arrives while the listener closes is served.
     return503OnClosing: false,
-    frameworkErrors: (error, request, reply) => sendRouterError(ctx, error, request, reply),
+    frameworkErrors: (error, request, reply) => sendRouterError(listener, error, request, reply),
     genReqId: (request) => {
       const requestedId = request.headers['x-request-id']
       return isRequestId(requestedId) ? requestedId : `req_${randomBytes(12).toString('base64url')}`
@@ -248,7 +250,7 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
   const matchers = matchersOf(listener.endpoints)
   addBodyParser(app)
   addHeaders(app, ctx, matchers)
-  addErrorHandlers(app, ctx, matchers)
+  addErrorHandlers(app, listener, matchers)
   addLogging(app, listener)
   mountAll(app, listener)
   return app

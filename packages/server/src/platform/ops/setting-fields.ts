@@ -32,6 +32,14 @@ export const evmAddress = (description: string) =>
     .optional()
     .meta({ description })
 
+/** An agent by its id, or the platform's own. */
+export const demoSite = (description: string) =>
+  z
+    .string()
+    .regex(/^(platform|agt_[0-9A-Za-z]{10,64})$/, 'must be platform or the id of an agent, agt_…')
+    .optional()
+    .meta({ description })
+
 /** The host part of a URL: IPv6 in brackets. */
 export const bracketIpv6 = (name: string) => (name.includes(':') ? `[${name}]` : name)
 

@@ -6,6 +6,7 @@ import { rootSettings } from './root-settings.ts'
 import { signerSettings } from './signer-settings.ts'
 import {
   canHavePasskeys,
+  demoSite,
   evmAddress,
   host,
   integer,
@@ -178,6 +179,12 @@ export const settings = z.object({
   DEMO_DATA: z.enum(['true', 'false']).default('false').meta({
     description: 'Marks the console: its data is not real. `npm run dev -- --demo` sets it.',
   }),
+  DEMO_SITE: demoSite(
+    'The agent whose check visitors can try on the landing page. `platform` is the test agent of the service itself, whose sessions no API key can read. Without it, the page says how to try the check elsewhere.',
+  ),
+  BRANDING_FILE: path(
+    'JSON file with the name, colours and texts of the landing page, pricing, status and error pages. Read at the start; a wrong file refuses it. See operate/branding.md.',
+  ),
   REGISTER_LIMIT_PER_HOUR: integer(1, 10_000_000, 120, 'Registrations per hour from one client address.'),
   FREE_PLANS_PER_MAIL_DOMAIN: integer(
     0,
