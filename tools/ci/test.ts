@@ -34,6 +34,7 @@ const timed = [
   'packages/tag/test/check.test.ts',
   'packages/tag/test/compat.test.ts',
   'packages/tag/test/states.test.ts',
+  'packages/web/test/website.test.ts',
   'packages/web/test/work-images.test.ts',
   'packages/web/test/work-pointing.test.ts',
   'packages/web/test/work.test.ts',

@@ -23,6 +23,7 @@ const groups: Readonly<Record<string, readonly SettingName[]>> = {
     'CONTACT',
     'DEMO_DATA',
   ],
+  Website: ['DEMO_SITE', 'BRANDING_FILE'],
   Database: ['DATABASE_URL', 'DATABASE_POOL_SIZE', 'DATABASE_WAIT_SECONDS', 'DATABASE_STATEMENT_SECONDS'],
   Stop: ['DRAIN_SECONDS', 'STOP_SECONDS'],
   Mail: ['SMTP_URL', 'MAIL_FROM'],

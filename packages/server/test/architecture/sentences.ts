@@ -9,7 +9,7 @@ const listPath = 'packages/server/test/architecture/rejected-sentences.txt'
 export const readRejectedSentences = (): string[] =>
   readFileSync(join(repositoryRoot, listPath), 'utf8').trimEnd().split('\n')
 
-/** Every file that git knows, except the list itself. The repository has no binary files. */
+/** Every file that git knows, except the list itself. Of a picture nothing reads as a sentence. */
 export const readTexts = (): Source[] =>
   execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
     cwd: repositoryRoot,
