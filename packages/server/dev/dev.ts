@@ -168,7 +168,7 @@ const printWelcome = (config: Config, keys: SeededKeys, urls: ServiceUrls): void
 PoHF is ready.
 
   Sample site    ${urls.demo}   a form with the check: try it as a visitor
-  API            ${config.BASE_URL}
+  Website        ${config.BASE_URL}   also the address of the API
   Verify         ${config.BASE_URL}/verify
   Console        ${config.BASE_URL}/console   for agents, with the test key below
   Work           ${config.BASE_URL}/work   for members
@@ -291,6 +291,7 @@ const startServices = async ({ initialConfig, base, clusterDir, isNew }: Prepara
   if (typeof chain !== 'string') stops.push(chain.stop)
   const environment: NodeJS.ProcessEnv = {
     LOG_LEVEL: 'warn',
+    DEMO_SITE: 'platform',
     ...(typeof chain === 'string' ? {} : chain.settings),
     ...base,
     DATABASE_URL: database.url,

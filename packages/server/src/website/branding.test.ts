@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { openHarness, startHarness } from '../../test/fixtures/harness.ts'
+import { fileURLToPath } from 'node:url'
+import { startHarness } from '../../test/fixtures/harness.ts'
 import { ConfigFaults } from '../platform/ops/config.ts'
 import { readBranding } from './branding.ts'
 import { contrastFaults, contrastOf, linesOfJson } from './rules.ts'
@@ -13,6 +15,7 @@ after(() => rmSync(folder, { recursive: true, force: true }))
 const file = join(folder, 'branding.json')
 const write = (text: string): string => (writeFileSync(file, text), file)
 const accept = 'text/html'
+const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 
 /** The faults of a file with this text. */
 const faultsOf = (text: string): readonly string[] => {
@@ -69,7 +72,7 @@ test('texts of the file are escaped', async () => {
   }
 })
 
-test('a wrong file refuses the start and names the line at fault', async () => {
+test('a wrong file refuses the start and names the line at fault', () => {
   const cases: readonly (readonly [text: string, fault: RegExp])[] = [
     ['{\n  "name": "A",\n  "nmae": "B"\n}', /line 3: nmae is not a known field/],
     ['{\n  "name": "A",\n}', /line 3: is not JSON/],
@@ -96,7 +99,14 @@ test('a wrong file refuses the start and names the line at fault', async () => {
   assert.match(faultsOf(' '.repeat(70_000))[0] ?? '', /more than 65536 bytes/)
   assert.throws(() => readBranding(join(folder, 'none.json')), /not readable \(ENOENT\)/)
   write('{"name": ""}')
-  await assert.rejects(openHarness({ BRANDING_FILE: file }), /BRANDING_FILE line 1: name/)
+  for (const role of [[], ['api']]) {
+    const { status, stderr } = spawnSync(process.execPath, [main, ...role], {
+      encoding: 'utf8',
+      env: { DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none', DATA_DIR: folder, BRANDING_FILE: file },
+    })
+    assert.equal(status, 1)
+    assert.match(stderr, /BRANDING_FILE line 1: name/)
+  }
 })
 
 test('our own colours pass the check of contrast, and black on white has 21', () => {

@@ -131,7 +131,7 @@ test('a browser gets a page with the request id for 404, 405, 429, 500 and 503; 
 
 test('other refusals stay JSON, since they are about a call', async () => {
   const refused = await browse('/api/agents/me')
-  assert.deepEqual([refused.status, refused.json.error], [401, 'unauthorized'])
+  assert.deepEqual([refused.status, refused.json.error], [401, 'missing_api_key'])
 })
 
 test('a page in German for who prefers it, and the same status', async () => {

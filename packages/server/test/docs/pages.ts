@@ -30,6 +30,7 @@ export const groups = {
     'docs/guides/wallets.md',
     'docs/operate/abuse-cases.md',
     'docs/operate/backup.md',
+    'docs/operate/branding.md',
     'docs/operate/budgets.md',
     'docs/operate/containers.md',
     'docs/operate/checklist.md',
