@@ -13,8 +13,8 @@ const show = async (id) => {
 const canDraw = globalThis.crypto?.subtle !== undefined
 if (canDraw) void show('example')
 
-document.addEventListener('pohf-done', async ({ detail }) => {
-  if (canDraw) await show(detail.sessionId)
+document.addEventListener('pohf-done', ({ detail }) => {
+  if (canDraw) void show(detail.sessionId)
   byId('result-tag').textContent = 'Yours'
   byId('result-title').textContent = 'You passed the check, just now.'
   const code = document.createElement('code')
@@ -58,24 +58,29 @@ const showKey = ({ apiKey, agentId }) => {
 
 const form = byId('key-form')
 form.hidden = false
-form.addEventListener('submit', async (event) => {
+
+const register = async () => {
+  const response = await fetch('/api/agents/register', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ...Object.fromEntries(new FormData(form)), mode: 'test' }),
+  })
+  const answer = await response.json()
+  if (!response.ok) throw new Error(`${answer.message} Reference: ${answer.requestId}.`)
+  form.hidden = true
+  showKey(answer)
+}
+
+form.addEventListener('submit', (event) => {
   event.preventDefault()
   const button = form.querySelector('button')
   button.disabled = true
-  try {
-    const response = await fetch('/api/agents/register', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ ...Object.fromEntries(new FormData(form)), mode: 'test' }),
+  void register()
+    .catch((error) => {
+      const text = error instanceof TypeError ? 'The service did not answer. Try again.' : error.message
+      byId('key-result').replaceChildren(paragraph(text, 'result'))
     })
-    const answer = await response.json()
-    if (!response.ok) throw new Error(`${answer.message} Reference: ${answer.requestId}.`)
-    form.hidden = true
-    showKey(answer)
-  } catch (error) {
-    const text = error instanceof TypeError ? 'The service did not answer. Try again.' : error.message
-    byId('key-result').replaceChildren(paragraph(text, 'result'))
-  } finally {
-    button.disabled = false
-  }
+    .finally(() => {
+      button.disabled = false
+    })
 })

@@ -17,7 +17,7 @@ const skip = 'missing' in chromium ? chromium.missing : false
 /** The whole service on a port, with the check of its own test agent on the landing page. */
 const startWebsite = async () => {
   const port = await freePort()
-  const harness = await startHarness({ PORT: String(port), DEMO_SITE: 'platform' })
+  const harness = await startHarness({ PORT: String(port), DEMO_SITE: 'platform', ROOT_BUDGETS: 'on' })
   await harness.app.api.listen({ host: '127.0.0.1', port })
   const script = readFileSync(join(await builtPages('tag'), 'check.js'), 'utf8')
   return { harness, url: `http://127.0.0.1:${port}`, script }

@@ -144,7 +144,7 @@ const parseFile = (source: string): unknown => {
 const schemaFaults = (error: z.ZodError): Fault[] =>
   error.issues.flatMap((issue): Fault[] => {
     const path = issue.path.join('.')
-    const keys = 'keys' in issue && Array.isArray(issue.keys) ? (issue.keys as string[]) : undefined
+    const keys = issue.code === 'unrecognized_keys' ? issue.keys : undefined
     if (!keys) return [{ path, message: issue.message }]
     return keys.map((key) => ({
       path: path === '' ? key : `${path}.${key}`,

@@ -25,6 +25,8 @@ export type LandingOptions = {
 }
 
 const whole = (value: number): string => value.toLocaleString('en')
+/** With a space at which no line breaks. */
+const percent = (value: number): string => `${value.toFixed(1)}\u00a0%`
 
 const tryIt = ({ demoSite, config }: LandingOptions): Html =>
   demoSite === undefined
@@ -117,9 +119,10 @@ const rateSummary = (): Html => {
     rows.find(({ short }) => short.isHumanMotion === isHumanMotion)?.short
   const [human, generated] = [worst(true), worst(false)]
   if (!human || !generated) return html``
-  return html`Motion that a program computes is told from people: after ${comparedSeconds.short} s the worst
-    family has an equal error of ${generated.equalError.toFixed(1)} %. Motion that people made and a program
-    repeats is not: ${human.equalError.toFixed(1)} %. So motion alone never earns more than <code>low</code>.`
+  return html`Motion that a program computes can be distinguished from that of people: after
+  ${comparedSeconds.short} s, the worst family has an equal error rate of ${percent(generated.equalError)}.
+  Motion that people made and a program replays cannot: ${percent(human.equalError)}. So motion alone never
+  earns more than <code>low</code>.`
 }
 
 /** What this many forgeries in a day need with the budgets of this deployment. A budget of 0 admits none. */
@@ -140,7 +143,7 @@ const needs = ({ config, forging }: LandingOptions): Html => {
     <thead>
       <tr>
         <th scope="col">${whole(forging.perDay)} forged in a day need at least</th>
-        <th scope="col" class="num">Of them</th>
+        <th scope="col" class="num">Needed</th>
       </tr>
     </thead>
     <tbody>
@@ -166,7 +169,7 @@ const evidence = (options: LandingOptions): Html => {
         <h3>Error rates by attack</h3>
         <p class="muted small">
           Equal error rate in percent, after ${comparedSeconds.short} s of motion (●) and
-          ${comparedSeconds.long} s (○). Grey: 95 % interval.
+          ${comparedSeconds.long} s (○). Grey: 95 % interval.
         </p>
         ${errorRatePicture(errorRates)}
         <p class="faint small gap">

@@ -32,7 +32,7 @@ const declarationsOf = (changed: Partial<Palette>): string =>
     .join(';')
 
 /** The stylesheet with the colours of the deployment. The files have no string with two spaces or a comment. */
-export const styleOf = ({ changedColours: { light, dark } }: Pick<Branding, 'changedColours'>): string =>
+const styleOf = ({ changedColours: { light, dark } }: Pick<Branding, 'changedColours'>): string =>
   [
     designSheet,
     ownSheet,
@@ -56,7 +56,7 @@ const policyOf = (style: string, hasScripts: boolean): string =>
   ].join('; ')
 
 const menuLinks = [
-  ['/#sites', 'Uses'],
+  ['/#uses', 'Uses'],
   ['/#evidence', 'Evidence'],
   ['/pricing', 'Pricing'],
 ] as const

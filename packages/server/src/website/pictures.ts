@@ -3,7 +3,7 @@ import { html, type Html } from '../platform/http/html.ts'
 import stored from './error-rates.json' with { type: 'json' }
 
 /** One family of attacks at one length of motion, in percent. */
-export type ErrorRate = {
+type ErrorRate = {
   readonly family: string
   readonly seconds: number
   readonly isHumanMotion: boolean
@@ -149,7 +149,7 @@ const rootNames = {
 export const usd = (amount: number): string =>
   `$${amount.toLocaleString('en', { maximumFractionDigits: 8, useGrouping: true })}`
 
-export type PriceEntry = ForgingFile['entries'][number]
+type PriceEntry = ForgingFile['entries'][number]
 /** The row for any kind of credential, for each root; cheapest first. */
 export const priceRows = (table: ForgingFile): PriceEntry[] =>
   table.entries.filter(({ kind }) => kind === '*').toSorted((a, b) => a.costPer1000 - b.costPer1000)
@@ -165,6 +165,35 @@ export const assuranceChip = (assurance: Assurance): Html => {
 const priceRowHeight = 50
 const capitalized = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1)
 
+const priceBar = (row: PriceEntry, index: number, end: string): Html => {
+  const top = index * priceRowHeight
+  return html`<text x="0" y="${top + 14}">
+      <tspan class="tb">${capitalized(row.assurance)}</tspan> by ${rootNames[row.root]}
+    </text>
+    <rect class="${row.assurance === 'low' ? 'p3' : 'p1'}" x="0" y="${top + 21}" width="${end}" height="18" rx="4" />
+    <text class="tb" x="${end}" y="${top + 35}" dx="8">${usd(row.costPer1000)}</text>`
+}
+
+const priceTable = (rows: readonly PriceEntry[]): Html =>
+  tableOf(
+    'Prices of forgeries',
+    [
+      html`<th scope="col">Assurance</th>`,
+      html`<th scope="col">Rests on</th>`,
+      html`<th scope="col" class="num">1,000 cost (USD)</th>`,
+      html`<th scope="col">Cheapest way</th>`,
+    ],
+    rows.map(
+      (row) =>
+        html`<tr>
+          <th scope="row">${row.assurance}</th>
+          <td>${rootNames[row.root]}</td>
+          <td class="num">${usd(row.costPer1000)}</td>
+          <td><code>${row.family}</code></td>
+        </tr>`,
+    ),
+  )
+
 /** What 1,000 forged credentials cost by what they rest on, on a logarithmic axis. */
 export const pricePicture = (table: ForgingFile): Html => {
   const rows = priceRows(table)
@@ -178,55 +207,19 @@ export const pricePicture = (table: ForgingFile): Html => {
   const label = rows
     .map((row) => `${row.assurance} by ${rootNames[row.root]}: ${usd(row.costPer1000)}`)
     .join('. ')
-  return html`<svg
-      class="plot"
-      height="${bottom + 20}"
-      role="img"
-      aria-label="US dollars for 1,000 forged credentials, at least, on a logarithmic scale. ${label}."
-    >
+  return html`<svg class="plot" height="${bottom + 20}" role="img" aria-label="US dollars for 1,000 forged credentials, at least, on a logarithmic scale. ${label}.">
       ${decades.map((decade) => {
         const side = decade === first ? '' : decade === last ? 'e' : 'm'
         // Every second decade has a label, counted from the right: more do not fit on a phone.
         const isLabelled = (last - decade) % 2 === 0
-        return html`<line class="g" x1="${x(decade)}" x2="${x(decade)}" y1="0" y2="${bottom}" /> ${
+        return html`<line class="g" x1="${x(decade)}" x2="${x(decade)}" y1="0" y2="${bottom}" />
+          ${
             isLabelled
               ? html`<text class="t3 ${side}" x="${x(decade)}" y="${bottom + 16}">${usd(10 ** decade)}</text>`
               : html``
           }`
       })}
-      ${rows.map((row, index) => {
-        const top = index * priceRowHeight
-        const end = x(Math.log10(row.costPer1000))
-        return html`<text x="0" y="${top + 14}">
-            <tspan class="tb">${capitalized(row.assurance)}</tspan> by ${rootNames[row.root]}
-          </text>
-          <rect
-            class="${row.assurance === 'low' ? 'p3' : 'p1'}"
-            x="0"
-            y="${top + 21}"
-            width="${end}"
-            height="18"
-            rx="4"
-          />
-          <text class="tb" x="${end}" y="${top + 35}" dx="8">${usd(row.costPer1000)}</text>`
-      })}
+      ${rows.map((row, index) => priceBar(row, index, x(Math.log10(row.costPer1000))))}
     </svg>
-    ${tableOf(
-      'Prices of forgeries',
-      [
-        html`<th scope="col">Assurance</th>`,
-        html`<th scope="col">Rests on</th>`,
-        html`<th scope="col" class="num">1,000 cost (USD)</th>`,
-        html`<th scope="col">Cheapest way</th>`,
-      ],
-      rows.map(
-        (row) =>
-          html`<tr>
-            <th scope="row">${row.assurance}</th>
-            <td>${rootNames[row.root]}</td>
-            <td class="num">${usd(row.costPer1000)}</td>
-            <td><code>${row.family}</code></td>
-          </tr>`,
-      ),
-    )}`
+    ${priceTable(rows)}`
 }

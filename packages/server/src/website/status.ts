@@ -5,7 +5,7 @@ import type { Clock } from '../platform/ops/clock.ts'
 import type { RenderWebsitePage } from './layout.ts'
 import { messagesOf, type Messages } from './messages.ts'
 
-export const partNames = ['api', 'database', 'signer', 'worker', 'chain'] as const
+const partNames = ['api', 'database', 'signer', 'worker', 'chain'] as const
 export type PartName = (typeof partNames)[number]
 /** `unknown`: what would tell does not answer. `off`: the deployment does not have it. */
 export type PartState = 'working' | 'failing' | 'unknown' | 'off'

@@ -80,6 +80,8 @@ const failIfWorkerAway = async (ctx: Ctx): Promise<void> => {
   if (!ok) throw new Error(`no worker ran since ${seenAt.toISOString()}`)
 }
 
+const stateOf = (ok: boolean) => (ok ? 'working' : 'failing')
+
 /** The state of each part for the page of people. Without the database nobody knows when a worker ran. */
 export const makeReadParts = (
   { ctx, chainSettlement }: Services,
@@ -88,7 +90,6 @@ export const makeReadParts = (
   const checkWorker = makeSharedCheck(ctx, { name: 'worker', run: () => failIfWorkerAway(ctx) })
   const checkChain =
     chainSettlement && makeSharedCheck(ctx, { name: 'chain', run: () => chainSettlement.readHead() })
-  const stateOf = (ok: boolean) => (ok ? 'working' : 'failing')
   return async () => {
     const [checks, isChainOk] = await Promise.all([readChecks(), checkChain?.()])
     const isOk = (name: string) => checks.some((check) => check.name === name && check.ok)
