@@ -86,12 +86,12 @@ export const ownTexts = {
   footer: 'Open source, and self-hosted.',
 } as const
 
-type Fault = { readonly path: string; readonly message: string }
+type FileFault = { readonly path: string; readonly message: string }
 
 const nameOf = (path: string, name: ColourName): string => `${path}.${name}`
 
 /** Unreadable pairs of the merged colours, each at a colour that the file sets. */
-const colourFaults = (file: BrandingFile): Fault[] =>
+const colourFaults = (file: BrandingFile): FileFault[] =>
   (['light', 'dark'] as const).flatMap((scheme) => {
     const changed = file.colours?.[scheme] ?? {}
     const merged: Palette = { ...palettes[scheme], ...changed }
@@ -141,8 +141,8 @@ const parseFile = (source: string): unknown => {
 }
 
 /** An unknown field is a fault at its own line. */
-const schemaFaults = (error: z.ZodError): Fault[] =>
-  error.issues.flatMap((issue): Fault[] => {
+const schemaFaults = (error: z.ZodError): FileFault[] =>
+  error.issues.flatMap((issue): FileFault[] => {
     const path = issue.path.join('.')
     const keys = issue.code === 'unrecognized_keys' ? issue.keys : undefined
     if (!keys) return [{ path, message: issue.message }]
@@ -152,7 +152,7 @@ const schemaFaults = (error: z.ZodError): Fault[] =>
     }))
   })
 
-const refuse = (source: string, faults: readonly Fault[]): void => {
+const refuse = (source: string, faults: readonly FileFault[]): void => {
   if (faults.length === 0) return
   const lines = linesOfJson(source)
   throw new ConfigFaults(

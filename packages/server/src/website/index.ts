@@ -1,3 +1,3 @@
 export { readBranding } from './branding.ts'
 export { makeWebsite } from './pages.ts'
-export type { PartState, PartStates } from './status.ts'
+export type { PartStates } from './rules.ts'

@@ -120,9 +120,9 @@ const rateSummary = (): Html => {
   const [human, generated] = [worst(true), worst(false)]
   if (!human || !generated) return html``
   return html`Motion that a program computes can be distinguished from that of people: after
-  ${comparedSeconds.short} s, the worst family has an equal error rate of ${percent(generated.equalError)}.
-  Motion that people made and a program replays cannot: ${percent(human.equalError)}. So motion alone never
-  earns more than <code>low</code>.`
+    ${comparedSeconds.short} s, the worst family has an equal error rate of ${percent(generated.equalError)}.
+    Motion that people made and a program replays cannot: ${percent(human.equalError)}. So motion alone never
+    earns more than <code>low</code>.`
 }
 
 /** What this many forgeries in a day need with the budgets of this deployment. A budget of 0 admits none. */
@@ -218,7 +218,7 @@ const listOf = (kind: 'yes' | 'no', lines: readonly string[]): Html =>
   </ul>`
 
 const limitsSection = html`<section aria-labelledby="limits">
-  <h2 id="limits">Know what you are holding</h2>
+  <h2 id="limits">What a credential tells you</h2>
   <div class="two">
     <div class="card pad">
       <h3>A credential states</h3>

@@ -1,5 +1,5 @@
 import type { Language } from '../platform/http/negotiation.ts'
-import type { PartName, PartState } from './status.ts'
+import type { PartName, PartState } from './rules.ts'
 
 type ErrorText = { readonly title: string; readonly text: string; readonly next: string }
 /** The texts of the pages that people of every language meet: errors and status. */

@@ -10,7 +10,8 @@ import { iconPages } from './icons.ts'
 import { landing } from './landing.ts'
 import { makeLayout } from './layout.ts'
 import { pricing } from './pricing.ts'
-import { makeStatusReader, statusPage, type PartStates } from './status.ts'
+import type { PartStates } from './rules.ts'
+import { makeStatusReader, statusPage } from './status.ts'
 
 export type WebsiteDeps = {
   readonly ctx: Pick<Ctx, 'config' | 'clock'>

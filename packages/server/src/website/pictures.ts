@@ -170,7 +170,14 @@ const priceBar = (row: PriceEntry, index: number, end: string): Html => {
   return html`<text x="0" y="${top + 14}">
       <tspan class="tb">${capitalized(row.assurance)}</tspan> by ${rootNames[row.root]}
     </text>
-    <rect class="${row.assurance === 'low' ? 'p3' : 'p1'}" x="0" y="${top + 21}" width="${end}" height="18" rx="4" />
+    <rect
+      class="${row.assurance === 'low' ? 'p3' : 'p1'}"
+      x="0"
+      y="${top + 21}"
+      width="${end}"
+      height="18"
+      rx="4"
+    />
     <text class="tb" x="${end}" y="${top + 35}" dx="8">${usd(row.costPer1000)}</text>`
 }
 
@@ -207,13 +214,17 @@ export const pricePicture = (table: ForgingFile): Html => {
   const label = rows
     .map((row) => `${row.assurance} by ${rootNames[row.root]}: ${usd(row.costPer1000)}`)
     .join('. ')
-  return html`<svg class="plot" height="${bottom + 20}" role="img" aria-label="US dollars for 1,000 forged credentials, at least, on a logarithmic scale. ${label}.">
+  return html`<svg
+      class="plot"
+      height="${bottom + 20}"
+      role="img"
+      aria-label="US dollars for 1,000 forged credentials, at least, on a logarithmic scale. ${label}."
+    >
       ${decades.map((decade) => {
         const side = decade === first ? '' : decade === last ? 'e' : 'm'
         // Every second decade has a label, counted from the right: more do not fit on a phone.
         const isLabelled = (last - decade) % 2 === 0
-        return html`<line class="g" x1="${x(decade)}" x2="${x(decade)}" y1="0" y2="${bottom}" />
-          ${
+        return html`<line class="g" x1="${x(decade)}" x2="${x(decade)}" y1="0" y2="${bottom}" /> ${
             isLabelled
               ? html`<text class="t3 ${side}" x="${x(decade)}" y="${bottom + 16}">${usd(10 ** decade)}</text>`
               : html``

@@ -95,7 +95,7 @@ export const pricing = ({ config, acceptsCards }: PricingOptions): PageParts => 
         </p>
       </div>
       <div class="card pad">
-        <h2 class="h3">Try it without paying</h2>
+        <h2 class="h3">Try it for free</h2>
         <p class="muted gap">
           A test key takes a minute. Test credentials are marked as such; packs in test mode are added at once
           and cost nothing.

@@ -109,3 +109,10 @@ export const linesOfJson = (text: string): ReadonlyMap<string, number> => {
   }
   return lines
 }
+
+/** The parts of a deployment that the status page shows. */
+export const partNames = ['api', 'database', 'signer', 'worker', 'chain'] as const
+export type PartName = (typeof partNames)[number]
+/** `unknown`: what would tell does not answer. `off`: the deployment does not have it. */
+export type PartState = 'working' | 'failing' | 'unknown' | 'off'
+export type PartStates = Readonly<Record<PartName, PartState>>

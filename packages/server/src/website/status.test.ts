@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { keptSeconds, makeStatusReader, type PartStates } from './status.ts'
+import type { PartStates } from './rules.ts'
+import { keptSeconds, makeStatusReader } from './status.ts'
 
 const harness = await startHarness()
 const accept = 'text/html'

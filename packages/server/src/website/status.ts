@@ -4,12 +4,7 @@ import { acceptsHtml, languageOf, type Language } from '../platform/http/negotia
 import type { Clock } from '../platform/ops/clock.ts'
 import type { RenderWebsitePage } from './layout.ts'
 import { messagesOf, type Messages } from './messages.ts'
-
-const partNames = ['api', 'database', 'signer', 'worker', 'chain'] as const
-export type PartName = (typeof partNames)[number]
-/** `unknown`: what would tell does not answer. `off`: the deployment does not have it. */
-export type PartState = 'working' | 'failing' | 'unknown' | 'off'
-export type PartStates = Readonly<Record<PartName, PartState>>
+import { partNames, type PartName, type PartState, type PartStates } from './rules.ts'
 
 /** One reading serves all visitors for this long, so a flood of visits costs no statement. */
 export const keptSeconds = 15
@@ -38,7 +33,7 @@ export const makeStatusReader = (
   }
 }
 
-const chips: Readonly<Record<PartState, readonly [tone: string, sign: string]>> = {
+const stateSigns: Readonly<Record<PartState, readonly [tone: string, sign: string]>> = {
   working: ['ok', '✓'],
   failing: ['stop', '✕'],
   unknown: ['warn', '?'],
@@ -49,7 +44,7 @@ const isHealthy = (states: PartStates): boolean =>
   partNames.every((name) => states[name] === 'working' || states[name] === 'off')
 
 const rowOf = (name: PartName, state: PartState, { parts, states }: Messages['status']): Html => {
-  const [tone, sign] = chips[state]
+  const [tone, sign] = stateSigns[state]
   return html`<li class="part">
     <span><b>${parts[name].name}</b> <span class="muted small block">${parts[name].text}</span></span>
     <span class="chip ${tone}"><span aria-hidden="true">${sign}</span>${states[state]}</span>
