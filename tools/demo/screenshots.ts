@@ -57,6 +57,8 @@ type Take = (opened: OpenPage, name: string) => Promise<void>
 
 const publicPages = (url: string, { enrolUrl }: DemoAccess): readonly (readonly [string, string])[] => [
   ['home', `${url}/`],
+  ['pricing', `${url}/pricing`],
+  ['status', `${url}/status`],
   ['verify', `${url}/verify`],
   ['buy', `${url}/buy`],
   ['errors', `${url}/docs/errors`],
