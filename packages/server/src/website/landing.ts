@@ -197,7 +197,7 @@ const evidence = (options: LandingOptions): Html => {
 const states = [
   'That one act happened, when, and for which site or agent',
   'How attentive the person was, and how that was measured',
-  'Its assurance: what a forger must spend',
+  'Its assurance, for which a price of forgery is published',
   'That it was not altered since, and whether it was revoked',
 ] as const
 const limits = [
