@@ -1,0 +1,57 @@
+import './docs.css'
+
+const find = <T extends Element>(selector: string, kind: new () => T): T => {
+  const found = document.querySelector(selector)
+  if (!(found instanceof kind)) throw new Error(`${selector} is not in the page`)
+  return found
+}
+
+/** Every block of code gets a button that copies it. */
+const addCopyButtons = (): void => {
+  for (const block of document.querySelectorAll('.code')) {
+    const button = document.createElement('button')
+    button.type = 'button'
+    button.className = 'copy'
+    button.textContent = 'Copy'
+    button.addEventListener('click', () => {
+      const text = block.querySelector('code')?.textContent ?? ''
+      void navigator.clipboard.writeText(text).then(
+        () => (button.textContent = 'Copied'),
+        () => (button.textContent = 'Not copied: select the text'),
+      )
+      setTimeout(() => (button.textContent = 'Copy'), 2_000)
+    })
+    block.prepend(button)
+  }
+}
+
+/** The menu is a column on a wide screen and folded on a narrow one. */
+const foldMenu = (): void => {
+  const menu = find('#menu', HTMLDetailsElement)
+  const wide = matchMedia('(min-width: 900px)')
+  const apply = () => (menu.open = wide.matches)
+  wide.addEventListener('change', apply)
+  apply()
+  menu.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' })
+}
+
+const isTyping = (target: EventTarget | null): boolean =>
+  target instanceof Element && target.closest('input, textarea, select') !== null
+
+/** What searches is loaded when somebody searches. */
+const offerSearch = (): void => {
+  const button = find('#search-open', HTMLButtonElement)
+  const open = () => void import('./search.ts').then(({ openSearch }) => openSearch())
+  button.hidden = false
+  button.addEventListener('click', open)
+  addEventListener('keydown', (event) => {
+    const isShortcut = event.key === '/' || (event.key === 'k' && (event.ctrlKey || event.metaKey))
+    if (!isShortcut || isTyping(event.target)) return
+    event.preventDefault()
+    open()
+  })
+}
+
+addCopyButtons()
+foldMenu()
+offerSearch()
