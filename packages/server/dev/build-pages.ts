@@ -9,6 +9,10 @@ const packages = {
     built: 'verify.html',
     sources: ['*.html', '../verify/src/*.ts', '../protocol/src/sessions/*.ts'],
   },
+  docs: {
+    built: 'index.html',
+    sources: ['client/*', '../../*.md', '../../docs/**/*', '../*/README.md', '../protocol/src/**/*.ts'],
+  },
   tag: { built: 'compat.js', sources: ['../protocol/src/sessions/*.ts'] },
   demo: {
     built: 'session.html',

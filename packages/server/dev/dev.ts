@@ -279,7 +279,7 @@ const startServices = async ({ initialConfig, base, clusterDir, isNew }: Prepara
     ? { url: databaseUrl, stop: async () => undefined }
     : await step('PostgreSQL', () => openDatabase(clusterDir, isNew))
   stops.push(database.stop)
-  const unbuilt = withPages ? await step('pages and scripts', () => buildPages(['web', 'tag', 'demo'])) : []
+  const unbuilt = withPages ? await step('pages and scripts', () => buildPages(['web', 'tag', 'docs', 'demo'])) : []
   for (const name of unbuilt) print(`  ! ${name} did not build; everything but that works`)
   const catcher = process.env['SMTP_URL']
     ? undefined

@@ -1,5 +1,6 @@
 export type { PaymentOptions } from './manifest.ts'
 export { webPages, isWebBuilt, operatorPages, templateOf } from './web-pages.ts'
+export { isDocsBuilt } from './docs-pages.ts'
 export { isTagBuilt, tagPages } from './tag.ts'
 export { home, pages } from './pages.ts'
 export { routes } from './routes.ts'

@@ -25,6 +25,8 @@ A key comes from \`POST ${baseUrl}/api/agents/register\` with \`{"name", "contac
 
 ## Documents
 
+- [Documentation](${baseUrl}/docs): quick starts and guides for people
+- [API reference](${baseUrl}/docs/reference/api): every operation with its fields, errors and a request to copy
 - [OpenAPI](${baseUrl}/openapi.json): every operation with its schemas
 - [Manifest](${baseUrl}/api/agents/discovery): what can be bought and how it is paid, at this moment
 - [Error codes](${baseUrl}/docs/errors): what happened, why, and what to do

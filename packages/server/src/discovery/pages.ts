@@ -4,6 +4,7 @@ import type { Page } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { html, renderPage } from '../platform/http/html.ts'
 import { staticPage } from '../platform/http/static-page.ts'
+import { docsPages } from './docs-pages.ts'
 import { llmsText } from './llms-text.ts'
 
 const script = 'text/javascript; charset=utf-8'
@@ -128,7 +129,10 @@ const apiCatalog = (baseUrl: string): string =>
       {
         anchor: `${baseUrl}/`,
         'service-desc': [{ href: `${baseUrl}/openapi.json`, type: 'application/json' }],
-        'service-doc': [{ href: `${baseUrl}/llms.txt`, type: 'text/plain' }],
+        'service-doc': [
+          { href: `${baseUrl}/docs`, type: 'text/html' },
+          { href: `${baseUrl}/llms.txt`, type: 'text/plain' },
+        ],
         'service-meta': [{ href: `${baseUrl}/api/agents/discovery`, type: 'application/json' }],
         status: [{ href: `${baseUrl}/readyz`, type: 'text/plain' }],
       },
@@ -151,7 +155,6 @@ export const pages = ({ config }: Ctx): Page[] => [
     'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
     apiCatalog(config.BASE_URL),
   ),
-  errorIndex,
-  errorPage,
+  ...docsPages([errorIndex, errorPage]),
   ...Object.entries(assets).map(([name, asset]) => assetPage(name, asset)),
 ]

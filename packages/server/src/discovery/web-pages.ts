@@ -24,7 +24,8 @@ const operatorFile = 'operator/operator.html'
 export const isWebBuilt = (folder = builtFolder): boolean =>
   [...Object.values(entries), operatorFile].every((file) => existsSync(join(folder, file)))
 
-const notBuiltPage = renderPage(
+/** Says how to build a page that `npm run build` writes. */
+export const notBuiltPage = renderPage(
   'Not built',
   html`<h1>This page is not built yet.</h1>
     <p>Build it and start the service again:</p>

@@ -47,6 +47,8 @@ const logExposureWarnings = (config: Config, log: Logger): void => {
 const logMissingBuilds = (log: Logger): void => {
   if (!discovery.isWebBuilt())
     log.warn({ command: 'npm run build' }, 'web pages are not built and answer 503')
+  if (!discovery.isDocsBuilt())
+    log.warn({ command: 'npm run build' }, 'the documentation is not built and /docs answers 503')
   if (!discovery.isTagBuilt())
     log.warn(
       { command: 'npm run build' },
