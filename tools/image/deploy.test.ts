@@ -50,7 +50,7 @@ test('every file that the image copies exists and is let into the build, and no 
     'packages/server/test/fixtures/harness.ts',
     'packages/server/src/platform/ops/config.test.ts',
     'packages/web/node_modules/x/index.js',
-    'docs/README.md',
+    'tools/README.md',
   ])
     assert.ok(!isInContext(path, ignores), `${path} enters the build`)
 })
