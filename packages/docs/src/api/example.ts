@@ -22,6 +22,7 @@ const stringOf = ({ format, minLength = 1 }: Schema, name: string): string =>
 
 /** The smallest value that a schema describes: the required fields of an object, the first of several choices. */
 export const exampleOf = (schema: Schema, name = ''): unknown => {
+  if (typeof schema.type === 'object') return exampleOf({ ...schema, type: schema.type[0] ?? 'string' }, name)
   if (schema.const !== undefined) return schema.const
   if (schema.enum) return schema.enum[0]
   if (name in values && schema.type === 'string') return values[name]

@@ -1,6 +1,6 @@
 /** The part of JSON Schema that the OpenAPI document uses. */
 export type Schema = {
-  readonly type?: string
+  readonly type?: string | readonly string[]
   readonly const?: unknown
   readonly enum?: readonly unknown[]
   readonly format?: string
@@ -37,7 +37,7 @@ export const typeOf = (schema: Schema): string => {
   if (schema.format === 'uri') return 'URL'
   if (schema.format === 'email') return 'mail address'
   if (schema.type === 'array') return `array of ${typeOf(schema.items ?? {})}`
-  return schema.type ?? 'any JSON'
+  return typeof schema.type === 'object' ? schema.type.join(' or ') : (schema.type ?? 'any JSON')
 }
 
 const limitsOf = (schema: Schema): string[] => {
