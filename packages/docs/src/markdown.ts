@@ -70,6 +70,12 @@ const resolveTarget = (target: string, path: string, resolve: Resolve): string |
   return address === undefined || anchor === undefined ? address : `${address}#${anchor}`
 }
 
+/** HTML in a document is an anchor or a comment. Anything else is a placeholder such as <your key>, which a browser would hide. */
+const allowedHtml = /^(?:<!--[\s\S]*-->\s*|<a (?:id|name)="[\w-]+">|<\/a>)$/
+const checkHtml = ({ type, content }: Token, path: string): void => {
+  if (type.startsWith('html_') && !allowedHtml.test(content)) throw new Error(`${path}: ${content} is not shown`)
+}
+
 /** A link to a file that the site does not have becomes text, with the path of the file. */
 const unlink = (token: Token, path: string, target: string): void => {
   token.tag = 'span'
@@ -82,6 +88,7 @@ const unlink = (token: Token, path: string, target: string): void => {
 const resolveLinks = (tokens: readonly Token[], path: string, resolve: Resolve): void => {
   let isUnlinked = false
   for (const token of tokens) {
+    checkHtml(token, path)
     const name = token.type === 'image' ? 'src' : 'href'
     if (token.type === 'link_close' && isUnlinked) {
       token.tag = 'span'

@@ -9,17 +9,21 @@ import { generatedNote, tableOf, type GeneratedFile } from './markdown.ts'
 
 export const errorsFolder = 'docs/reference/errors'
 
+/** Two underscores begin bold text in Markdown, and a bracket a tag. */
+const plain = (text: string): string =>
+  text.replaceAll('__', String.raw`\_\_`).replaceAll('<', String.raw`\<`)
+
 const errorPage = (code: ErrorCode): string => {
   const entry = errorCatalogue[code]
   return `# ${code}
 
 Status ${entry.status}. ${entry.retryable ? 'The same call may succeed later.' : 'The same call will fail again.'}
 
-**What happened.** ${entry.message}
+**What happened.** ${plain(entry.message)}
 
-**Why.** ${entry.why}
+**Why.** ${plain(entry.why)}
 
-**What to do.** ${entry.fix}
+**What to do.** ${plain(entry.fix)}
 `
 }
 

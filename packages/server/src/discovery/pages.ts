@@ -118,6 +118,9 @@ const errorPage: Page = {
   },
 }
 
+/** What the pages of error codes say where the documentation is not built. */
+export const errorPages: readonly Page[] = [errorIndex, errorPage]
+
 /** RFC 9727: where a crawler that knows only the host finds the description of the API. */
 const apiCatalog = (baseUrl: string): string =>
   JSON.stringify({
@@ -155,6 +158,6 @@ export const pages = ({ config }: Ctx): Page[] => [
     'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
     apiCatalog(config.BASE_URL),
   ),
-  ...docsPages([errorIndex, errorPage]),
+  ...docsPages(errorPages),
   ...Object.entries(assets).map(([name, asset]) => assetPage(name, asset)),
 ]
