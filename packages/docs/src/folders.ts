@@ -28,7 +28,12 @@ const folderPage = (folder: string, title: string, documents: readonly Document[
   return `# ${title}\n\n${lists.join('\n\n')}\n`
 }
 
-const folders = { guides: 'Guides', operate: 'Operate a deployment', reference: 'Reference', evidence: 'Evidence' }
+const folders = {
+  guides: 'Guides',
+  operate: 'Operate a deployment',
+  reference: 'Reference',
+  evidence: 'Evidence',
+}
 
 /** Pages for the folders of docs that have no README. */
 export const folderDocuments = (documents: readonly Document[]): Document[] => [

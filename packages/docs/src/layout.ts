@@ -40,7 +40,8 @@ const contentsOf = (headings: readonly Heading[]): string => {
   const fits = shown.length <= 24 ? shown : shown.filter(({ level }) => level === 2)
   if (fits.length < 2) return ''
   const links = fits.map(
-    ({ level, text, anchor }) => `<li class="level-${level}"><a href="#${anchor}">${escapeHtml(text)}</a></li>`,
+    ({ level, text, anchor }) =>
+      `<li class="level-${level}"><a href="#${anchor}">${escapeHtml(text)}</a></li>`,
   )
   return `<nav class="contents" aria-labelledby="contents-title"><h2 id="contents-title">On this page</h2><ul>${links.join('')}</ul></nav>`
 }

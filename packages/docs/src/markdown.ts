@@ -70,10 +70,11 @@ const resolveTarget = (target: string, path: string, resolve: Resolve): string |
   return address === undefined || anchor === undefined ? address : `${address}#${anchor}`
 }
 
-/** HTML in a document is an anchor or a comment. Anything else is a placeholder such as <your key>, which a browser would hide. */
-const allowedHtml = /^(?:<!--[\s\S]*-->\s*|<a (?:id|name)="[\w-]+">|<\/a>)$/
+/** HTML in a document is an anchor, a line break or a comment. Anything else is a placeholder such as <your key>, which a browser would hide. */
+const allowedHtml = /^(?:<!--[\s\S]*-->\s*|<a (?:id|name)="[\w-]+">|<\/a>|<br>)$/
 const checkHtml = ({ type, content }: Token, path: string): void => {
-  if (type.startsWith('html_') && !allowedHtml.test(content)) throw new Error(`${path}: ${content} is not shown`)
+  if (type.startsWith('html_') && !allowedHtml.test(content))
+    throw new Error(`${path}: ${content} is not shown`)
 }
 
 /** A link to a file that the site does not have becomes text, with the path of the file. */
@@ -124,7 +125,8 @@ const partsOf = (tokens: readonly Token[], headings: readonly Heading[]): Render
       continue
     }
     const isHeading = tokens[index - 1]?.type === 'heading_open'
-    const text = token.type === 'inline' ? plainText(token.children ?? []) : token.type === 'fence' ? token.content : ''
+    const text =
+      token.type === 'inline' ? plainText(token.children ?? []) : token.type === 'fence' ? token.content : ''
     const part = parts.at(-1)
     if (part && !isHeading && text !== '') part.text += `${text} `
   }

@@ -28,16 +28,15 @@ export const sections: readonly Section[] = [
     paths: inFolder('guides', 'sandbox keys accounts console credits lists webhooks'),
   },
   {
-    title: 'People, work and purchases',
+    title: 'People and work',
     paths: inFolder('guides', 'members work workers buy mcp discovery partners index-vhh forwards'),
   },
   {
     title: 'Reference',
     paths: [
-      'docs/reference/api',
       ...inFolder(
         'reference',
-        'endpoints errors/README events cli settings metrics telemetry status-lists forging master-key',
+        'api endpoints errors/README events cli settings metrics telemetry status-lists forging master-key',
       ),
     ],
   },
@@ -75,7 +74,7 @@ const listedPages: readonly { readonly below: string; readonly list: string }[] 
   { below: 'docs/decisions/', list: 'docs/decisions/README.md' },
   { below: 'docs/reports/', list: 'docs/reports' },
   { below: 'docs/reference/errors/', list: 'docs/reference/errors/README.md' },
-  { below: 'docs/reference/api/', list: 'docs/reference/api' },
+  { below: 'docs/reference/api/', list: 'docs/reference/api.md' },
   { below: 'packages/', list: 'ARCHITECTURE.md' },
 ]
 /** The lists of folders are reached from links alone. */
@@ -106,7 +105,9 @@ export const neighboursOf = (
   const order =
     inMenu.has(path) || group === undefined
       ? menu
-      : documents.map((document) => document.path).filter((other) => other.startsWith(group) && !inMenu.has(other))
+      : documents
+          .map((document) => document.path)
+          .filter((other) => other.startsWith(group) && !inMenu.has(other))
   const index = order.indexOf(path)
   return index === -1 ? [undefined, undefined] : [order[index - 1], order[index + 1]]
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { apiDocuments } from './api/pages.ts'
-import { addressOf, listFiles, readDocuments, readText, repositoryRoot, titleOf, type Document } from './documents.ts'
+import { listFiles, readDocuments, readText, repositoryRoot, titleOf, type Document } from './documents.ts'
 import { folderDocuments } from './folders.ts'
 import { pageOf, type Site } from './layout.ts'
 import { renderMarkdown, type Rendered, type Resolve } from './markdown.ts'
@@ -45,9 +45,13 @@ const hashOf = (text: string): string => createHash('sha256').update(text).diges
 
 /** Every document of the site, written and generated. */
 export const allDocuments = (): Document[] => {
-  const api = apiDocuments()
   const written = readDocuments()
-  const documents = [...written, ...api]
+  const introduction = written.find(({ path }) => path === 'docs/reference/api.md')
+  if (!introduction) throw new Error('docs/reference/api.md is not there')
+  const documents = [
+    ...written.filter((document) => document !== introduction),
+    ...apiDocuments(introduction),
+  ]
   return [...documents, ...folderDocuments(documents)]
 }
 
@@ -93,4 +97,3 @@ export const buildSite = (assets: Pick<Site, 'script' | 'style'>): BuiltFile[] =
     })),
   ]
 }
-export { addressOf }

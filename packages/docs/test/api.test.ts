@@ -6,7 +6,12 @@ import { bodyOf } from '../src/api/request.ts'
 import { fieldsOf, meaningOf, type Schema } from '../src/api/schema.ts'
 
 const rows: readonly Endpoint[] = endpoints
-const text = apiDocuments()
+const introduction = {
+  path: 'docs/reference/api.md',
+  address: '/docs/reference/api',
+  markdown: '# API reference',
+}
+const text = apiDocuments(introduction)
   .map(({ markdown }) => markdown)
   .join('\n')
 
@@ -19,7 +24,8 @@ test('the reference has every endpoint with its errors and a request', () => {
     const part = text.slice(start, end === -1 ? undefined : end)
     assert.match(part, /```sh\ncurl -s /, row.publicId)
     assert.ok(part.includes(row.summary), row.publicId)
-    for (const code of errorsOf(row)) assert.ok(part.includes(`/docs/errors/${code})`), `${row.publicId}: ${code}`)
+    for (const code of errorsOf(row))
+      assert.ok(part.includes(`/docs/errors/${code})`), `${row.publicId}: ${code}`)
   }
 })
 
@@ -28,12 +34,15 @@ test('the body of every request is one that the endpoint takes', () => {
     paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema: Schema }> } }>>
   }
   const refused = rows.flatMap((row) => {
-    const schema = paths[row.path]?.[row.method.toLowerCase()]?.requestBody?.content['application/json']?.schema
+    const schema =
+      paths[row.path]?.[row.method.toLowerCase()]?.requestBody?.content['application/json']?.schema
     if (!row.body || !schema) return []
     const example = bodyOf(row, schema)
     const { error } = row.body.safeParse(row.textBody ? JSON.stringify(example) : example)
     return error
-      ? [`${row.publicId}: ${JSON.stringify(example)}: ${error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('; ')}`]
+      ? [
+          `${row.publicId}: ${JSON.stringify(example)}: ${error.issues.map(({ path, message }) => `${path.join('.')} ${message}`).join('; ')}`,
+        ]
       : []
   })
   assert.deepEqual(refused, [])
@@ -44,7 +53,11 @@ test('fields inside fields are listed with their path and bounds', () => {
     type: 'object',
     required: ['units'],
     properties: {
-      units: { type: 'array', maxItems: 3, items: { type: 'object', properties: { id: { type: 'string' } } } },
+      units: {
+        type: 'array',
+        maxItems: 3,
+        items: { type: 'object', properties: { id: { type: 'string' } } },
+      },
     },
   }
   assert.deepEqual(

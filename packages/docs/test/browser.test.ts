@@ -26,7 +26,8 @@ const testPage = (name: string, path: string, body: (page: Page) => Promise<void
     page.on('pageerror', (error) => faults.push(error.message))
     page.on('console', (message) => {
       // The service has the picture of the tab, not the documentation.
-      if (message.type() === 'error' && !message.location().url.endsWith('/favicon.ico')) faults.push(message.text())
+      if (message.type() === 'error' && !message.location().url.endsWith('/favicon.ico'))
+        faults.push(message.text())
     })
     page.on('request', (request) => request.url().startsWith(`${url}/`) || faults.push(request.url()))
     try {
@@ -118,7 +119,10 @@ testPage(
 )
 
 test('without scripts a page is whole', { skip }, async () => {
-  const context = await browser?.newContext({ javaScriptEnabled: false, viewport: { width: 1280, height: 900 } })
+  const context = await browser?.newContext({
+    javaScriptEnabled: false,
+    viewport: { width: 1280, height: 900 },
+  })
   const page = await context?.newPage()
   await page?.goto(`${url}/docs/guides/verify`)
   assert.equal(await page?.locator('h1').textContent(), 'Verify a credential')

@@ -59,8 +59,16 @@ test('no link leads to a page, a file or a heading that does not exist', () => {
 test('no page has a script, a style or a handler inside, or loads anything of another host', () => {
   for (const [address, page] of pages) {
     const text = page.replaceAll(/<pre[\s\S]*?<\/pre>/g, '')
-    assert.deepEqual(text.match(/ (?:style|on[a-z]+)="|<style|<script(?! type="module" src="\/docs\/)/g), null, address)
-    assert.deepEqual(text.match(/<(?:img|script|link|iframe|object|embed)[^>]+(?:src|href)="(?:https?:)?\/\//g), null, address)
+    assert.deepEqual(
+      text.match(/ (?:style|on[a-z]+)="|<style|<script(?! type="module" src="\/docs\/)/g),
+      null,
+      address,
+    )
+    assert.deepEqual(
+      text.match(/<(?:img|script|link|iframe|object|embed)[^>]+(?:src|href)="(?:https?:)?\/\//g),
+      null,
+      address,
+    )
   }
 })
 

@@ -34,7 +34,10 @@ export const exampleOf = (schema: Schema, name = ''): unknown => {
     )
   if (schema.type === 'array') return [exampleOf(schema.items ?? {}, name)]
   if (schema.type === 'integer' || schema.type === 'number')
-    return Math.max(schema.minimum ?? 1, schema.exclusiveMinimum === undefined ? 0 : schema.exclusiveMinimum + 1)
+    return Math.max(
+      schema.minimum ?? 1,
+      schema.exclusiveMinimum === undefined ? 0 : schema.exclusiveMinimum + 1,
+    )
   if (schema.type === 'boolean') return true
   return stringOf(schema, name)
 }

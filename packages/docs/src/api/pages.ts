@@ -56,7 +56,10 @@ const callerOf = ({ auth, scope }: Endpoint): string => {
 }
 
 const cell = (text: string): string =>
-  text.replaceAll('|', String.raw`\|`).replaceAll('<', '&lt;').replaceAll('\n', ' ')
+  text
+    .replaceAll('|', String.raw`\|`)
+    .replaceAll('<', '&lt;')
+    .replaceAll('\n', ' ')
 const table = (head: readonly string[], rows: readonly (readonly string[])[]): string =>
   [head, head.map(() => '---'), ...rows.map((row) => row.map(cell))]
     .map((cells) => `| ${cells.join(' | ')} |`)
@@ -128,19 +131,15 @@ const operationText = (endpoint: Endpoint, operation: Operation): string => {
   ].join('\n\n')
 }
 
-const requestNote = `Requests use the variables \`POHF_URL\`, the address of the service, and \`POHF_KEY\`, an API key. \`npm run dev\` writes both into
-\`.pohf/dev.env\`. Replace a variable in a path, such as \`$ORDER_ID\`, by your value. A question mark behind a name means that the field may be
-missing.`
-
 const anchorOf = ({ method, path }: Endpoint): string =>
-  `${method} ${path}`.toLowerCase().replaceAll(/[^\p{L}\p{N}_ -]/gu, '').replaceAll(' ', '-')
+  `${method} ${path}`
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}_ -]/gu, '')
+    .replaceAll(' ', '-')
 
-const indexText = (groups: ReadonlyMap<string, readonly Endpoint[]>): string =>
+const indexText = (introduction: string, groups: ReadonlyMap<string, readonly Endpoint[]>): string =>
   [
-    '# API reference',
-    `Every endpoint of the public listener, from the table that the server itself uses. The same as a file for programs:
-[OpenAPI document](/openapi.json). Access, scopes and limits side by side: [endpoints](endpoints.md).`,
-    requestNote,
+    introduction,
     ...[...groups].flatMap(([group, rows]) => [
       `## [${groupTitle(group)}](/docs/reference/api/${group})`,
       table(
@@ -153,8 +152,11 @@ const indexText = (groups: ReadonlyMap<string, readonly Endpoint[]>): string =>
     ]),
   ].join('\n\n')
 
-/** The API reference: a list of all endpoints, and a page for each group. */
-export const apiDocuments = (): Document[] => {
+const requestNote =
+  'Variables in the requests, and the meaning of question marks: [API reference](/docs/reference/api).'
+
+/** The API reference: `introduction` with a list of all endpoints behind it, and a page for each group. */
+export const apiDocuments = (introduction: Document): Document[] => {
   const { paths } = openApiDocument() as unknown as OpenApi
   const groups = Map.groupBy(endpoints as readonly Endpoint[], groupOf)
   const pages = [...groups].map(([group, rows]) => {
@@ -169,8 +171,5 @@ export const apiDocuments = (): Document[] => {
       markdown: [`# API: ${groupTitle(group)}`, requestNote, ...operations].join('\n\n'),
     }
   })
-  return [
-    { path: 'docs/reference/api', address: '/docs/reference/api', markdown: indexText(groups) },
-    ...pages,
-  ]
+  return [{ ...introduction, markdown: indexText(introduction.markdown.trimEnd(), groups) }, ...pages]
 }

@@ -74,10 +74,19 @@ export const docsPages = (errorPages: readonly Page[], folder = builtFolder): Pa
     (request) =>
       (findBuilt(addressIn(request.params))?.handler ?? other)(request)
   return [
-    { path: '/docs', handler: serve(() => '/docs', async () => missing) },
+    {
+      path: '/docs',
+      handler: serve(
+        () => '/docs',
+        async () => missing,
+      ),
+    },
     {
       path: '/docs/*',
-      handler: serve(({ '*': rest = '' }) => `/docs/${rest}`.replace(/\/$/, ''), async () => missing),
+      handler: serve(
+        ({ '*': rest = '' }) => `/docs/${rest}`.replace(/\/$/, ''),
+        async () => missing,
+      ),
     },
     ...errorPages.map(({ path, handler }) => ({
       path,

@@ -47,6 +47,14 @@ export const groups = {
     'docs/operate/threat-model.md',
     'docs/operate/upgrade.md',
     'docs/quickstart/README.md',
+    'docs/quickstart/auditor.md',
+    'docs/quickstart/buyer.md',
+    'docs/quickstart/member.md',
+    'docs/quickstart/operator.md',
+    'docs/quickstart/relying-party.md',
+    'docs/quickstart/site-owner.md',
+    'docs/quickstart/worker.md',
+    'docs/reference/api.md',
     'docs/reference/cli.md',
     'docs/reference/endpoints.md',
     'docs/reference/events.md',
@@ -68,6 +76,7 @@ export const groups = {
     'docs/guides/webhooks.md',
     'docs/guides/work.md',
     'docs/guides/workers.md',
+    'docs/quickstart/agent-builder.md',
   ],
   /** It starts a server of its own, on a fresh PostgreSQL. */
   install: ['docs/operate/install.md'],
@@ -140,6 +149,9 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
   ],
   'docs/operate/upgrade.md': ['production', 'it clones into /opt', 'it needs the settings of the server'],
   'docs/quickstart/README.md': ['the test starts npm run dev itself'],
+  'docs/quickstart/agent-builder.md': ['the test starts npm run dev itself'],
+  'docs/quickstart/operator.md': ['the test starts npm run dev itself'],
+  'docs/quickstart/site-owner.md': ['the test starts npm run dev itself'],
 }
 
 /** Pages without a block to run. */
@@ -154,6 +166,7 @@ export const withoutBlocks: readonly string[] = [
   'docs/operate/scale.md',
   'docs/operate/systemd.md',
   'docs/operate/threat-model.md',
+  'docs/reference/api.md',
   'docs/reference/cli.md',
   'docs/reference/endpoints.md',
   'docs/reference/events.md',
