@@ -1,0 +1,138 @@
+// A stopwatch for the quick starts: a fresh clone, npm ci, npm run dev, and then the blocks of each page as they stand, by the
+// documentation alone. The operator's start is measured on docs/operate/install.md and a fresh PostgreSQL.
+// npm run quickstarts [-- --report --case NAME …]
+import { readFileSync } from 'node:fs'
+import { cpus, loadavg } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { missingPostgres, startFreshPostgres } from '../../packages/server/test/docs/fresh-postgres.ts'
+import { runPage } from '../../packages/server/test/docs/run-page.ts'
+import { tableOf } from '../ci/pages/markdown.ts'
+import { today, writeReport } from '../report.ts'
+import { cases, commandsOf, pageUntil, withoutInstallation, type Case } from './cases.ts'
+import { install, makeClone, startDev, type Clone } from './clone.ts'
+
+const { values } = parseArgs({
+  options: { report: { type: 'boolean', default: false }, case: { type: 'string', multiple: true } },
+})
+const isChosen = (name: string): boolean => values.case === undefined || values.case.includes(name)
+
+type Measured = Pick<Case, 'name' | 'result' | 'secondsMax' | 'commandsMax'> & {
+  readonly seconds: number
+  readonly commands: number
+}
+type Installation = { readonly ciSeconds: number; readonly devSeconds: number }
+
+const secondsOf = (times: Awaited<ReturnType<typeof runPage>>['times']): number =>
+  (times.at(-1)?.at ?? Number.NaN) - (times[0]?.at ?? Number.NaN)
+
+const measure = async (
+  one: Case,
+  clone: Clone,
+  { ciSeconds, devSeconds }: Installation,
+): Promise<Measured> => {
+  const text = readFileSync(join(clone.folder, one.page), 'utf8')
+  const page = pageUntil(withoutInstallation(text), one.lastBlock)
+  const { times } = await runPage(page, {
+    clone: clone.folder,
+    ports: clone.ports,
+    environment: clone.environment,
+    timeoutMs: 300_000,
+  })
+  const before = one.withInstallation ? ciSeconds + devSeconds : 0
+  const commands = commandsOf(page) + (one.withInstallation ? 2 : 0)
+  const { name, result, secondsMax, commandsMax } = one
+  return {
+    name,
+    result,
+    seconds: before + secondsOf(times),
+    commands,
+    ...(secondsMax === undefined ? {} : { secondsMax }),
+    ...(commandsMax === undefined ? {} : { commandsMax }),
+  }
+}
+
+/** The installation page from `npm ci` to a service that is ready, on a clone of its own. */
+const measureOperator = async (): Promise<Measured> => {
+  const source = missingPostgres('system') === undefined ? 'system' : 'embedded'
+  const missing = missingPostgres(source)
+  if (missing !== undefined) throw new Error(missing)
+  const clone = await makeClone()
+  const postgres = await startFreshPostgres(source)
+  try {
+    const page = pageUntil(readFileSync(join(clone.folder, 'docs/operate/install.md'), 'utf8'), '/readyz')
+    const { PORT: _, OPERATOR_PORT: __, ...environment } = clone.environment
+    const { times } = await runPage(page, {
+      clone: clone.folder,
+      ports: { ...clone.ports, 5432: postgres.port },
+      environment: { ...environment, ...postgres.administrator },
+      timeoutMs: 600_000,
+    })
+    const result = 'production start: the service is ready'
+    return { name: 'operator', result, seconds: secondsOf(times), commands: commandsOf(page) }
+  } finally {
+    await postgres.stop()
+    clone.remove()
+  }
+}
+
+const measureCases = async (): Promise<{ installation: Installation; measured: Measured[] }> => {
+  const clone = await makeClone()
+  try {
+    const ciSeconds = install(clone)
+    const dev = await startDev(clone)
+    try {
+      const installation = { ciSeconds, devSeconds: dev.seconds }
+      const measured: Measured[] = []
+      for (const one of cases.filter(({ name }) => isChosen(name))) {
+        measured.push(await measure(one, clone, installation))
+        console.log(`✓ ${one.name}`)
+      }
+      return { installation, measured }
+    } finally {
+      await dev.stop()
+    }
+  } finally {
+    clone.remove()
+  }
+}
+
+const isOver = ({ seconds, secondsMax = Infinity, commands, commandsMax = Infinity }: Measured): boolean =>
+  seconds > secondsMax || commands > commandsMax
+const limited = (value: string, max: number | undefined): string =>
+  max === undefined ? value : `${value} (at most ${max})`
+
+const { installation, measured } = await measureCases()
+if (isChosen('operator')) measured.push(await measureOperator())
+const table = tableOf(
+  ['Reader', 'Result', 'Commands', 'Seconds'],
+  measured.map(({ name, result, commands, commandsMax, seconds, secondsMax }) => [
+    name,
+    result,
+    limited(String(commands), commandsMax),
+    limited(seconds.toFixed(1), secondsMax),
+  ]),
+)
+console.log(table)
+if (values.report)
+  writeReport(
+    'quickstarts.md',
+    `# The quick starts by the stopwatch, ${today()}
+
+Question: how long does a reader need who pastes the blocks of a [quick start](../quickstart/README.md) into a fresh clone?
+
+Command: \`npm run quickstarts -- --report\`. It clones the repository, runs \`npm ci\` with an empty home folder and an empty npm cache
+(${installation.ciSeconds.toFixed(1)} s), \`npm run dev\` until it is ready (${installation.devSeconds.toFixed(1)} s), and then the blocks of each page up to its result.
+${cpus().length} cores; average load of the last five minutes ${loadavg()[1]?.toFixed(1)}; the processes ran with the priority of the caller.
+
+${table}
+
+The rows of developer and site owner contain \`npm ci\` and \`npm run dev\`; the operator's row contains \`npm ci\`, \`npm run build\`, the
+database and the start, on a clone of its own; the others begin with the service running. A command is what a reader pastes as one line or
+one block that continues. The time to read is not in it, nor the installation of Node, PostgreSQL, \`curl\` and \`jq\`. In the row of the
+site owner a script plays the visitor. The unit of the worker is done by a person in a browser and was not measured here.
+`,
+  )
+const over = measured.filter(isOver)
+for (const { name } of over) console.error(`✗ ${name} is over its limit`)
+if (over.length > 0) process.exitCode = 1
