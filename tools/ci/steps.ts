@@ -24,6 +24,11 @@ export const steps: readonly Step[] = [
     checks: 'types of the browser scripts',
     command: ['tsc', '-p', 'packages/tag'],
   },
+  {
+    name: 'types of the documentation',
+    checks: 'types of the scripts and the build of the documentation',
+    command: ['tsc', '-p', 'packages/docs'],
+  },
   { name: 'types of the demo', checks: 'types of the sample site', command: ['tsc', '-p', 'packages/demo'] },
   { name: 'dead code', checks: 'no unused file, export or dependency', command: ['knip'] },
   {

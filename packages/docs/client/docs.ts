@@ -39,9 +39,10 @@ const isTyping = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest('input, textarea, select') !== null
 
 /** What searches is loaded when somebody searches. */
+const open = (): void => void import('./search.ts').then(({ openSearch }) => openSearch())
+
 const offerSearch = (): void => {
   const button = find('#search-open', HTMLButtonElement)
-  const open = () => void import('./search.ts').then(({ openSearch }) => openSearch())
   button.hidden = false
   button.addEventListener('click', open)
   addEventListener('keydown', (event) => {

@@ -1,7 +1,5 @@
 import { dirname, join, normalize } from 'node:path'
-import MarkdownIt from 'markdown-it'
-
-type Token = ReturnType<MarkdownIt['parse']>[number]
+import MarkdownIt, { type Token } from 'markdown-it'
 
 export type Heading = { readonly level: number; readonly text: string; readonly anchor: string }
 export type Rendered = {
@@ -95,8 +93,9 @@ const resolveLinks = (tokens: readonly Token[], path: string, resolve: Resolve):
       token.tag = 'span'
       isUnlinked = false
     }
-    const target = token.attrGet(name)
-    if (target !== null) {
+    const attribute = token.attrGet(name)
+    if (attribute !== null) {
+      const target = String(attribute)
       const found = resolveTarget(target, path, resolve)
       if (found !== undefined) token.attrSet(name, found)
       else if (token.type === 'image') throw new Error(`${path}: no image ${target}`)

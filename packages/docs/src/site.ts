@@ -38,13 +38,13 @@ const makeResolve = (documents: readonly Document[], files: readonly string[]): 
 export type BuiltFile = { readonly name: string; readonly text: string }
 
 /** The name of the file of a page: `/docs` is index.html. */
-export const fileNameOf = (address: string): string =>
+const fileNameOf = (address: string): string =>
   address === '/docs' ? 'index.html' : `${address.slice('/docs/'.length)}.html`
 
 const hashOf = (text: string): string => createHash('sha256').update(text).digest('base64url').slice(0, 8)
 
 /** Every document of the site, written and generated. */
-export const allDocuments = (): Document[] => {
+const allDocuments = (): Document[] => {
   const written = readDocuments()
   const introduction = written.find(({ path }) => path === 'docs/reference/api.md')
   if (!introduction) throw new Error('docs/reference/api.md is not there')

@@ -96,9 +96,10 @@ test('headings have the anchors of GitHub, so links work in both places', () => 
   }
 })
 
+const render = (text: string): string =>
+  renderMarkdown(text, 'docs/guides/a.md', (path) => (path === 'docs/b.md' ? '/docs/b' : undefined)).html
+
 test('links become addresses, and a file that the site does not have becomes text', () => {
-  const render = (text: string) =>
-    renderMarkdown(text, 'docs/guides/a.md', (path) => (path === 'docs/b.md' ? '/docs/b' : undefined)).html
   assert.match(render('[b](../b.md#part)'), /<a href="\/docs\/b#part">b<\/a>/)
   assert.match(render('[c](../../deploy/c.yml)'), /<span class="file" title="deploy\/c.yml">c<\/span>/)
   assert.match(render('[d](https://example.com)'), /<a href="https:\/\/example.com">d<\/a>/)

@@ -67,7 +67,7 @@ const table = (head: readonly string[], rows: readonly (readonly string[])[]): s
 
 const fieldTable = (schema: Schema): string => {
   const fields = fieldsOf(schema)
-  if (fields.length === 0) return `${meaningOf(schema) || `A value: ${typeOf(schema)}.`}`
+  if (fields.length === 0) return meaningOf(schema) || `A value: ${typeOf(schema)}.`
   return table(
     ['Field', 'Type', 'Meaning'],
     fields.map(({ name, isRequired, schema: field }) => [
@@ -158,7 +158,7 @@ const requestNote =
 /** The API reference: `introduction` with a list of all endpoints behind it, and a page for each group. */
 export const apiDocuments = (introduction: Document): Document[] => {
   const { paths } = openApiDocument() as unknown as OpenApi
-  const groups = Map.groupBy(endpoints as readonly Endpoint[], groupOf)
+  const groups = Map.groupBy<string, Endpoint>(endpoints, groupOf)
   const pages = [...groups].map(([group, rows]) => {
     const operations = rows.map((row) => {
       const operation = paths[row.path]?.[row.method.toLowerCase()]
