@@ -1,4 +1,5 @@
 import './docs.css'
+import './print.css'
 
 const find = <T extends Element>(selector: string, kind: new () => T): T => {
   const found = document.querySelector(selector)
@@ -21,7 +22,7 @@ const addCopyButtons = (): void => {
       )
       setTimeout(() => (button.textContent = 'Copy'), 2_000)
     })
-    block.prepend(button)
+    block.querySelector('.bar')?.append(button)
   }
 }
 

@@ -24,7 +24,7 @@ export const { escapeHtml } = markdown.utils
 markdown.renderer.rules['fence'] = (tokens, index) => {
   const { content = '', info = '' } = tokens[index] ?? {}
   const [language = 'text'] = info.trim().split(/\s+/)
-  return `<div class="code" data-language="${escapeHtml(language)}"><pre tabindex="0"><code>${escapeHtml(content)}</code></pre></div>\n`
+  return `<div class="code"><p class="bar">${escapeHtml(language)}</p><pre tabindex="0"><code>${escapeHtml(content)}</code></pre></div>\n`
 }
 markdown.renderer.rules['table_open'] = () => '<div class="scroll" tabindex="0"><table>\n'
 markdown.renderer.rules['table_close'] = () => '</table></div>\n'
