@@ -9,6 +9,8 @@ export type Case = {
   readonly lastBlock: string
   /** Whether `npm ci` and `npm run dev` belong to the time of this reader. */
   readonly withInstallation: boolean
+  /** A program does what the page asks a person to do in a browser. */
+  readonly isPlayed?: boolean
   readonly secondsMax?: number
   readonly commandsMax?: number
 }
@@ -48,10 +50,11 @@ export const cases: readonly Case[] = [
   },
   {
     name: 'worker',
-    result: 'the link of the invitation; the unit itself is done by a person in a browser',
+    result: 'first unit, handed in',
     page: 'docs/quickstart/worker.md',
     lastBlock: 'invite-worker',
     withInstallation: false,
+    isPlayed: true,
   },
   {
     name: 'agent builder',
