@@ -38,7 +38,7 @@ const sdkOperations = (): string => {
 const expectedFiles = new Map<string, string>([
   ...architectureFiles(),
   ...checkFiles(),
-  ...(await cliFiles()),
+  ...cliFiles(),
   ...(await endpointFiles()),
   ...errorFiles(),
   ...errorRateFiles(),

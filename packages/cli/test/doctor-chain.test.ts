@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Client } from 'pg'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
 import { makeX402Clients, startPurchaseHarness } from '../../server/test/fixtures/payments/purchases.ts'
-import { checkRecipient } from '../src/doctor-chain.ts'
+import { checkRecipient } from '../src/server/doctor/chain.ts'
 
 const fixture = await startPurchaseHarness()
 if (!fixture) test('recipient of payments', { skip: 'no chain runs on this system' }, () => undefined)

@@ -5,7 +5,7 @@ import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { findChromium } from '../../web/test/browser.ts'
-import { inspectPage, type Report } from '../src/tag/check.ts'
+import { inspectPage, type Report } from '../src/site/tag/check.ts'
 import {
   elementFaults,
   goodPage,

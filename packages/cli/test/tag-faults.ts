@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { startFixture } from '../../tag/test/fixture.ts'
-import { launchChromium } from '../src/tag/browser.ts'
+import { launchChromium } from '../src/site/tag/browser.ts'
 import { openSite, type PlantedPage } from './tag-site.ts'
 
 /** The service with two agents, one of which lists its origins, a site of a publisher, and a browser. */

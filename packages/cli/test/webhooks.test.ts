@@ -63,7 +63,8 @@ test('an endpoint is added, tested, looked at, rotated, recovered and deleted fr
   assert.match(recovered.out, /^On, and everything since/)
   assert.equal((await hooks('delete', id)).code, 0)
   const gone = await hooks('test', id)
-  assert.deepEqual([gone.code, gone.err], [1, 'You have no webhook endpoint with this id. (not_found)\n'])
+  assert.equal(gone.code, 1)
+  assert.match(gone.err, /^You have no webhook endpoint with this id\. \(not_found\)\nFix: /)
 })
 
 test('what fails says why: no key, a wrong address, a URL that is refused', async () => {
@@ -73,7 +74,7 @@ test('what fails says why: no key, a wrong address, a URL that is refused', asyn
   assert.match(away.err, /does not answer \(ECONNREFUSED\)/)
   const refused = await hooks('add', 'http://10.0.0.1/', '--events', '*')
   assert.match(refused.err, /validation_failed\)\n {2}body\.url: must not name an address that is not public/)
-  for (const { code } of [keyless, away, refused]) assert.equal(code, 1)
+  assert.deepEqual([keyless.code, away.code, refused.code], [2, 5, 1])
 })
 
 test('listen forwards what happens, signed with the secret that was given, and trigger makes it happen', async () => {

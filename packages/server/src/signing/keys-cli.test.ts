@@ -36,7 +36,7 @@ test('an operator lists, rotates, revokes and checks keys from the command line'
   assert.equal(rotated.code, 0)
   assert.match(rotated.answer.pendingKid, /^[\w-]{43}$/)
 
-  assert.equal((await pohf('revoke', live.kid)).code, 1, 'a reason is required')
+  assert.equal((await pohf('revoke', live.kid)).code, 2, 'a reason is required')
   assert.equal((await pohf('revoke', live.kid, '--reason', 'drill')).code, 0)
   const states = new Map(
     (await pohf('list')).answer.keys.map((key: { kid: string; state: string }) => [key.kid, key.state]),

@@ -1,0 +1,28 @@
+import { spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { CommandError } from './errors.ts'
+
+/** A file of another package of the workspace. */
+export const workspaceFile = (path: string): string =>
+  fileURLToPath(new URL(`../../../${path}`, import.meta.url))
+
+/**
+ * Runs a program of the workspace with this terminal and these signals, and returns its exit code. With `json`, what it
+ * prints goes to standard error.
+ */
+export const runProgram = async (
+  path: string,
+  parameters: readonly string[],
+  { json = false }: { readonly json?: boolean | undefined } = {},
+): Promise<number> => {
+  const file = workspaceFile(path)
+  if (!existsSync(file))
+    throw new CommandError(`This command needs packages/${path}, which is not installed here.`, {
+      code: 'not_installed',
+      fix: 'Run it in a checkout of the sources: npx pohf.',
+    })
+  const child = spawn(process.execPath, [file, ...parameters], { stdio: ['inherit', json ? 2 : 1, 2] })
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+  return new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
+}

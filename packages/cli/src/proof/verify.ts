@@ -1,0 +1,73 @@
+import { text } from 'node:stream/consumers'
+import { probesText } from '@pohf/protocol/probes'
+import { verifyCredential, type Check, type Options, type Policy, type Result } from '@pohf/verify'
+import { messageOf, UsageError } from '../command/errors.ts'
+import { exitCodes } from '../command/exit-codes.ts'
+import { readJson } from '../command/files.ts'
+import { printAnswer } from '../command/output.ts'
+import { withProgress } from '../command/progress.ts'
+import { readTableFile } from './forging.ts'
+
+type VerifyOptions = {
+  readonly issuer: string
+  readonly kinds: string
+  readonly minAssurance: string
+  readonly minQuality: string
+  readonly minForging?: string
+  readonly forgingTable?: string
+  readonly status: string
+  readonly challenge?: string
+  readonly maxAge?: string
+  readonly allowTest?: boolean
+  readonly jwks?: string
+  readonly json?: boolean
+}
+
+/** The command-line options as a policy; the library refuses invalid values itself. */
+const optionsOf = (options: VerifyOptions): Options => ({
+  issuer: options.issuer,
+  policy: {
+    kinds: options.kinds.split(',') as unknown as Policy['kinds'],
+    minAssurance: options.minAssurance as Policy['minAssurance'],
+    minQuality: options.minQuality.trim() === '' ? Number.NaN : Number(options.minQuality),
+    minForging: options.minForging as Policy['minForging'],
+    status: options.status as Policy['status'],
+    challenge: options.challenge,
+    maxAgeSeconds: options.maxAge === undefined ? undefined : Number(options.maxAge),
+    allowTest: options.allowTest,
+  },
+  ...(options.forgingTable === undefined ? {} : { forging: readTableFile(options.forgingTable) }),
+  ...(options.jwks === undefined ? {} : { jwks: readJson(options.jwks) as Options['jwks'] }),
+})
+
+const markOf = (check: Check): string => (!check.ok ? '✗' : check.skipped ? '–' : '✓')
+
+const print = (result: Result): void => {
+  for (const check of result.checks) console.log(`${markOf(check)} ${check.name.padEnd(10)} ${check.note}`)
+  if (!result.ok) {
+    console.log(`\nRefused: ${result.reason}. ${result.message}`)
+    return
+  }
+  const { claims } = result
+  console.log(`
+Accepted: ${claims.kind}${claims.test ? ', a test credential: no person was involved' : ''}
+  credential  ${claims.jti}
+  person      ${claims.sub} (as agent ${claims.agent} sees them)
+  act ended   ${new Date(claims.event_at * 1_000).toISOString()}
+  assurance   ${claims.assurance}, root ${claims.root?.kind ?? 'not named'}
+  quality     ${claims.quality ?? 'not measured'}`)
+  const asked = claims.probes && probesText(claims.probes)
+  if (asked !== undefined) console.log(`\n${asked}`)
+}
+
+/** `pohf verify`. The library refuses a wrong policy with an error. */
+export const verify = async (token: string, options: VerifyOptions): Promise<void> => {
+  const jwt = (token === '-' ? await text(process.stdin) : token).trim()
+  const check = async () => verifyCredential(jwt, optionsOf(options))
+  const result = await withProgress(`verifying against ${options.issuer}`, check).catch((error: unknown) => {
+    if (error instanceof UsageError) throw error
+    throw new UsageError(messageOf(error), 'Correct the option: pohf verify --help lists the values.', error)
+  })
+  printAnswer(options, result, () => print(result))
+  if (!result.ok) process.exitCode = exitCodes.refused
+}
