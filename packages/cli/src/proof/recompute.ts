@@ -118,7 +118,7 @@ export const recomputeFile = async (file: string, options: RecomputeOptions): Pr
       )
     },
   )
-  printAnswer(options, result ?? { ok: false, message: lines.at(-1)?.text }, () => {
+  printAnswer(options, { ...result, checks: lines }, () => {
     for (const { ok, text } of lines) console.log(`${marks.get(ok) ?? ''} ${text}`)
   })
   if (lines.some(({ ok }) => ok === false)) process.exitCode = exitCodes.refused

@@ -1,0 +1,154 @@
+import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import type { Command } from 'commander'
+import { exitCodes } from '../src/command/exit-codes.ts'
+import { examplesOf, kindOf } from '../src/command/options.ts'
+import { withProgress } from '../src/command/progress.ts'
+import { inheritedEnvironment } from '../../server/test/fixtures/processes/child-processes.ts'
+import { commandGroups, createProgram } from '../src/program.ts'
+
+const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+const pohf = (...parameters: readonly string[]) => {
+  const { stdout, stderr, status } = spawnSync(process.execPath, [main, ...parameters], {
+    encoding: 'utf8',
+    env: inheritedEnvironment,
+  })
+  return { out: stdout, err: stderr, code: status }
+}
+const leavesOf = (command: Command): Command[] =>
+  command.commands.length === 0 ? [command] : command.commands.flatMap(leavesOf)
+const pathOf = (command: Command): string =>
+  command.parent?.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
+const commands = leavesOf(createProgram()).filter((command) => command.name() !== 'help')
+
+test('every command has a kind, an example and --json, except start, whose log is JSON', () => {
+  assert.ok(commands.length >= 75, `${commands.length} commands`)
+  for (const command of commands) {
+    const name = pathOf(command)
+    assert.notEqual(kindOf(command), undefined, name)
+    assert.ok(examplesOf(command).length > 0, `${name} has no example`)
+    assert.equal(
+      command.options.some(({ long }) => long === '--json'),
+      name !== 'start',
+      name,
+    )
+  }
+})
+
+/** Splits as a shell does, as far as the examples need it. */
+const wordsOf = (call: string): string[] =>
+  [...call.replace(/ [<>] .*$/, '').matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(
+    ([, single, double, plain]) => single ?? double ?? plain ?? '',
+  )
+
+/** The command that the arguments call; unknown options and missing arguments are errors. */
+const calledBy = async (words: readonly string[]): Promise<string | undefined> => {
+  const program = createProgram().configureOutput({ writeErr: () => undefined })
+  let called: string | undefined
+  for (const leaf of leavesOf(program))
+    leaf.action(() => {
+      called = pathOf(leaf)
+    })
+  await program.parseAsync([...words], { from: 'user' })
+  return called
+}
+
+test('every example is a valid call of its command', async () => {
+  const calls = [
+    ...commands.flatMap((command) => examplesOf(command).map((call) => [call, pathOf(command)] as const)),
+    ...commandGroups.flatMap(({ examples }) => examples.map((call) => [call, undefined] as const)),
+  ]
+  assert.ok(calls.length >= 90, `${calls.length} examples`)
+  for (const [call, name] of calls) {
+    const called = await calledBy(wordsOf(call)).catch((error: unknown) => assert.fail(`${call}: ${error}`))
+    if (name !== undefined) assert.equal(called, name, call)
+  }
+  await assert.rejects(calledBy(wordsOf('balance --colour red')), /unknown option/)
+})
+
+test('one variable belongs to one option, and an option with a variable has the same one everywhere', () => {
+  const optionOf = new Map<string, string>()
+  const variableOf = new Map<string, string>()
+  for (const command of commands)
+    for (const { long, envVar, hidden } of command.options) {
+      if (long === undefined || long === null || hidden) continue
+      if (envVar !== undefined) {
+        assert.equal(optionOf.get(envVar) ?? long, long, `${pathOf(command)}: ${envVar}`)
+        optionOf.set(envVar, long)
+      }
+      const variable = envVar ?? 'none'
+      assert.equal(variableOf.get(long) ?? variable, variable, `${pathOf(command)}: ${long}`)
+      variableOf.set(long, variable)
+    }
+  assert.deepEqual([...optionOf].toSorted(), [
+    ['POHF_KEY', '--key'],
+    ['POHF_OPERATOR_KEY', '--operator-key'],
+    ['POHF_OPERATOR_URL', '--operator-url'],
+    ['POHF_URL', '--url'],
+    ['POHF_WEBHOOK_SECRET', '--secret'],
+  ])
+})
+
+test('the help names every group, and the help of each group every command with examples', () => {
+  const { out, code } = pohf()
+  assert.equal(code, 0)
+  let listed = 0
+  for (const { name, title } of commandGroups) {
+    assert.ok(out.includes(`${title} (${name}):`), name)
+    const help = pohf('help', name)
+    assert.equal(help.code, 0, help.err)
+    assert.match(help.out, /\nExamples:\n {2}pohf /)
+    listed += help.out.split('\n').filter((line) => /^ {2}pohf .* {2}/.test(line)).length
+  }
+  assert.equal(listed, commands.length)
+  assert.match(pohf('help', 'webhooks', 'add').out, /^Usage: pohf webhooks add/)
+  assert.match(pohf('help', 'exit-codes').out, / {2}5 {2}The service does not answer/)
+  const unknown = pohf('help', 'money')
+  assert.equal(unknown.code, exitCodes.usage)
+  assert.match(unknown.err, /Fix: .*account, proof, site, events, purchases, server, administration/)
+})
+
+test('--version is that of the package', () => {
+  const file = readFileSync(new URL('../package.json', import.meta.url), 'utf8')
+  const { version } = JSON.parse(file) as { version: string }
+  assert.equal(pohf('--version').out, `${version}\n`)
+})
+
+test('a wrong call ends with 2, says what is wrong, and is JSON where that is asked for', () => {
+  for (const [parameters, error] of [
+    [['balanc'], /unknown command 'balanc'\n\(Did you mean balance\?\)/],
+    [['balance', '--kee', 'x'], /unknown option '--kee'/],
+    [['webhooks'], /Usage: pohf webhooks/],
+    [['orders', 'create', 'wf'], /missing required argument 'quantity'/],
+    [['orders', 'create', 'wf', 'two', '--key', 'k'], /the quantity must be a number\.\nFix: /],
+    [['verify', 'jwt'], /required option '--issuer <url>' not specified/],
+  ] as const) {
+    const { code, err, out } = pohf(...parameters)
+    assert.equal(code, exitCodes.usage, parameters.join(' '))
+    assert.match(err, error)
+    assert.equal(out, '')
+  }
+  for (const parameters of [
+    ['verify', 'jwt', '--json'],
+    ['balance', '--json'],
+  ]) {
+    const answer = JSON.parse(pohf(...parameters).out) as Record<string, unknown>
+    assert.deepEqual([answer['ok'], answer['error']], [false, 'usage'])
+  }
+})
+
+test('progress is shown on a terminal from the first second on, is removed, and is shown nowhere else', async () => {
+  const run = async (isTTY: boolean, ms: number) => {
+    const written: string[] = []
+    const stream = { isTTY, write: (text: string) => written.push(text) }
+    const work = () => new Promise<string>((resolve) => setTimeout(() => resolve('done'), ms))
+    assert.equal(await withProgress('waiting', work, stream), 'done')
+    return written
+  }
+  assert.deepEqual(await run(true, 1_500), ['\r\u001b[K… waiting (1 s)', '\r\u001b[K'])
+  assert.deepEqual(await run(true, 100), [])
+  assert.deepEqual(await run(false, 1_500), [])
+})
