@@ -24,20 +24,20 @@ else {
     // A transfer that is no payment, such as one by the operator.
     await chain.mint(chain.payTo.address, 5n)
     const alone = await check(harness.ctx)
-    assert.equal(alone?.ok, true, alone?.note)
+    assert.equal(alone?.level, 'ok', alone?.note)
     assert.match(alone.note, /one recipient for one deployment/)
     const other = await startHarness(settings)
     const theirs = await makeX402Clients(chain, other).buy(await makeFundedPayer())
     assert.equal(theirs.answer.status, 200, theirs.answer.text)
     const shared = await check(harness.ctx)
-    assert.equal(shared?.ok, false)
+    assert.equal(shared?.level, 'problem')
     assert.match(shared.note, /^1 recent payments .* Another deployment uses this recipient/)
   })
 
   test('doctor says that the node does not answer, and nothing where nothing is paid on a chain', async () => {
     const { ctx } = fixture.harness
     const away = await check(ctx, { X402_CHAIN_RPC: 'http://127.0.0.1:9' })
-    assert.equal(away?.ok, false)
+    assert.equal(away?.level, 'problem')
     assert.match(away.note, /does not answer/)
     assert.equal(await check(ctx, { X402_CHAIN_RPC: undefined }), undefined)
   })

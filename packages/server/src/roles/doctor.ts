@@ -1,6 +1,13 @@
 /** The parts of the server that `pohf doctor` uses. */
+export * as discovery from '../discovery/index.ts'
 export { ConfigFaults, readConfig, type Config } from '../platform/ops/config.ts'
 export { networkOf } from '../payments/index.ts'
 export { checkDurability } from '../platform/db/db.ts'
 export { checkRoles } from '../platform/db/database-roles.ts'
+export { OtherMasterKey } from '../platform/db/fingerprint.ts'
 export { readMigrations } from '../platform/db/migrate.ts'
+export { checkMailServer } from '../platform/net/mail.ts'
+export { loadSecrets } from '../platform/ops/secrets.ts'
+export { KeyFolderLost, requireKeyFolder } from '../signing/folder/key-folder.ts'
+export { firstEndOf } from '../signing/transport/certificates.ts'
+export { signerAddressesOf } from '../signing/transport/signer-addresses.ts'

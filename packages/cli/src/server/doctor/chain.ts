@@ -1,6 +1,7 @@
 import type { Client } from 'pg'
 import { createPublicClient, http, parseAbiItem, toEventSelector, type Hex } from 'viem'
 import { networkOf, type Config } from '@pohf/server/doctor'
+import { ok, problem, type Finding } from './finding.ts'
 
 /** On Base: over an hour. */
 const blocksBack = 2_000n
@@ -41,19 +42,42 @@ const countForeignPayments = async (config: Config, url: string, database: Clien
 }
 
 /** Whether another deployment uses the recipient of our payments; undefined where nothing is paid on a chain. */
-export const checkRecipient = async (
-  config: Config,
-  database: Client,
-): Promise<{ readonly ok: boolean; readonly note: string } | undefined> => {
+export const checkRecipient = async (config: Config, database: Client): Promise<Finding | undefined> => {
   const { X402_CHAIN_RPC: url, X402_PAY_TO: payTo } = config
   if (url === undefined || payTo === undefined) return undefined
   const foreign = await countForeignPayments(config, url, database).catch((error: unknown) => error)
   if (typeof foreign !== 'number')
-    return { ok: false, note: 'the node of X402_CHAIN_RPC does not answer. Start it, or correct the address' }
+    return problem(
+      'recipient',
+      'the node of X402_CHAIN_RPC does not answer',
+      'Start it, or correct X402_CHAIN_RPC',
+    )
   return foreign === 0
-    ? { ok: true, note: `${payTo} receives payments. Use one recipient for one deployment only` }
-    : {
-        ok: false,
-        note: `${foreign} recent payments to ${payTo} are not in this database. Another deployment uses this recipient, and both could accept one payment. Give each deployment an X402_PAY_TO of its own`,
-      }
+    ? ok('recipient', `${payTo} receives payments. Use one recipient for one deployment only`)
+    : problem(
+        'recipient',
+        `${foreign} recent payments to ${payTo} are not in this database. Another deployment uses this recipient, and both could accept one payment`,
+        'Give each deployment an X402_PAY_TO of its own',
+      )
 }
+
+const checkChain = async (id: number, url: string): Promise<Finding> => {
+  const chain = createPublicClient({ transport: http(url, { timeout: timeoutMs, retryCount: 0 }) })
+  const found = await chain.getChainId().catch(() => undefined)
+  if (found === id) return ok('chain', `the node of chain ${id} answers`)
+  return found === undefined
+    ? problem(
+        'chain',
+        `the node of chain ${id} in EVM_RPC_URLS does not answer`,
+        'Start it, or correct its address',
+      )
+    : problem(
+        'chain',
+        `the node of chain ${id} in EVM_RPC_URLS belongs to chain ${found}`,
+        'Give each chain the address of its own node',
+      )
+}
+
+/** Whether each chain of EVM_RPC_URLS answers as that chain. */
+export const checkChains = (config: Config): Promise<Finding[]> =>
+  Promise.all([...config.EVM_RPC_URLS].map(([id, url]) => checkChain(id, url)))

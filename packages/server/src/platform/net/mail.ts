@@ -82,3 +82,18 @@ export const makeMailSender = (ctx: Ctx): ((row: OutboxRow) => Promise<void>) | 
     })
   }
 }
+
+/** Connects and signs in to the mail server without sending a mail; fails where it would refuse. */
+export const checkMailServer = async (url: string): Promise<void> => {
+  const transport = createTransport({
+    url,
+    ...smtpTimeouts,
+    connectionTimeout: 5_000,
+    greetingTimeout: 5_000,
+  })
+  try {
+    await transport.verify()
+  } finally {
+    transport.close()
+  }
+}

@@ -5,7 +5,7 @@ import type { TlsIdentity } from './signer-socket.ts'
 const certificatePattern = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
 
 /** When the first certificate of a text in PEM expires, in seconds of Unix time. */
-const firstEndOf = (pem: Buffer, file: string): number => {
+export const firstEndOf = (pem: Buffer, file: string): number => {
   const certificates = pem.toString('latin1').match(certificatePattern) ?? []
   if (certificates.length === 0)
     throw new Error(`the ${file} for TLS between api, worker and signer is no certificate in PEM`)
