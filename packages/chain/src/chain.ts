@@ -37,6 +37,8 @@ type Options = {
   /** Such as `prague`, which has no P-256 precompile; default: the newest that anvil knows. */
   readonly hardfork?: string
   readonly optimism?: boolean
+  /** Default: a free one. */
+  readonly port?: number
   /** Seconds between blocks; default: a block for each transaction, at once. */
   readonly blockTime?: number
   /**
@@ -48,9 +50,16 @@ type Options = {
   readonly stateFile?: string
 }
 
-const argumentsOf = ({ chainId = 84_532, hardfork, optimism, stateFile, ...times }: Options): string[] => [
+const argumentsOf = ({
+  port = 0,
+  chainId = 84_532,
+  hardfork,
+  optimism,
+  stateFile,
+  ...times
+}: Options): string[] => [
   '--port',
-  '0',
+  String(port),
   '--chain-id',
   String(chainId),
   ...(hardfork === undefined ? [] : ['--hardfork', hardfork]),
@@ -64,7 +73,7 @@ const argumentsOf = ({ chainId = 84_532, hardfork, optimism, stateFile, ...times
 ]
 
 const startDeadlineMs = 30_000
-/** anvil chooses its port and prints it in its last line. */
+/** anvil prints its port in its last line; it chooses one where none is named. */
 const urlOf = (child: ChildProcess): Promise<string> =>
   new Promise((resolve, reject) => {
     let output = ''

@@ -46,6 +46,8 @@ const readUrl = (child: ChildProcessByStdio<Writable, Readable, null>): Promise<
 export const startCheckoutSimulator = async (options: {
   readonly webhookUrl: string
   readonly folder?: string
+  /** Default: that of the last start in this folder, or a free one. */
+  readonly port?: number
 }) => {
   const identityFile =
     options.folder === undefined ? undefined : join(options.folder, 'checkout-simulator.json')
@@ -60,7 +62,7 @@ export const startCheckoutSimulator = async (options: {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: {
       PATH: process.env['PATH'],
-      SIMULATOR_PORT: String(identity.port),
+      SIMULATOR_PORT: String(options.port ?? identity.port),
       SIMULATOR_SECRET_KEY: secretKey,
       SIMULATOR_WEBHOOK_URL: options.webhookUrl,
       SIMULATOR_WEBHOOK_SECRET: webhookSecret,

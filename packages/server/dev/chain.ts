@@ -63,9 +63,16 @@ const idleBlockSeconds = 60
  */
 export const openChain = async (
   config: Config,
-  idleBlockTime = idleBlockSeconds,
+  {
+    port = 0,
+    idleBlockTime = idleBlockSeconds,
+  }: { readonly port?: number; readonly idleBlockTime?: number } = {},
 ): Promise<DevChain | undefined> => {
-  const chain = await startChain({ stateFile: join(config.DATA_DIR, 'chain-state.json'), idleBlockTime })
+  const chain = await startChain({
+    stateFile: join(config.DATA_DIR, 'chain-state.json'),
+    idleBlockTime,
+    port,
+  })
   if (!chain) return undefined
   try {
     const registry = await findRegistry(chain, join(config.DATA_DIR, 'chain.json'))

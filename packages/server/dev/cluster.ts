@@ -152,6 +152,8 @@ export const startCluster = async (options: {
   folder: string
   source?: PostgresSource
   port?: number
+  /** In a process group of its own: Ctrl-C reaches only the parent, which stops the cluster last. */
+  detached?: boolean
   settings?: Readonly<Record<string, string>>
   env?: NodeJS.ProcessEnv
 }): Promise<Cluster> => {
@@ -175,7 +177,13 @@ export const startCluster = async (options: {
     const server = spawn(
       join(bin, 'postgres'),
       ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
-      { ...owner, cwd: '/', stdio: 'ignore', env: { ...process.env, ...options.env } },
+      {
+        ...owner,
+        cwd: '/',
+        stdio: 'ignore',
+        env: { ...process.env, ...options.env },
+        detached: options.detached ?? false,
+      },
     )
     const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`
     const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))

@@ -2,25 +2,30 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { startCheckoutSimulator, type CheckoutSimulator } from '@pohf/checkout-simulator'
 import { ConfigFaults, readConfig, type Config } from '../src/platform/ops/config.ts'
 import { buildPages } from './build-pages.ts'
 import { openChain, type DevChain } from './chain.ts'
-import { createDatabase, freePort, startCluster } from './cluster.ts'
-import { buyDemoUnits, demoDatabase, demoFolder, prepareDemoFolder, readDemo, seedDemo } from './demo.ts'
+import { createDatabase, startCluster } from './cluster.ts'
+import { buyDemoUnits, demoDatabase, demoFolder, prepareDemoFolder, seedDemo } from './demo.ts'
 import { seedOperator, writeDevVariables } from './dev-variables.ts'
 import { startMailCatcher } from './mail-catcher.ts'
+import { portsOf, requirePorts, type Listener } from './ports.ts'
+import { demoNoteOf, startedJson, welcomeOf, type Started } from './welcome.ts'
 
-const print = (line: string) => console.log(line)
+const isJson = process.argv.includes('--json')
+/** With --json, standard output has one object and nothing else. */
+const output = isJson ? process.stderr : process.stdout
+const print = (line: string) => output.write(`${line}\n`)
 const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
   const startedAt = performance.now()
-  const live = process.stdout.isTTY
-  if (live) process.stdout.write(`  … ${name}`)
+  const live = output.isTTY
+  if (live) output.write(`  … ${name}`)
   const result = await work()
-  process.stdout.write(
+  output.write(
     `${live ? '\r\u001b[K' : ''}  ✓ ${name} (${((performance.now() - startedAt) / 1_000).toFixed(1)} s)\n`,
   )
   return result
@@ -55,14 +60,13 @@ const runningPort = async (folder: string): Promise<number | undefined> => {
 }
 
 const openDatabase = async (
-  dataDir: string,
-  isNew: boolean,
+  { clusterDir, isNew }: Preparation,
+  port: number,
 ): Promise<{ url: string; stop: () => Promise<void> }> => {
-  const folder = clusterFolder(dataDir)
+  const folder = clusterFolder(clusterDir)
   const known = await runningPort(folder)
-  const cluster = known === undefined ? await startCluster({ folder }) : undefined
-  const port = cluster?.port ?? known
-  const url = (name: string) => `postgres://postgres@127.0.0.1:${port}/${name}`
+  const cluster = known === undefined ? await startCluster({ folder, port, detached: true }) : undefined
+  const url = (name: string) => `postgres://postgres@127.0.0.1:${known ?? port}/${name}`
   const client = new Client({ connectionString: url('postgres') })
   await client.connect()
   if (isNew) await client.query(`drop database if exists "${databaseName}" with (force)`)
@@ -129,87 +133,39 @@ const startDemo = async (
 }
 
 /** Starts the card simulator, unless the developer has configured a card provider. */
-const startCardSimulator = (initialConfig: Config): Promise<CheckoutSimulator> | undefined =>
+const startCardSimulator = (initialConfig: Config, port: number): Promise<CheckoutSimulator> | undefined =>
   initialConfig.STRIPE_SECRET_KEY === undefined
     ? startCheckoutSimulator({
+        port,
         webhookUrl: `http://127.0.0.1:${initialConfig.PORT}/api/payments/card/webhook`,
         folder: initialConfig.DATA_DIR,
       })
     : undefined
 
 /** Starts a local chain, unless the developer has configured one. */
-const openLocalChain = async (initialConfig: Config): Promise<DevChain | string> => {
+const openLocalChain = async (initialConfig: Config, port: number): Promise<DevChain | string> => {
   if (process.argv.includes('--no-chain')) return 'none: --no-chain'
   if (initialConfig.X402_CHAIN_RPC !== undefined) return 'none: your X402_CHAIN_RPC is used'
   try {
-    return (await openChain(initialConfig)) ?? 'none: npm has no anvil for this system'
+    return (await openChain(initialConfig, { port })) ?? 'none: npm has no anvil for this system'
   } catch (error) {
     return `none: anvil does not run here (${error instanceof Error ? error.message.slice(0, 200) : 'unknown'})`
   }
 }
 
-/** The key is publicly known and holds 1,000 test dollars. */
-const buyCommand = (config: Config, buyerKey: string): string => `
-
-  PAYER_PRIVATE_KEY=${buyerKey} \\
-    npx pohf buy wf_test_ok --url ${config.BASE_URL}`
-
-type ServiceUrls = {
-  readonly demo: string
-  readonly mails: string
-  readonly checkout: string
-  readonly chain: string
-  readonly buy: string
-}
-type SeededKeys = { readonly apiKey: string; readonly operatorKey: string; readonly variablesFile: string }
-const printWelcome = (config: Config, keys: SeededKeys, urls: ServiceUrls): void => {
-  const { apiKey, operatorKey, variablesFile } = keys
-  print(`
-PoHF is ready.
-
-  Sample site    ${urls.demo}   a form with the check: try it as a visitor
-  Website        ${config.BASE_URL}   also the address of the API
-  Verify         ${config.BASE_URL}/verify
-  Console        ${config.BASE_URL}/console   for agents, with the test key below
-  Work           ${config.BASE_URL}/work   for members
-  Operators      ${config.OPERATOR_BASE_URL}/operator   with a passkey, at first with the operator key below
-  Mails          ${urls.mails}
-  Card simulator ${urls.checkout}
-  Chain          ${urls.chain}
-  OpenAPI        ${config.BASE_URL}/openapi.json
-  Database       ${config.DATABASE_URL}
-  Test key       ${apiKey}
-  Operator key   ${operatorKey}
-
-The addresses and keys as shell variables, for the examples of docs/:
-
-  source ${variablesFile}
-
-Try it:
-
-  curl ${config.BASE_URL}/api/agents/verify -H 'Authorization: Bearer ${apiKey}' \\
-    -H 'Content-Type: application/json' -d '{"sessionId":"my-first-session"}'${urls.buy}
-
-Ctrl-C stops everything.`)
+type Stop = () => Promise<void>
+type Stops = {
+  /** The server and its clients, which end first: whoever calls a service that has ended logs an error. */
+  readonly clients: Stop[]
+  readonly services: Stop[]
 }
 
-const printDemo = ({ DATA_DIR, BASE_URL }: Config): void => {
-  const { live, ownerEmail, enrolUrl } = readDemo(DATA_DIR)
-  print(`
-Demo data: nothing of it is real. It is made anew a day after it was made, or when ${relative('', DATA_DIR)} is deleted.
-
-  Live key       ${live.apiKey}   for ${BASE_URL}/console
-  By mail        ${ownerEmail} at ${BASE_URL}/console: the link is in Mails
-  Enrolment      ${enrolUrl}`)
-}
-
-type Stops = (() => Promise<void>)[]
-
-/** Stops what was started, in reverse order, at the end or on a signal. */
+/** Stops what was started, at the end or on a signal. */
 const makeStops = () => {
-  const stops: Stops = []
+  const stops: Stops = { clients: [], services: [] }
   const stopAll = async () => {
-    for (const stop of stops.splice(0).toReversed()) await stop().catch(() => undefined)
+    for (const list of [stops.clients, stops.services])
+      await Promise.all(list.splice(0).map((stop) => stop().catch(() => undefined)))
   }
   let stopping = false
   const stopAndExit = () => {
@@ -218,7 +174,7 @@ const makeStops = () => {
     void stopAll().then(() => process.exit())
   }
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stopAndExit)
-  return { stops, stopAll, stopAndExit }
+  return { stops, stopAll, stopAndExit, isStopping: () => stopping }
 }
 
 type Preparation = {
@@ -272,23 +228,49 @@ const prepare = (): Preparation => {
   return isDemo ? prepareDemo(clusterDir) : { initialConfig, base: process.env, clusterDir, isNew: false }
 }
 
+/** The listeners that this start needs. PostgreSQL of an earlier start may still have its port. */
+const wantedListeners = async ({ initialConfig, base, clusterDir }: Preparation): Promise<Listener[]> => {
+  const needsDatabase = !base['DATABASE_URL'] && (await runningPort(clusterFolder(clusterDir))) === undefined
+  const isWanted: Readonly<Record<Listener, boolean>> = {
+    API: true,
+    operators: true,
+    'sample site': withPages,
+    mails: initialConfig.SMTP_URL === undefined,
+    SMTP: initialConfig.SMTP_URL === undefined,
+    'card simulator': initialConfig.STRIPE_SECRET_KEY === undefined,
+    chain: !process.argv.includes('--no-chain') && initialConfig.X402_CHAIN_RPC === undefined,
+    PostgreSQL: needsDatabase,
+  }
+  return (Object.keys(isWanted) as Listener[]).filter((listener) => isWanted[listener])
+}
+
 /** Starts what the server needs, and returns the environment that points to it. */
-const startServices = async ({ initialConfig, base, clusterDir, isNew }: Preparation, stops: Stops) => {
+const startServices = async (preparation: Preparation, { services }: Stops) => {
+  const { initialConfig, base } = preparation
+  const portOf = portsOf(initialConfig)
+  await requirePorts(portOf, await wantedListeners(preparation))
   const databaseUrl = base['DATABASE_URL']
   const database = databaseUrl
     ? { url: databaseUrl, stop: async () => undefined }
-    : await step('PostgreSQL', () => openDatabase(clusterDir, isNew))
-  stops.push(database.stop)
-  const unbuilt = withPages ? await step('pages and scripts', () => buildPages(['web', 'tag', 'docs', 'demo'])) : []
+    : await step('PostgreSQL', () => openDatabase(preparation, portOf('PostgreSQL')))
+  services.push(database.stop)
+  const unbuilt = withPages
+    ? await step('pages and scripts', () => buildPages(['web', 'tag', 'docs', 'demo']))
+    : []
   for (const name of unbuilt) print(`  ! ${name} did not build; everything but that works`)
-  const catcher = process.env['SMTP_URL']
-    ? undefined
-    : await step('mail catcher', async () => startMailCatcher({ smtp: await freePort(), http: 0 }))
-  if (catcher) stops.push(catcher.stop)
-  const cardSimulator = await step('card simulator', async () => startCardSimulator(initialConfig))
-  if (cardSimulator) stops.push(cardSimulator.stop)
-  const chain = await step('local chain', () => openLocalChain(initialConfig))
-  if (typeof chain !== 'string') stops.push(chain.stop)
+  const catcher =
+    initialConfig.SMTP_URL === undefined
+      ? await step('mail catcher', async () =>
+          startMailCatcher({ smtp: portOf('SMTP'), http: portOf('mails') }),
+        )
+      : undefined
+  if (catcher) services.push(catcher.stop)
+  const cardSimulator = await step('card simulator', async () =>
+    startCardSimulator(initialConfig, portOf('card simulator')),
+  )
+  if (cardSimulator) services.push(cardSimulator.stop)
+  const chain = await step('local chain', () => openLocalChain(initialConfig, portOf('chain')))
+  if (typeof chain !== 'string') services.push(chain.stop)
   const environment: NodeJS.ProcessEnv = {
     LOG_LEVEL: 'warn',
     DEMO_SITE: 'platform',
@@ -298,16 +280,16 @@ const startServices = async ({ initialConfig, base, clusterDir, isNew }: Prepara
     ...(catcher ? { SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}` } : {}),
     ...cardSimulator?.settings,
   }
-  return { environment, catcher, cardSimulator, chain }
+  return { environment, catcher, cardSimulator, chain, sitePort: portOf('sample site') }
 }
 
 const startServer = async (environment: NodeJS.ProcessEnv, config: Config, stops: Stops) => {
   const child = spawn(process.execPath, [fileURLToPath(new URL('../src/main.ts', import.meta.url))], {
     env: environment,
-    stdio: 'inherit',
+    stdio: ['inherit', isJson ? 2 : 1, 2],
     detached: true,
   })
-  stops.push(async () => {
+  stops.clients.push(async () => {
     const ended = new Promise((resolve) => child.once('exit', resolve))
     if (child.exitCode === null && child.kill('SIGTERM')) await ended
   })
@@ -315,48 +297,62 @@ const startServer = async (environment: NodeJS.ProcessEnv, config: Config, stops
   return child
 }
 
+type Services = Awaited<ReturnType<typeof startServices>>
+
+/** Starts the sample site, makes the operator and writes the variables. */
+const prepareAccess = async (config: Config, started: Services, { clients }: Stops): Promise<Started> => {
+  const { environment, catcher, cardSimulator, chain, sitePort } = started
+  const chainDescription =
+    typeof chain === 'string' ? chain : await chain.registerKeys(`http://127.0.0.1:${config.PORT}`)
+  const { apiKey, agentId } = await step('test agent', () => seedAgent(config))
+  const site = { POHF_URL: config.BASE_URL, POHF_SITE: agentId, POHF_KEY: apiKey, PORT: String(sitePort) }
+  const demo = withPages ? await step('sample site', () => startDemo(site)) : undefined
+  if (demo) clients.push(demo.stop)
+  const operatorKey = await step('operator', () => seedOperator(config, environment))
+  const mailUrl = catcher && `http://127.0.0.1:${catcher.httpPort}`
+  const variablesFile = writeDevVariables(config.DATA_DIR, {
+    SIGNER_OPERATOR_SOCKET: config.SIGNER_OPERATOR_SOCKET,
+    POHF_URL: config.BASE_URL,
+    POHF_AGENT_ID: agentId,
+    POHF_KEY: apiKey,
+    POHF_OPERATOR_URL: `http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}`,
+    POHF_OPERATOR_KEY: operatorKey,
+    POHF_MAIL_URL: mailUrl,
+    ...(typeof chain === 'string' ? {} : chain.variables),
+  })
+  return {
+    config,
+    apiKey,
+    agentId,
+    operatorKey,
+    variablesFile,
+    site: demo?.url ?? 'none: --no-pages',
+    mails: mailUrl ?? 'sent by your SMTP_URL',
+    checkout: cardSimulator?.url ?? 'none: your STRIPE_SECRET_KEY is used',
+    chain: chainDescription,
+    payerKey: typeof chain === 'string' ? undefined : chain.variables.PAYER_PRIVATE_KEY,
+  }
+}
+
 const dev = async (): Promise<void> => {
-  const { stops, stopAll, stopAndExit } = makeStops()
+  const { stops, stopAll, stopAndExit, isStopping } = makeStops()
   const preparation = prepare()
   try {
-    const { environment, catcher, cardSimulator, chain } = await startServices(preparation, stops)
+    const services = await startServices(preparation, stops)
+    const { environment, chain } = services
     const config = readConfig(environment)
     if (preparation.isNew) await step('demo data of a year', () => seedDemo(environment, config.DATA_DIR))
     const server = await step('server', () => startServer(environment, config, stops))
     server.once('exit', stopAndExit)
-    const chainDescription =
-      typeof chain === 'string' ? chain : await chain.registerKeys(`http://127.0.0.1:${config.PORT}`)
     if (preparation.isNew && typeof chain !== 'string')
       await step('demo purchases', () => buyDemoUnits(config, chain.variables.PAYER_PRIVATE_KEY))
-    const { apiKey, agentId } = await step('test agent', () => seedAgent(config))
-    const site = { POHF_URL: config.BASE_URL, POHF_SITE: agentId, POHF_KEY: apiKey, PORT: '0' }
-    const demo = withPages ? await step('sample site', () => startDemo(site)) : undefined
-    if (demo) stops.push(demo.stop)
-    const operatorKey = await step('operator', () => seedOperator(config, environment))
-    const mailUrl = catcher && `http://127.0.0.1:${catcher.httpPort}`
-    const variablesFile = writeDevVariables(config.DATA_DIR, {
-      SIGNER_OPERATOR_SOCKET: config.SIGNER_OPERATOR_SOCKET,
-      POHF_URL: config.BASE_URL,
-      POHF_AGENT_ID: agentId,
-      POHF_KEY: apiKey,
-      POHF_OPERATOR_URL: `http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}`,
-      POHF_OPERATOR_KEY: operatorKey,
-      POHF_MAIL_URL: mailUrl,
-      ...(typeof chain === 'string' ? {} : chain.variables),
-    })
-    printWelcome(
-      config,
-      { apiKey, operatorKey, variablesFile: relative('', variablesFile) },
-      {
-        demo: demo?.url ?? 'none: --no-pages',
-        mails: mailUrl ?? 'sent by your SMTP_URL',
-        chain: chainDescription,
-        buy: typeof chain === 'string' ? '' : buyCommand(config, chain.variables.PAYER_PRIVATE_KEY),
-        checkout: cardSimulator?.url ?? 'none: your STRIPE_SECRET_KEY is used',
-      },
-    )
-    if (isDemo) printDemo(config)
+    const started = await prepareAccess(config, services, stops)
+    print(welcomeOf(started))
+    if (isDemo) print(demoNoteOf(config))
+    if (isJson) console.log(startedJson(started))
   } catch (error) {
+    // Stopped while it started: what failed then is no fault.
+    if (isStopping()) return
     await stopAll()
     throw error
   }

@@ -1,8 +1,19 @@
-// An SMTP server that keeps the last mails and serves them as JSON and text. For development and tests.
-import { createServer } from 'node:http'
+// An SMTP server that keeps the last mails and serves them as a page and as JSON. For development and tests.
+import { createServer, type Server } from 'node:http'
+import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
+import { mailPage } from './mail-page.ts'
 
-export type CaughtMail = { readonly to: string[]; readonly raw: string }
+export type CaughtMail = {
+  readonly to: readonly string[]
+  readonly from: string
+  readonly subject: string
+  readonly at: string
+  /** Both parts as a person reads them. */
+  readonly text: string
+  readonly html: string
+  readonly raw: string
+}
 export type MailCatcher = {
   readonly smtpPort: number
   readonly httpPort: number
@@ -12,8 +23,13 @@ export type MailCatcher = {
 
 const mailsMax = 200
 
-export const startMailCatcher = async (ports: { smtp: number; http: number }): Promise<MailCatcher> => {
-  const mails: CaughtMail[] = []
+const readMail = async (to: readonly string[], raw: string): Promise<CaughtMail> => {
+  const { subject = '', text = '', html = '', from } = await PostalMime.parse(raw)
+  const sender = from?.address === undefined ? '' : `${from.name} <${from.address}>`
+  return { to, from: sender, subject, at: new Date().toISOString(), text, html, raw }
+}
+
+const startSmtp = (mails: CaughtMail[]): SMTPServer => {
   const smtp = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
@@ -22,29 +38,37 @@ export const startMailCatcher = async (ports: { smtp: number; http: number }): P
       const chunks: Buffer[] = []
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
-        mails.push({
-          to: session.envelope.rcptTo.map(({ address }) => address),
-          raw: Buffer.concat(chunks).toString('utf8'),
-        })
-        if (mails.length > mailsMax) mails.shift()
-        callback()
+        const to = session.envelope.rcptTo.map(({ address }) => address)
+        readMail(to, Buffer.concat(chunks).toString('utf8')).then(
+          (mail) => {
+            mails.push(mail)
+            if (mails.length > mailsMax) mails.shift()
+            callback()
+          },
+          (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
+        )
       })
     },
   })
   // A client may disconnect at any time.
   smtp.on('error', () => undefined)
-  const http = createServer((request, response) => {
-    const asJson = request.url === '/mails.json'
-    response.setHeader('content-type', asJson ? 'application/json' : 'text/plain; charset=utf-8')
-    response.end(
-      asJson
-        ? JSON.stringify(mails)
-        : mails
-            .map((mail) => mail.raw)
-            .toReversed()
-            .join('\n\n--------\n\n') || 'No mail yet.\n',
-    )
+  return smtp
+}
+
+const startPages = (mails: readonly CaughtMail[]): Server =>
+  createServer((request, response) => {
+    if (request.url === '/mails.json')
+      return void response.setHeader('content-type', 'application/json').end(JSON.stringify(mails))
+    response
+      .setHeader('content-type', 'text/html; charset=utf-8')
+      .setHeader('content-security-policy', "default-src 'none'; style-src 'unsafe-inline'; frame-src 'self'")
+      .end(mailPage(mails))
   })
+
+export const startMailCatcher = async (ports: { smtp: number; http: number }): Promise<MailCatcher> => {
+  const mails: CaughtMail[] = []
+  const smtp = startSmtp(mails)
+  const http = startPages(mails)
   await new Promise<void>((resolve, reject) =>
     smtp.listen(ports.smtp, '127.0.0.1', resolve).once('error', reject),
   )

@@ -5,9 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after } from 'node:test'
 import { freePort } from '../../dev/cluster.ts'
+import { portsCount } from '../../dev/ports.ts'
 import { makeDatabase } from '../fixtures/harness.ts'
 import { inheritedEnvironment } from '../fixtures/processes/child-processes.ts'
 import { pollUntil } from '../fixtures/polling.ts'
+import { findPortBlock } from '../fixtures/port-block.ts'
 import { repositoryRoot } from './markdown.ts'
 import type { RunOptions } from './run-page.ts'
 
@@ -26,7 +28,8 @@ export const startDevServer = async (...parameters: readonly string[]): Promise<
   const { url, drop } = await makeDatabase()
   const folder = mkdtempSync(join(tmpdir(), 'pohf-dev-'))
   const dataDir = join(folder, 'secrets')
-  const ports = { 3000: await freePort(), 3001: await freePort(), 4000: await freePort() }
+  const first = await findPortBlock(portsCount)
+  const ports = { 3000: first, 3001: first + 1, 4000: await freePort() }
   const child = spawn(process.execPath, devCommand(['--no-pages', ...parameters]), {
     cwd: repositoryRoot,
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -35,7 +38,6 @@ export const startDevServer = async (...parameters: readonly string[]): Promise<
       DATABASE_URL: url,
       DATA_DIR: dataDir,
       PORT: String(ports[3000]),
-      OPERATOR_PORT: String(ports[3001]),
     },
   })
   let printed = ''

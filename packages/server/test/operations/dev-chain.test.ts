@@ -43,7 +43,7 @@ test('the chain of npm run dev fits the settings, knows the server’s key, and 
 })
 
 test('after an idle hour the time of the chain has gone on, and the buyer of npm run dev can pay', async (t) => {
-  const chain = await openChain(readConfig({ ...environment, DATA_DIR: makeFolder() }), 1)
+  const chain = await openChain(readConfig({ ...environment, DATA_DIR: makeFolder() }), { idleBlockTime: 1 })
   if (!chain) return t.skip('npm has no anvil for this system')
   try {
     const rpc = async (method: string, params: readonly unknown[]) => {

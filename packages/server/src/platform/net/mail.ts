@@ -5,6 +5,7 @@ import type { Tx } from '../db/db.ts'
 import { countMail } from '../db/mails.ts'
 import { enqueue, type OutboxRow } from '../queue/outbox.ts'
 import { mailboxOf } from './mail-address.ts'
+import { htmlOf } from './mail-html.ts'
 
 type Mail = { readonly to: string; readonly subject: string; readonly text: string }
 
@@ -77,9 +78,11 @@ export const makeMailSender = (ctx: Ctx): ((row: OutboxRow) => Promise<void>) | 
   return async (row) => {
     const mail = readMail(ctx, row)
     // The id makes a second delivery after a crash recognisable.
-    await transport.sendMail({ ...mail, messageId: `<${row.outboxId}@pohf>` }).catch((error: unknown) => {
-      throw redactMailText(row, error)
-    })
+    await transport
+      .sendMail({ ...mail, html: htmlOf(mail), messageId: `<${row.outboxId}@pohf>` })
+      .catch((error: unknown) => {
+        throw redactMailText(row, error)
+      })
   }
 }
 

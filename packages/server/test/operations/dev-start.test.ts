@@ -1,0 +1,135 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { createTransport } from 'nodemailer'
+import { portsCount } from '../../dev/ports.ts'
+import { pollUntil } from '../fixtures/polling.ts'
+import { findPortBlock } from '../fixtures/port-block.ts'
+import { startNode } from '../fixtures/processes/child-processes.ts'
+
+const main = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url))
+const folder = mkdtempSync(join(tmpdir(), 'pohf-dev-start-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+
+/** What `npm run dev` runs, in a process group of its own, as a shell starts it. It builds no pages. */
+const startDev = (port: number, ...parameters: readonly string[]) =>
+  startNode(
+    [main, 'dev', '--no-pages', ...parameters],
+    { PORT: String(port), DATA_DIR: join(folder, 'data'), HOME: folder },
+    { detached: true },
+  )
+type Run = ReturnType<typeof startDev>
+
+const waitReady = (run: Run) =>
+  pollUntil(
+    'npm run dev is ready',
+    async () => {
+      if (run.child.exitCode !== null) throw new Error(`it ended: ${run.out()}${run.errors()}`)
+      return run.out().includes('Ctrl-C stops everything.')
+    },
+    120_000,
+  )
+
+/** Ctrl-C: the terminal signals every process of the group. Returns the milliseconds until the end. */
+const interrupt = async (run: Run): Promise<number> => {
+  const startedAt = performance.now()
+  process.kill(-run.pid, 'SIGINT')
+  await run.exited
+  return performance.now() - startedAt
+}
+
+const first = await findPortBlock(portsCount)
+
+test('dev listens at PORT and the ports after it, prints what to open, and warns of nothing', async (t) => {
+  const run = startDev(first)
+  t.after(() => run.child.exitCode ?? process.kill(-run.pid, 'SIGKILL'))
+  await waitReady(run)
+  const out = run.out()
+  for (const [name, offset, path] of [
+    ['Console', 0, '/console'],
+    ['Verify', 0, '/verify'],
+    ['Mails', 3, ''],
+    ['Card simulator', 5, ''],
+    ['API', 0, ''],
+  ] as const)
+    assert.ok(
+      out.includes(`  ${name.padEnd(14)} http://127.0.0.1:${first + offset}${path}`),
+      `${name}\n${out}`,
+    )
+  assert.ok(out.includes(`postgres://postgres@127.0.0.1:${first + 7}/pohf_dev`), out)
+  assert.match(out, new RegExp(`  Operators {6}http://operators\\.localhost:${first + 1}/operator`))
+  const [, operatorKey = ''] = /Operator key +(\S+)/.exec(out) ?? []
+  const operators = await fetch(`http://127.0.0.1:${first + 1}/operator/operators`, {
+    headers: { authorization: `Bearer ${operatorKey}` },
+  })
+  assert.equal(operators.status, 200, 'the printed key is one')
+  assert.doesNotMatch(out, /Warning|"level":|\(node:\d+\)/)
+  assert.equal(run.errors(), '')
+
+  const taken = await startDev(first).exited.then((code) => code)
+  assert.equal(taken, 1, 'a second start on the same ports is refused')
+
+  const ms = await interrupt(run)
+  t.diagnostic(`ended ${Math.round(ms)} ms after Ctrl-C`)
+  assert.ok(ms < 2_000, `${ms} ms`)
+  assert.equal(run.out(), out, 'the end prints nothing')
+  assert.equal(run.errors(), '')
+})
+
+test('a port in use is named with the fix before anything starts', async () => {
+  const other = createServer().listen(first + 3, '127.0.0.1')
+  await new Promise((resolve) => other.once('listening', resolve))
+  const run = startDev(first, '--no-chain')
+  const code = await run.exited
+  await new Promise((resolve) => other.close(resolve))
+  assert.equal(code, 1)
+  assert.equal(run.out(), '')
+  assert.match(
+    run.errors(),
+    new RegExp(`another program uses port ${first + 3} \\(mails\\)\\.\nFix: stop it`),
+  )
+  assert.match(run.errors(), new RegExp(`PORT=${first + 100} npm run dev`))
+  assert.doesNotMatch(run.errors(), /\n +at /)
+})
+
+test('with --json, standard output is one object, and mails are rendered by the catcher', async (t) => {
+  const run = startDev(first, '--no-chain', '--json')
+  t.after(() => run.child.exitCode ?? process.kill(-run.pid, 'SIGKILL'))
+  await pollUntil('dev prints its object', async () => run.out().endsWith('\n'), 120_000)
+  const started = JSON.parse(run.out())
+  assert.deepEqual([started.ok, started.url], [true, `http://127.0.0.1:${first}`])
+  const registered = await fetch(`${started.url}/api/agents/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Ada', contactEmail: 'ada@example.com', mode: 'live' }),
+  })
+  assert.equal(registered.status, 200)
+  const mail = await pollUntil('the mail', async () => {
+    const mails = (await (await fetch(`${started.mails}/mails.json`)).json()) as Record<string, string>[]
+    return mails.find(({ to }) => to?.[0] === 'ada@example.com')
+  })
+  const [link = ''] = /http:\/\/\S+token=\S+/.exec(mail['text'] ?? '') ?? []
+  assert.ok(mail['html']?.includes(`<a href="${link}">`), mail['html'])
+  assert.match(mail['raw'] ?? '', /^Content-Type: multipart\/alternative/m)
+  const confirmation = await fetch(link)
+  assert.equal(confirmation.status, 200, 'the link works as it is shown')
+  const page = await (await fetch(started.mails)).text()
+  assert.match(page, /To: ada@example\.com/)
+  assert.match(page, /<iframe title="[^"]+" sandbox="allow-popups allow-popups-to-escape-sandbox"/)
+  assert.ok(page.includes(`href=&quot;${link}&quot;`), 'the mail is in the frame')
+  // A mail of somebody else is shown as text and cannot act on the page.
+  const transport = createTransport({ port: first + 4, host: '127.0.0.1' })
+  await transport.sendMail({
+    from: 'x@example.com',
+    to: 'y@example.com',
+    subject: '<script>',
+    text: '</pre><b>',
+  })
+  transport.close()
+  assert.doesNotMatch(await (await fetch(started.mails)).text(), /<script|<\/pre><b>/)
+  await interrupt(run)
+})
