@@ -62,6 +62,7 @@ export const startCheckoutSimulator = async (options: {
     stdio: ['pipe', 'pipe', 'inherit'],
     env: {
       PATH: process.env['PATH'],
+      NODE_OPTIONS: process.env['NODE_OPTIONS'] ?? '',
       SIMULATOR_PORT: String(options.port ?? identity.port),
       SIMULATOR_SECRET_KEY: secretKey,
       SIMULATOR_WEBHOOK_URL: options.webhookUrl,

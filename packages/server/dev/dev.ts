@@ -3,6 +3,7 @@ import { spawn, type ChildProcess } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
 import { startCheckoutSimulator, type CheckoutSimulator } from '@pohf/checkout-simulator'
@@ -15,6 +16,10 @@ import { seedOperator, writeDevVariables } from './dev-variables.ts'
 import { startMailCatcher } from './mail-catcher.ts'
 import { portsOf, requirePorts, type Listener } from './ports.ts'
 import { demoNoteOf, startedJson, welcomeOf, type Started } from './welcome.ts'
+
+// Node 22 warns in each process that it runs TypeScript, which is nothing that a developer could change.
+process.env['NODE_OPTIONS'] =
+  `${process.env['NODE_OPTIONS'] ?? ''} --disable-warning=ExperimentalWarning`.trim()
 
 const isJson = process.argv.includes('--json')
 /** With --json, standard output has one object and nothing else. */
@@ -85,7 +90,7 @@ const waitUntilReady = async (url: string, server: ChildProcess): Promise<void> 
       () => false,
     )
     if (ready) return
-    await new Promise((resolve) => setTimeout(resolve, 100))
+    await sleep(100)
   }
   throw new Error(`${url} did not get ready within 60 s`)
 }
@@ -111,6 +116,23 @@ const seedAgent = async (config: Config): Promise<{ apiKey: string; agentId: str
   return made
 }
 
+/** Ctrl-C ends within two seconds: what is not finished then is development data. */
+const clientsEndMs = 1_200
+const servicesEndMs = 500
+
+const waitFor = async (ms: number, ended: Promise<unknown>): Promise<void> => {
+  await Promise.race([ended, sleep(ms, undefined, { ref: false })])
+}
+
+/** Ends a process that has a group of its own, with everything that it started. */
+const endGroup = async (child: ChildProcess): Promise<void> => {
+  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  child.kill('SIGTERM')
+  await waitFor(clientsEndMs, ended)
+  if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL')
+}
+
 /** A publisher's site with the check in a form, as a process of its own. */
 const startDemo = async (
   environment: Record<string, string>,
@@ -125,11 +147,7 @@ const startDemo = async (
     child.stdout.once('data', (line: Buffer) => resolve(line.toString().trim()))
     child.once('exit', () => resolve('(did not start; see its output above)'))
   })
-  const stop = async () => {
-    const ended = new Promise((resolve) => child.once('exit', resolve))
-    if (child.exitCode === null && child.kill('SIGTERM')) await ended
-  }
-  return { url, stop }
+  return { url, stop: () => endGroup(child) }
 }
 
 /** Starts the card simulator, unless the developer has configured a card provider. */
@@ -164,8 +182,10 @@ type Stops = {
 const makeStops = () => {
   const stops: Stops = { clients: [], services: [] }
   const stopAll = async () => {
-    for (const list of [stops.clients, stops.services])
-      await Promise.all(list.splice(0).map((stop) => stop().catch(() => undefined)))
+    const endAll = (list: Stop[]) => Promise.all(list.splice(0).map((stop) => stop().catch(() => undefined)))
+    await endAll(stops.clients)
+    // PostgreSQL has its own process group, so it finishes its shutdown after this process if it takes longer.
+    await waitFor(servicesEndMs, endAll(stops.services))
   }
   let stopping = false
   const stopAndExit = () => {
@@ -289,10 +309,7 @@ const startServer = async (environment: NodeJS.ProcessEnv, config: Config, stops
     stdio: ['inherit', isJson ? 2 : 1, 2],
     detached: true,
   })
-  stops.clients.push(async () => {
-    const ended = new Promise((resolve) => child.once('exit', resolve))
-    if (child.exitCode === null && child.kill('SIGTERM')) await ended
-  })
+  stops.clients.push(() => endGroup(child))
   await waitUntilReady(`http://127.0.0.1:${config.PORT}/readyz`, child)
   return child
 }

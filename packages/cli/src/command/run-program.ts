@@ -7,6 +7,9 @@ import { CommandError } from './errors.ts'
 export const workspaceFile = (path: string): string =>
   fileURLToPath(new URL(`../../../${path}`, import.meta.url))
 
+/** Node 22 warns that it runs TypeScript, which is nothing that a user could change. */
+const withoutExperimentalWarnings = '--disable-warning=ExperimentalWarning'
+
 /**
  * Runs a program of the workspace with this terminal and these signals, and returns its exit code. With `json`, what it
  * prints goes to standard error.
@@ -22,7 +25,9 @@ export const runProgram = async (
       code: 'not_installed',
       fix: 'Run it in a checkout of the sources: npx pohf.',
     })
-  const child = spawn(process.execPath, [file, ...parameters], { stdio: ['inherit', json ? 2 : 1, 2] })
+  const child = spawn(process.execPath, [withoutExperimentalWarnings, file, ...parameters], {
+    stdio: ['inherit', json ? 2 : 1, 2],
+  })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
   return new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))
 }
