@@ -70,10 +70,10 @@ try {
     run: () => inspectTarball(tarball),
   }))
   const toolchain = values.all ? installToolchain(join(folder, 'toolchain')) : undefined
-  const place = { tarballs, folder }
+  const settings = { tarballs, folder }
   const uses = toolchain
-    ? matrixCases(place, toolchain)
-    : smokeCases(place, process.execPath, join(root, 'node_modules/.bin/tsc'))
+    ? matrixCases(settings, toolchain)
+    : smokeCases(settings, process.execPath, join(root, 'node_modules/.bin/tsc'))
   const results: Result[] = []
   for (const each of [...inspections, ...uses]) results.push(await runCase(each))
   if (values.report) writeReport('packages.md', reportOf(tarballs, toolchain?.versions ?? [], results))

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Project } from './project.ts'
-import { makeFixture } from './fixture.ts'
+import { makeConsumerInput } from './consumer-input.ts'
 import { writeFileSync } from 'node:fs'
 
 type Case = { readonly parameters: readonly string[]; readonly status: number; readonly output: RegExp }
@@ -9,7 +9,7 @@ const withoutServer = /needs the server, which is not part of the npm package/
 
 /** Calls of the installed command line, with the exit code and the text of each. */
 const casesIn = (folder: string): Case[] => {
-  const { issuer, jwt, jwks } = makeFixture()
+  const { issuer, jwt, jwks } = makeConsumerInput()
   writeFileSync(join(folder, 'jwks.json'), JSON.stringify(jwks))
   const offline = ['--issuer', issuer, '--jwks', 'jwks.json', '--status', 'skip']
   const policy = ['--kinds', 'work', '--min-assurance', 'low', '--min-quality', '0']

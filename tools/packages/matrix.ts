@@ -74,17 +74,17 @@ const compileAndRun = (project: Project, node: string, compiler: readonly string
 }
 
 /** The tarballs, and the folder for the projects. */
-type Place = { readonly tarballs: readonly Tarball[]; readonly folder: string }
+type ProjectSettings = { readonly tarballs: readonly Tarball[]; readonly folder: string }
 
 /** A project that is made at its first use. */
-const projectAt = ({ tarballs, folder }: Place, node: string): (() => Project) => {
+const projectAt = ({ tarballs, folder }: ProjectSettings, node: string): (() => Project) => {
   let made: Project | undefined
   return () => (made ??= makeProject(tarballs, node, folder))
 }
 
 /** One Node and one compiler. */
-export const smokeCases = (place: Place, node: string, tsc: string): Case[] => {
-  const project = projectAt(place, node)
+export const smokeCases = (settings: ProjectSettings, node: string, tsc: string): Case[] => {
+  const project = projectAt(settings, node)
   return [
     { name: 'install', run: () => [...project().warnings] },
     { name: 'compile and run', run: () => compileAndRun(project(), node, [node, tsc]) },
@@ -127,9 +127,9 @@ const bundlerCases = (project: () => Project, toolchain: Toolchain): Case[] => {
 }
 
 /** Every Node with every compiler, then the bundlers and Deno. */
-export const matrixCases = (place: Place, toolchain: Toolchain): Case[] => {
+export const matrixCases = (settings: ProjectSettings, toolchain: Toolchain): Case[] => {
   const perNode = toolchain.nodes.flatMap(({ name, path: node }) => {
-    const project = projectAt(place, node)
+    const project = projectAt(settings, node)
     return [
       { name: `${name}: npm install`, run: () => [...project().warnings] },
       ...toolchain.compilers.map((compiler) => ({
@@ -139,7 +139,7 @@ export const matrixCases = (place: Place, toolchain: Toolchain): Case[] => {
       { name: `${name}: command line`, run: () => commandLineFaults(project(), node) },
     ]
   })
-  const project = projectAt(place, process.execPath)
+  const project = projectAt(settings, process.execPath)
   const deno = (...parameters: string[]) => project().run(toolchain.deno, parameters)
   return [
     ...perNode,

@@ -3,7 +3,7 @@ import { copyFileSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { expectedFindings } from './consumer/program.ts'
-import { makeFixture } from './fixture.ts'
+import { makeConsumerInput } from './consumer-input.ts'
 import type { Tarball } from './staging.ts'
 
 /** A project with nothing but the packages, as somebody has it who installed them. */
@@ -87,7 +87,7 @@ export const makeProject = (tarballs: readonly Tarball[], node: string, parent: 
   writeFileSync(
     join(folder, 'main.ts'),
     `import { useEveryPackage } from './program.ts'
-const fixture = ${JSON.stringify(makeFixture())}
+const fixture = ${JSON.stringify(makeConsumerInput())}
 console.log(JSON.stringify(await useEveryPackage(fixture)))
 `,
   )

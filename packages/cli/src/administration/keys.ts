@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
 import { CommandError, UsageError } from '../command/errors.ts'
 import { readJson, readText } from '../command/files.ts'
+import { requireServer } from '../command/missing-server.ts'
 import { printJson } from '../command/operator.ts'
 import { withProgress } from '../command/progress.ts'
 
@@ -8,7 +9,10 @@ export type SocketOptions = { readonly socket?: string | true; readonly json?: b
 type Message = { readonly op: string; readonly [field: string]: unknown }
 
 /** Loaded on demand: the server is not part of every installation of the command line. */
-const loadServer = () => import('@pohf/server/keys')
+const loadServer = () => {
+  requireServer()
+  return import('@pohf/server/keys')
+}
 
 const causeOf = (error: unknown): string =>
   error instanceof Error

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { CommandError } from './errors.ts'
+import { requireServer } from './missing-server.ts'
 
 /** A file of another package of the workspace. */
 export const workspaceFile = (path: string): string =>
@@ -19,6 +20,7 @@ export const runProgram = async (
   parameters: readonly string[],
   { json = false }: { readonly json?: boolean | undefined } = {},
 ): Promise<number> => {
+  if (path.startsWith('server/')) requireServer()
   const file = workspaceFile(path)
   if (!existsSync(file))
     throw new CommandError(`This command needs packages/${path}, which is not installed here.`, {

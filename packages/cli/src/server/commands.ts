@@ -1,4 +1,5 @@
 import type { CommandGroup } from '../command/help.ts'
+import { requireServer } from '../command/missing-server.ts'
 import { addLocal, addServer } from '../command/options.ts'
 import { withProgress } from '../command/progress.ts'
 import { runProgram } from '../command/run-program.ts'
@@ -59,7 +60,10 @@ export const serverGroup: CommandGroup = {
       'doctor',
       'doctor --json',
     )
-      // Loaded on demand: it imports the server, which would slow down every other command.
-      .action(async (options: { json?: boolean }) => (await import('./doctor/doctor.ts')).doctor(options))
+      .action(async (options: { json?: boolean }) => {
+        requireServer()
+        // Loaded on demand: it imports the server, which would slow down every other command.
+        return (await import('./doctor/doctor.ts')).doctor(options)
+      })
   },
 }

@@ -3,7 +3,7 @@ import { makeIssuer, origin } from '../../packages/verify/test/issuer.ts'
 import type { Fixture } from './consumer/program.ts'
 
 /** A credential with its keys and a signed delivery, made now. */
-export const makeFixture = (): Fixture => {
+export const makeConsumerInput = (): Fixture => {
   const issuer = makeIssuer()
   const key = Buffer.alloc(32, 7)
   const body = '{"id":"evt_1","type":"credential.issued","data":{}}'
