@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
 import {
   addVirtualAuthenticator,
   passCheckByKeys,
@@ -8,6 +7,8 @@ import {
 } from '../../packages/arena/src/browser/stealth.ts'
 import { findChromium, launch } from '../../packages/web/test/browser.ts'
 import { answerTextQuestions, desktop, openContext } from '../../packages/web/test/worker-browser.ts'
+
+type Page = Awaited<ReturnType<typeof openContext>>['page']
 
 /** Opens the invitation, agrees, makes a passkey and passes the attention check, by keys. */
 const enrol = async (page: Page, enrolUrl: string): Promise<void> => {
