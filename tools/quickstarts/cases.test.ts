@@ -17,11 +17,11 @@ test('a command is what a reader pastes: continued lines, quoted texts and files
 })
 
 test('every case names a block of its page, and the developer needs at most three commands', () => {
-  for (const { name, page, lastBlock, commandsMax = Infinity, withInstallation } of cases) {
+  for (const { name, page, lastBlock, limitCommands = Infinity, withInstallation } of cases) {
     const text = pageUntil(withoutInstallation(read(page)), lastBlock)
     const commands = commandsOf(text) + (withInstallation ? 2 : 0)
     assert.ok(text.includes(lastBlock) && !text.includes('npm ci\nnpm run dev'), name)
-    assert.ok(commands >= 2 && commands <= commandsMax, `${name}: ${commands} commands`)
+    assert.ok(commands >= 2 && commands <= limitCommands, `${name}: ${commands} commands`)
   }
   assert.throws(() => pageUntil(read('docs/quickstart/buyer.md'), 'no such text'), /no block has/)
 })

@@ -11,8 +11,8 @@ export type Case = {
   readonly withInstallation: boolean
   /** A program does what the page asks a person to do in a browser. */
   readonly isPlayed?: boolean
-  readonly secondsMax?: number
-  readonly commandsMax?: number
+  readonly limitSeconds?: number
+  readonly limitCommands?: number
 }
 
 export const cases: readonly Case[] = [
@@ -22,8 +22,8 @@ export const cases: readonly Case[] = [
     page: 'docs/quickstart/README.md',
     lastBlock: 'first-credential.sh',
     withInstallation: true,
-    secondsMax: 180,
-    commandsMax: 3,
+    limitSeconds: 180,
+    limitCommands: 3,
   },
   {
     name: 'relying party',
@@ -31,7 +31,7 @@ export const cases: readonly Case[] = [
     page: 'docs/quickstart/relying-party.md',
     lastBlock: 'npx pohf verify - ',
     withInstallation: false,
-    secondsMax: 60,
+    limitSeconds: 60,
   },
   {
     name: 'site owner',
@@ -39,7 +39,7 @@ export const cases: readonly Case[] = [
     page: 'docs/quickstart/site-owner.md',
     lastBlock: 'pohf sessions list',
     withInstallation: true,
-    secondsMax: 300,
+    limitSeconds: 300,
   },
   {
     name: 'buyer',

@@ -18,7 +18,7 @@ const { values } = parseArgs({
 })
 const isChosen = (name: string): boolean => values.case === undefined || values.case.includes(name)
 
-type Measured = Pick<Case, 'name' | 'result' | 'secondsMax' | 'commandsMax'> & {
+type Measured = Pick<Case, 'name' | 'result' | 'limitSeconds' | 'limitCommands'> & {
   readonly seconds: number
   readonly commands: number
 }
@@ -43,14 +43,14 @@ const measure = async (
   const played = one.isPlayed ? await playWorker(clone.folder) : 0
   const before = one.withInstallation ? ciSeconds + devSeconds : 0
   const commands = commandsOf(page) + (one.withInstallation ? 2 : 0)
-  const { name, result, secondsMax, commandsMax } = one
+  const { name, result, limitSeconds, limitCommands } = one
   return {
     name,
     result: played === undefined ? `${result}: not played, no Chromium` : result,
     seconds: before + secondsOf(times) + (played ?? 0),
     commands,
-    ...(secondsMax === undefined ? {} : { secondsMax }),
-    ...(commandsMax === undefined ? {} : { commandsMax }),
+    ...(limitSeconds === undefined ? {} : { limitSeconds }),
+    ...(limitCommands === undefined ? {} : { limitCommands }),
   }
 }
 
@@ -99,8 +99,12 @@ const measureCases = async (): Promise<{ installation: Installation; measured: M
   }
 }
 
-const isOver = ({ seconds, secondsMax = Infinity, commands, commandsMax = Infinity }: Measured): boolean =>
-  seconds > secondsMax || commands > commandsMax
+const isOver = ({
+  seconds,
+  limitSeconds = Infinity,
+  commands,
+  limitCommands = Infinity,
+}: Measured): boolean => seconds > limitSeconds || commands > limitCommands
 const limited = (value: string, max: number | undefined): string =>
   max === undefined ? value : `${value} (at most ${max})`
 
@@ -108,11 +112,11 @@ const { installation, measured } = await measureCases()
 if (isChosen('operator')) measured.push(await measureOperator())
 const table = tableOf(
   ['Reader', 'Result', 'Commands', 'Seconds'],
-  measured.map(({ name, result, commands, commandsMax, seconds, secondsMax }) => [
+  measured.map(({ name, result, commands, limitCommands, seconds, limitSeconds }) => [
     name,
     result,
-    limited(String(commands), commandsMax),
-    limited(seconds.toFixed(1), secondsMax),
+    limited(String(commands), limitCommands),
+    limited(seconds.toFixed(1), limitSeconds),
   ]),
 )
 console.log(table)

@@ -24,7 +24,7 @@ const fileSources = 'docs/**/*.{svg,csv,sh,mjs}'
  * The address of a file or folder of the repository. A README is the page of its folder. The pages of error codes keep the
  * addresses that answers of the API name.
  */
-export const addressOf = (path: string): string => {
+export const pageAddressOf = (path: string): string => {
   const page = path.replace(/\/?README\.md$/, '').replace(/\.md$/, '')
   if (page !== 'docs' && !page.startsWith('docs/'))
     return `/docs/project/${page.toLowerCase().replaceAll('_', '-')}`
@@ -40,12 +40,12 @@ const list = (patterns: string | readonly string[]): string[] =>
 export const readText = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
 
 export const readDocuments = (): Document[] =>
-  list(sources).map((path) => ({ path, address: addressOf(path), markdown: readText(path) }))
+  list(sources).map((path) => ({ path, address: pageAddressOf(path), markdown: readText(path) }))
 
 export const listFiles = (): string[] => list(fileSources)
 
 /** The text of the first heading of a document. */
-export const titleOf = ({ path, markdown }: Pick<Document, 'path' | 'markdown'>): string => {
+export const documentTitleOf = ({ path, markdown }: Pick<Document, 'path' | 'markdown'>): string => {
   const title = /^# +(.+?) *$/m.exec(markdown)?.[1]
   if (title === undefined) throw new Error(`${path} has no heading of the first level`)
   return title.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1').replaceAll('`', '')

@@ -1,8 +1,8 @@
-import { addressOf, titleOf, type Document } from './documents.ts'
+import { pageAddressOf, documentTitleOf, type Document } from './documents.ts'
 import { sections } from './menu.ts'
 
 const linkTo = (document: Document, base: string): string =>
-  `- [${titleOf(document)}](${document.path.slice(base.length + 1)})`
+  `- [${documentTitleOf(document)}](${document.path.slice(base.length + 1)})`
 
 const reportsPage = (documents: readonly Document[]): string => {
   const reports = documents.filter(({ path }) => path.startsWith('docs/reports/')).toReversed()
@@ -37,10 +37,10 @@ const folders = {
 
 /** Pages for the folders of docs that have no README. */
 export const folderDocuments = (documents: readonly Document[]): Document[] => [
-  { path: 'docs/reports', address: addressOf('docs/reports'), markdown: reportsPage(documents) },
+  { path: 'docs/reports', address: pageAddressOf('docs/reports'), markdown: reportsPage(documents) },
   ...Object.entries(folders).map(([folder, title]) => ({
     path: `docs/${folder}`,
-    address: addressOf(`docs/${folder}`),
+    address: pageAddressOf(`docs/${folder}`),
     markdown: folderPage(folder, title, documents),
   })),
 ]

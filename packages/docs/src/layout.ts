@@ -1,4 +1,4 @@
-import { addressOf } from './documents.ts'
+import { pageAddressOf } from './documents.ts'
 import { escapeHtml, type Heading } from './markdown.ts'
 import { menuPathOf, sections } from './menu.ts'
 
@@ -19,7 +19,7 @@ export type Site = {
 }
 
 const linkOf = (path: string, titles: Site['titles'], attributes = ''): string =>
-  `<a href="${addressOf(path)}"${attributes}>${escapeHtml(titles.get(path) ?? path)}</a>`
+  `<a href="${pageAddressOf(path)}"${attributes}>${escapeHtml(titles.get(path) ?? path)}</a>`
 
 const menuOf = (path: string, titles: Site['titles']): string => {
   const current = menuPathOf(path)
@@ -50,7 +50,7 @@ const pagerOf = ([previous, next]: PageContent['neighbours'], titles: Site['titl
   const side = (path: string | undefined, label: string, rel: string): string =>
     path === undefined
       ? ''
-      : `<a rel="${rel}" href="${addressOf(path)}"><small>${label}</small>${escapeHtml(titles.get(path) ?? '')}</a>`
+      : `<a rel="${rel}" href="${pageAddressOf(path)}"><small>${label}</small>${escapeHtml(titles.get(path) ?? '')}</a>`
   const links = side(previous, 'Previous', 'prev') + side(next, 'Next', 'next')
   return links === '' ? '' : `<nav class="pager" aria-label="Previous and next page">${links}</nav>`
 }

@@ -2,7 +2,14 @@ import { createHash } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { apiDocuments } from './api/pages.ts'
-import { listFiles, readDocuments, readText, repositoryRoot, titleOf, type Document } from './documents.ts'
+import {
+  listFiles,
+  readDocuments,
+  readText,
+  repositoryRoot,
+  documentTitleOf,
+  type Document,
+} from './documents.ts'
 import { folderDocuments } from './folders.ts'
 import { pageOf, type Site } from './layout.ts'
 import { renderMarkdown, type Rendered, type Resolve } from './markdown.ts'
@@ -61,10 +68,10 @@ export const buildSite = (assets: Pick<Site, 'script' | 'style'>): BuiltFile[] =
   checkMenu(documents)
   const files = listFiles()
   const resolve = makeResolve(documents, files)
-  const titles = new Map(documents.map((document) => [document.path, titleOf(document)]))
+  const titles = new Map(documents.map((document) => [document.path, documentTitleOf(document)]))
   const pages = documents.map((document) => ({
     ...document,
-    title: titleOf(document),
+    title: documentTitleOf(document),
     rendered: renderMarkdown(document.markdown, document.path, resolve),
   }))
   const index = searchIndexOf(

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { listenDocs } from '../../server/test/fixtures/docs-listener.ts'
+import { listenDocs } from '../../server/test/docs/docs-listener.ts'
 import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { tabTo } from '../../web/test/browser-test.ts'
 import { findChromium, launch, lookInEveryView } from '../../web/test/browser.ts'

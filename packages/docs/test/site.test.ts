@@ -11,14 +11,14 @@ import { readDocuments } from '../src/documents.ts'
 
 const folder = await builtPages('docs')
 const names = readdirSync(folder, { recursive: true, encoding: 'utf8' })
-const addressOf = (name: string): string =>
+const pageAddressOf = (name: string): string =>
   name === 'index.html' ? '/docs' : `/docs/${name.replace(/\.html$/, '')}`
 const pages = new Map(
   names
     .filter((name) => name.endsWith('.html'))
-    .map((name) => [addressOf(name), readFileSync(join(folder, name), 'utf8')]),
+    .map((name) => [pageAddressOf(name), readFileSync(join(folder, name), 'utf8')]),
 )
-const addresses = new Set([...names.map(addressOf), '/', '/openapi.json'])
+const addresses = new Set([...names.map(pageAddressOf), '/', '/openapi.json'])
 
 const idsOf = (page: string): Set<string> =>
   new Set([...page.matchAll(/ (?:id|name)="([^"]+)"/g)].map(([, id = '']) => id))

@@ -27,7 +27,7 @@ export type Parameter = {
 /** A variable for each part of the path that the reader has to fill in: `{orderId}` is `$ORDER_ID`. */
 const variableOf = (name: string): string => `$${name.replaceAll(/([A-Z])/g, '_$1').toUpperCase()}`
 
-const addressOf = (path: string, parameters: readonly Parameter[]): string => {
+const requestUrlOf = (path: string, parameters: readonly Parameter[]): string => {
   const query = parameters
     .filter((parameter) => parameter.in === 'query' && parameter.required)
     .map(({ name, schema }) => `${name}=${encodeURIComponent(String(exampleOf(schema, name)))}`)
@@ -52,7 +52,7 @@ export const requestOf = (
   const { method, path, auth } = endpoint
   const isDefaultMethod = method === 'GET' || (method === 'POST' && body !== undefined)
   const parts = [
-    `curl -s ${isDefaultMethod ? '' : `-X ${method} `}${addressOf(path, parameters)}`,
+    `curl -s ${isDefaultMethod ? '' : `-X ${method} `}${requestUrlOf(path, parameters)}`,
     ...credentials[auth],
     ...(body === undefined
       ? []

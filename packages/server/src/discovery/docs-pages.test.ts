@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { errorCatalogue, errorCodes } from '@pohf/protocol'
-import { mountDocs } from '../../test/fixtures/docs-listener.ts'
+import { mountDocs } from '../../test/docs/docs-listener.ts'
 import { builtPages } from '../../test/fixtures/processes/built-pages.ts'
 import { html } from '../platform/http/html.ts'
 

@@ -31,7 +31,7 @@ const cachingOf = (file: string, text: string): Record<string, string> =>
         etag: `"${createHash('sha256').update(text).digest('base64url').slice(0, 22)}"`,
       }
 
-const addressOf = (file: string): string =>
+const pageAddressOf = (file: string): string =>
   file === 'index.html' ? '/docs' : `/docs/${file.replace(/\.html$/, '')}`
 
 /** The pages and files of the built documentation, by address. There are hundreds, so each is read when it is first requested. */
@@ -41,7 +41,7 @@ const makeBuiltPages = (folder: string) => {
         .filter((entry) => entry.isFile() && extname(entry.name) in mediaTypes)
         .map((entry) => relative(folder, join(entry.parentPath, entry.name)))
     : []
-  const byAddress = new Map(files.map((file) => [addressOf(file), file]))
+  const byAddress = new Map(files.map((file) => [pageAddressOf(file), file]))
   const read = new Map<string, Page>()
   return (address: string): Page | undefined => {
     const file = byAddress.get(address)
