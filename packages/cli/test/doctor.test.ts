@@ -89,7 +89,11 @@ const publicly = { BASE_URL: 'https://pohf.invalid', TRUSTED_PROXIES: '10.0.0.1'
 const asLogin = async (sql: string): Promise<void> => {
   const client = new Client({ connectionString: database.url })
   await client.connect()
-  await client.query(sql).finally(() => client.end())
+  try {
+    await client.query(sql)
+  } finally {
+    await client.end()
+  }
 }
 const listenElsewhere = async () => {
   const other = createServer((_request, response) => response.end('somebody else'))
@@ -156,7 +160,9 @@ const databaseFaults: readonly Planted[] = [
       await asLogin('create role doctor_stranger login')
       const url = new URL(database.url)
       url.username = 'doctor_stranger'
-      return plant({ DATABASE_URL: url.href }).finally(() => asLogin('drop role doctor_stranger'))
+      const findings = await plant({ DATABASE_URL: url.href })
+      await asLogin('drop role doctor_stranger')
+      return findings
     },
     expected: ['roles', /doctor_stranger is no member of pohf_app/, /Run grant pohf_app to doctor_stranger;/],
   },
@@ -166,9 +172,9 @@ const databaseFaults: readonly Planted[] = [
       await asLogin('create table held as select * from platform_migrations order by 1 desc limit 1')
       const [{ column } = { column: '' }] = await firstColumn()
       await asLogin(`delete from platform_migrations where ${column} in (select ${column} from held)`)
-      return plant({}).finally(() =>
-        asLogin('insert into platform_migrations select * from held; drop table held'),
-      )
+      const findings = await plant({})
+      await asLogin('insert into platform_migrations select * from held; drop table held')
+      return findings
     },
     expected: ['schema', /of \d+ migrations applied/, /pohf migrate/],
   },

@@ -63,7 +63,9 @@ test('every example is a valid call of its command', async () => {
   ]
   assert.ok(calls.length >= 90, `${calls.length} examples`)
   for (const [call, name] of calls) {
-    const called = await calledBy(wordsOf(call)).catch((error: unknown) => assert.fail(`${call}: ${error}`))
+    const called = await calledBy(wordsOf(call)).catch((error: unknown) =>
+      assert.fail(`${call}: ${String(error)}`),
+    )
     if (name !== undefined) assert.equal(called, name, call)
   }
   await assert.rejects(calledBy(wordsOf('balance --colour red')), /unknown option/)
@@ -83,13 +85,13 @@ test('one variable belongs to one option, and an option with a variable has the 
       assert.equal(variableOf.get(long) ?? variable, variable, `${pathOf(command)}: ${long}`)
       variableOf.set(long, variable)
     }
-  assert.deepEqual([...optionOf].toSorted(), [
-    ['POHF_KEY', '--key'],
-    ['POHF_OPERATOR_KEY', '--operator-key'],
-    ['POHF_OPERATOR_URL', '--operator-url'],
-    ['POHF_URL', '--url'],
-    ['POHF_WEBHOOK_SECRET', '--secret'],
-  ])
+  assert.deepEqual(Object.fromEntries(optionOf), {
+    POHF_KEY: '--key',
+    POHF_OPERATOR_KEY: '--operator-key',
+    POHF_OPERATOR_URL: '--operator-url',
+    POHF_URL: '--url',
+    POHF_WEBHOOK_SECRET: '--secret',
+  })
 })
 
 test('the help names every group, and the help of each group every command with examples', () => {
@@ -140,15 +142,16 @@ test('a wrong call ends with 2, says what is wrong, and is JSON where that is as
   }
 })
 
+const recordProgress = async (isTTY: boolean, ms: number) => {
+  const written: string[] = []
+  const stream = { isTTY, write: (text: string) => written.push(text) }
+  const work = () => new Promise<string>((resolve) => setTimeout(() => resolve('done'), ms))
+  assert.equal(await withProgress('waiting', work, stream), 'done')
+  return written
+}
+
 test('progress is shown on a terminal from the first second on, is removed, and is shown nowhere else', async () => {
-  const run = async (isTTY: boolean, ms: number) => {
-    const written: string[] = []
-    const stream = { isTTY, write: (text: string) => written.push(text) }
-    const work = () => new Promise<string>((resolve) => setTimeout(() => resolve('done'), ms))
-    assert.equal(await withProgress('waiting', work, stream), 'done')
-    return written
-  }
-  assert.deepEqual(await run(true, 1_500), ['\r\u001b[K… waiting (1 s)', '\r\u001b[K'])
-  assert.deepEqual(await run(true, 100), [])
-  assert.deepEqual(await run(false, 1_500), [])
+  assert.deepEqual(await recordProgress(true, 1_500), ['\r\u001b[K… waiting (1 s)', '\r\u001b[K'])
+  assert.deepEqual(await recordProgress(true, 100), [])
+  assert.deepEqual(await recordProgress(false, 1_500), [])
 })

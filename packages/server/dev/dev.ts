@@ -178,11 +178,12 @@ type Stops = {
   readonly services: Stop[]
 }
 
+const endAll = (list: Stop[]) => Promise.all(list.splice(0).map((stop) => stop().catch(() => undefined)))
+
 /** Stops what was started, at the end or on a signal. */
 const makeStops = () => {
   const stops: Stops = { clients: [], services: [] }
   const stopAll = async () => {
-    const endAll = (list: Stop[]) => Promise.all(list.splice(0).map((stop) => stop().catch(() => undefined)))
     await endAll(stops.clients)
     // PostgreSQL has its own process group, so it finishes its shutdown after this process if it takes longer.
     await waitFor(servicesEndMs, endAll(stops.services))

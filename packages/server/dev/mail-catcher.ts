@@ -1,5 +1,7 @@
 // An SMTP server that keeps the last mails and serves them as a page and as JSON. For development and tests.
 import { createServer, type Server } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { callbackify } from 'node:util'
 import PostalMime from 'postal-mime'
 import { SMTPServer } from 'smtp-server'
 import { mailPage } from './mail-page.ts'
@@ -24,9 +26,9 @@ export type MailCatcher = {
 const mailsMax = 200
 
 const readMail = async (to: readonly string[], raw: string): Promise<CaughtMail> => {
-  const { subject = '', text = '', html = '', from } = await PostalMime.parse(raw)
+  const { subject = '', text: plain = '', html = '', from } = await PostalMime.parse(raw)
   const sender = from?.address === undefined ? '' : `${from.name} <${from.address}>`
-  return { to, from: sender, subject, at: new Date().toISOString(), text, html, raw }
+  return { to, from: sender, subject, at: new Date().toISOString(), text: plain, html, raw }
 }
 
 const startSmtp = (mails: CaughtMail[]): SMTPServer => {
@@ -35,19 +37,12 @@ const startSmtp = (mails: CaughtMail[]): SMTPServer => {
     disabledCommands: ['STARTTLS', 'AUTH'],
     size: 1_000_000,
     onData: (stream, session, callback) => {
-      const chunks: Buffer[] = []
-      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-      stream.on('end', () => {
-        const to = session.envelope.rcptTo.map(({ address }) => address)
-        readMail(to, Buffer.concat(chunks).toString('utf8')).then(
-          (mail) => {
-            mails.push(mail)
-            if (mails.length > mailsMax) mails.shift()
-            callback()
-          },
-          (error: unknown) => callback(error instanceof Error ? error : new Error(String(error))),
-        )
-      })
+      const to = session.envelope.rcptTo.map(({ address }) => address)
+      const keep = async () => {
+        mails.push(await readMail(to, await text(stream)))
+        if (mails.length > mailsMax) mails.shift()
+      }
+      callbackify(keep)((error) => callback(error))
     },
   })
   // A client may disconnect at any time.

@@ -25,40 +25,7 @@ const addSites = (roots: Command): void => {
   )
 }
 
-/** What credentials rest on: budgets of sites, and suspension of a model, app, issuer or network. */
-export const addRoots = (program: Command): void => {
-  const roots = program.command('roots').description('manage what credentials rest on: networks and devices')
-  addSites(roots)
-  addOperator(roots, 'suspended', 'list the suspended models, apps and issuers', 'roots suspended').action(
-    (options) => operatorCall(options, 'GET', '/operator/roots/suspended?limit=200'),
-  )
-  addOperator(
-    roots,
-    'suspend <kind> <name>',
-    `suspend a root and its credentials; the kind is ${kinds.join(', ')}`,
-    "roots suspend network 192.0.2.0/24 --reason 'a farm'",
-  )
-    .addOption(
-      new Option('--credentials <what>', 'what becomes of the credentials that rest on it')
-        .choices(['keep', 'suspend', 'revoke'])
-        .default('suspend'),
-    )
-    .requiredOption('--reason <text>', 'reason, for the audit log and the agents')
-    .action(async (kind: string, name: string, options) => {
-      const { credentials, reason } = options
-      let after: string | undefined
-      do {
-        const answer = await requestOperator(options, 'POST', '/operator/roots/suspend', {
-          kind,
-          name,
-          credentials,
-          reason,
-          ...(after === undefined ? {} : { after }),
-        })
-        const { next } = (answer ?? {}) as { next?: string | null }
-        after = next ?? undefined
-      } while (after !== undefined)
-    })
+const addApps = (roots: Command): void => {
   type App = { readonly agentId: string; readonly kind: string; readonly name: string }
   const changeAdmission = async (
     { agentId, ...app }: App,
@@ -98,4 +65,41 @@ export const addRoots = (program: Command): void => {
     .action((kind: string, name: string, options) =>
       operatorCall(options, 'POST', '/operator/roots/reinstate', { kind, name, reason: options.reason }),
     )
+}
+
+/** What credentials rest on: budgets of sites, and suspension of a model, app, issuer or network. */
+export const addRoots = (program: Command): void => {
+  const roots = program.command('roots').description('manage what credentials rest on: networks and devices')
+  addSites(roots)
+  addOperator(roots, 'suspended', 'list the suspended models, apps and issuers', 'roots suspended').action(
+    (options) => operatorCall(options, 'GET', '/operator/roots/suspended?limit=200'),
+  )
+  addOperator(
+    roots,
+    'suspend <kind> <name>',
+    `suspend a root and its credentials; the kind is ${kinds.join(', ')}`,
+    "roots suspend network 192.0.2.0/24 --reason 'a farm'",
+  )
+    .addOption(
+      new Option('--credentials <what>', 'what becomes of the credentials that rest on it')
+        .choices(['keep', 'suspend', 'revoke'])
+        .default('suspend'),
+    )
+    .requiredOption('--reason <text>', 'reason, for the audit log and the agents')
+    .action(async (kind: string, name: string, options) => {
+      const { credentials, reason } = options
+      let after: string | undefined
+      do {
+        const answer = await requestOperator(options, 'POST', '/operator/roots/suspend', {
+          kind,
+          name,
+          credentials,
+          reason,
+          ...(after === undefined ? {} : { after }),
+        })
+        const { next } = (answer ?? {}) as { next?: string | null }
+        after = next ?? undefined
+      } while (after !== undefined)
+    })
+  addApps(roots)
 }

@@ -36,7 +36,7 @@ const callOf = (command: Command): string =>
   ].join(' ')
 
 /** The commands of a group with every command below them. */
-export const groupHelp = (group: CommandGroup, commands: readonly Command[]): string => {
+const groupHelp = (group: CommandGroup, commands: readonly Command[]): string => {
   const leaves = commands.flatMap(leavesOf)
   const width = Math.max(...leaves.map((command) => callOf(command).length))
   const lines = leaves.map((command) => `  ${callOf(command).padEnd(width)}  ${command.description()}`)
@@ -45,7 +45,7 @@ Add --help to a command for its options.
 `
 }
 
-export const exitCodeHelp = (): string =>
+const exitCodeHelp = (): string =>
   `Exit codes:\n${[...exitCodeMeanings].map(([code, meaning]) => `  ${code}  ${meaning.replaceAll('`', '')}`).join('\n')}\n`
 
 /** `pohf help`, with the name of a group or of a command. */

@@ -28,7 +28,7 @@ export const addAgent = makeAdder('agent')
 export const addOperator = makeAdder('operator')
 export const addServer = makeAdder('server')
 
-export const defaultUrl = 'http://127.0.0.1:3000'
+const defaultUrl = 'http://127.0.0.1:3000'
 const defaultOperatorUrl = 'http://127.0.0.1:3001'
 const commonHeading = 'Common options:'
 const common = (option: Option): Option => option.helpGroup(commonHeading)

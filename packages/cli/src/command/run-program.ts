@@ -5,8 +5,7 @@ import { CommandError } from './errors.ts'
 import { requireServer } from './missing-server.ts'
 
 /** A file of another package of the workspace. */
-export const workspaceFile = (path: string): string =>
-  fileURLToPath(new URL(`../../../${path}`, import.meta.url))
+const workspaceFile = (path: string): string => fileURLToPath(new URL(`../../../${path}`, import.meta.url))
 
 /** Node 22 warns that it runs TypeScript, which is nothing that a user could change. */
 const withoutExperimentalWarnings = '--disable-warning=ExperimentalWarning'

@@ -51,22 +51,23 @@ const numberOf = (text: string, name: string): number => {
   return value
 }
 
+const parseItem = (part: string): unknown => {
+  try {
+    return JSON.parse(part)
+  } catch {
+    return part
+  }
+}
+
 /** One JSON array, or one item on each line: JSON where the line is JSON, else text. */
 const itemsOf = (text: string): unknown[] => {
-  const parse = (part: string): unknown => {
-    try {
-      return JSON.parse(part)
-    } catch {
-      return part
-    }
-  }
-  const whole = parse(text)
+  const whole = parseItem(text)
   if (Array.isArray(whole)) return whole
   return text
     .split(/\r?\n/)
     .map((line) => line.trim())
     .filter((line) => line !== '')
-    .map(parse)
+    .map(parseItem)
 }
 
 type Created = Order & {

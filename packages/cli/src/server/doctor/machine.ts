@@ -45,7 +45,7 @@ const checkKeyFolder = (config: Config): Finding => {
   }
 }
 
-export const certificateDaysMin = 14
+const certificateDaysMin = 14
 const dayMs = 86_400_000
 
 /** Whether a certificate ends soon. */
