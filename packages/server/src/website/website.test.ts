@@ -181,7 +181,7 @@ test('a flood of visits costs no statement', async () => {
   await browse('/status')
   // Longer than a passed check counts, so that each round would read the parts again.
   const flood = async () => {
-    for (const until = performance.now() + 1_300; performance.now() < until; )
+    for (const until = performance.now() + 1_300; performance.now() < until;)
       for (const path of ['/', '/pricing', '/status', '/no-such-page']) {
         await browse(path)
         await harness.call('GET', path)
