@@ -5,7 +5,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { tableOf } from '../ci/pages/markdown.ts'
+import { paddedTableOf } from '../ci/pages/markdown.ts'
 import { today, writeReport } from '../report.ts'
 import { root } from './catalogue.ts'
 import { inspectTarball } from './inspect.ts'
@@ -35,7 +35,7 @@ empty projects and used them there. ${results.filter(({ faults }) => faults.leng
 
 ## Tarballs
 
-${tableOf(
+${paddedTableOf(
   ['Package', 'Files', 'KB packed', 'KB unpacked'],
   tarballs.map(({ name, version, files, bytes, unpackedBytes }) => [
     `${name}@${version}`,
@@ -51,7 +51,7 @@ ${versions.map((version) => `- ${version}`).join('\n')}
 
 ## Cases
 
-${tableOf(
+${paddedTableOf(
   ['Case', 'Result', 'Seconds'],
   results.map(({ name, seconds, faults }) => [
     name,
