@@ -36,7 +36,7 @@ test('register keeps the key for the commands that follow, and never replaces a 
     '--url',
     url,
     '--name',
-    'Shop',
+    'Bakery',
     '--email',
     'a@shop.example',
     '--json',
@@ -52,7 +52,7 @@ test('register keeps the key for the commands that follow, and never replaces a 
   assert.match(balance.out, /^credits +0\nfree verifications +\d+ until \d{4}-/)
   assert.equal(JSON.parse((await pohf(['balance', '--json'])).out).balance, 0)
 
-  const again = await pohf(['register', '--url', url, '--name', 'Shop', '--email', 'a@shop.example'])
+  const again = await pohf(['register', '--url', url, '--name', 'Bakery', '--email', 'a@shop.example'])
   assert.equal(again.code, 2)
   assert.match(again.err, /would replace that key\.\nFix: Run pohf logout first, or add --no-login/)
   assert.equal(JSON.parse(readFileSync(file, 'utf8')).key, apiKey)
@@ -87,7 +87,7 @@ test('logout deletes the key; login keeps one that the service accepts, and no o
   assert.match(unknown.err, /Fix: /)
   const known = await pohf(['login', '--url', url], `${key}\n`)
   assert.equal(known.code, 0, known.err)
-  assert.match(known.out, /as Shop \(agt_\w+\), with a test key/)
+  assert.match(known.out, /as Bakery \(agt_\w+\), with a test key/)
   assert.ok(!known.out.includes(key), 'the key is not shown')
   assert.equal(statSync(file).mode & 0o777, 0o600)
 })

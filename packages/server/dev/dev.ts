@@ -15,7 +15,7 @@ import { buyDemoUnits, demoDatabase, demoFolder, prepareDemoFolder, seedDemo } f
 import { seedOperator, writeDevVariables } from './dev-variables.ts'
 import { startMailCatcher } from './mail-catcher.ts'
 import { portsOf, requirePorts, type Listener } from './ports.ts'
-import { demoNoteOf, startedJson, welcomeOf, type Started } from './welcome.ts'
+import { demoNoteOf, startedJson, welcomeOf, type StartedDevelopment } from './welcome.ts'
 
 // Node 22 warns in each process that it runs TypeScript, which is nothing that a developer could change.
 process.env['NODE_OPTIONS'] =
@@ -120,7 +120,7 @@ const seedAgent = async (config: Config): Promise<{ apiKey: string; agentId: str
 const clientsEndMs = 1_200
 const servicesEndMs = 500
 
-const waitFor = async (ms: number, ended: Promise<unknown>): Promise<void> => {
+const waitAtMost = async (ms: number, ended: Promise<unknown>): Promise<void> => {
   await Promise.race([ended, sleep(ms, undefined, { ref: false })])
 }
 
@@ -129,7 +129,7 @@ const endGroup = async (child: ChildProcess): Promise<void> => {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
   const ended = new Promise((resolve) => child.once('exit', resolve))
   child.kill('SIGTERM')
-  await waitFor(clientsEndMs, ended)
+  await waitAtMost(clientsEndMs, ended)
   if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL')
 }
 
@@ -186,7 +186,7 @@ const makeStops = () => {
   const stopAll = async () => {
     await endAll(stops.clients)
     // PostgreSQL has its own process group, so it finishes its shutdown after this process if it takes longer.
-    await waitFor(servicesEndMs, endAll(stops.services))
+    await waitAtMost(servicesEndMs, endAll(stops.services))
   }
   let stopping = false
   const stopAndExit = () => {
@@ -318,7 +318,11 @@ const startServer = async (environment: NodeJS.ProcessEnv, config: Config, stops
 type Services = Awaited<ReturnType<typeof startServices>>
 
 /** Starts the sample site, makes the operator and writes the variables. */
-const prepareAccess = async (config: Config, started: Services, { clients }: Stops): Promise<Started> => {
+const prepareAccess = async (
+  config: Config,
+  started: Services,
+  { clients }: Stops,
+): Promise<StartedDevelopment> => {
   const { environment, catcher, cardSimulator, chain, sitePort } = started
   const chainDescription =
     typeof chain === 'string' ? chain : await chain.registerKeys(`http://127.0.0.1:${config.PORT}`)

@@ -3,7 +3,7 @@ import type { Config } from '../src/platform/ops/config.ts'
 import { readDemo } from './demo.ts'
 
 /** What a start offers: addresses, and why something is not there. */
-export type Started = {
+export type StartedDevelopment = {
   readonly config: Config
   readonly apiKey: string
   readonly agentId: string
@@ -18,7 +18,7 @@ export type Started = {
 }
 
 /** The key is publicly known and holds 1,000 test dollars. */
-const buyCommand = ({ config, payerKey }: Started): string =>
+const buyCommand = ({ config, payerKey }: StartedDevelopment): string =>
   payerKey === undefined
     ? ''
     : `
@@ -27,7 +27,7 @@ const buyCommand = ({ config, payerKey }: Started): string =>
     npx pohf buy wf_test_ok --url ${config.BASE_URL}`
 
 /** What a developer opens and types first. */
-export const welcomeOf = (started: Started): string => {
+export const welcomeOf = (started: StartedDevelopment): string => {
   const { config, apiKey, operatorKey } = started
   return `
 PoHF is ready.
@@ -79,7 +79,7 @@ Demo data: nothing of it is real. It is made anew a day after it was made, or wh
 }
 
 /** The same for programs. */
-export const startedJson = (started: Started): string =>
+export const startedJson = (started: StartedDevelopment): string =>
   JSON.stringify({
     ok: true,
     url: started.config.BASE_URL,

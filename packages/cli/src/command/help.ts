@@ -26,7 +26,7 @@ const pathOf = (command: Command): string =>
   command.parent ? `${pathOf(command.parent)} ${command.name()}` : command.name()
 
 /** The name and arguments of a command, as one calls it. */
-const callOf = (command: Command): string =>
+const usageOf = (command: Command): string =>
   [
     pathOf(command),
     ...command.registeredArguments.map((argument) => {
@@ -38,8 +38,8 @@ const callOf = (command: Command): string =>
 /** The commands of a group with every command below them. */
 const groupHelp = (group: CommandGroup, commands: readonly Command[]): string => {
   const leaves = commands.flatMap(leavesOf)
-  const width = Math.max(...leaves.map((command) => callOf(command).length))
-  const lines = leaves.map((command) => `  ${callOf(command).padEnd(width)}  ${command.description()}`)
+  const width = Math.max(...leaves.map((command) => usageOf(command).length))
+  const lines = leaves.map((command) => `  ${usageOf(command).padEnd(width)}  ${command.description()}`)
   return `${group.title}\n\nCommands:\n${lines.join('\n')}\n${linesOf(group.examples)}
 Add --help to a command for its options.
 `

@@ -60,7 +60,7 @@ const parseItem = (part: string): unknown => {
 }
 
 /** One JSON array, or one item on each line: JSON where the line is JSON, else text. */
-const itemsOf = (text: string): unknown[] => {
+const readItems = (text: string): unknown[] => {
   const whole = parseItem(text)
   if (Array.isArray(whole)) return whole
   return text
@@ -70,7 +70,7 @@ const itemsOf = (text: string): unknown[] => {
     .map(parseItem)
 }
 
-type Created = Order & {
+type CreatedOrder = Order & {
   readonly expiresAt: string
   readonly warnings: readonly { readonly code?: string }[]
 }
@@ -90,12 +90,12 @@ export const create = async (taskType: string, quantity: string, options: Create
     ...(options.maxPriceUsd === undefined
       ? {}
       : { maxPriceUsd: numberOf(options.maxPriceUsd, '--max-price-usd') }),
-    ...(options.items === undefined ? {} : { items: itemsOf(readText(options.items)) }),
+    ...(options.items === undefined ? {} : { items: readItems(readText(options.items)) }),
     ...(options.instructions === undefined ? {} : { instructions: options.instructions }),
     ...(options.callbackRef === undefined ? {} : { callbackRef: options.callbackRef }),
   }
   const { idempotencyKey } = options
-  const order = await agentCall<Created>(options, 'POST', '/api/agents/order', { body, idempotencyKey })
+  const order = await agentCall<CreatedOrder>(options, 'POST', '/api/agents/order', { body, idempotencyKey })
   const funding = options.fund ? await requestFunding(options, order.orderId) : undefined
   printAnswer(options, { ...order, ...(funding && { funding }) }, () => {
     console.log(`Ordered: ${order.quantity} x ${order.taskType} for ${order.totalUsd} USD`)

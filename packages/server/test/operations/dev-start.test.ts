@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { createTransport } from 'nodemailer'
 import { portsCount } from '../../dev/ports.ts'
 import { pollUntil } from '../fixtures/polling.ts'
-import { findPortBlock } from '../fixtures/port-block.ts'
+import { findPortBlock } from '../fixtures/processes/port-block.ts'
 import { startNode } from '../fixtures/processes/child-processes.ts'
 
 const main = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url))

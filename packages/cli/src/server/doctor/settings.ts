@@ -11,7 +11,7 @@ const checkAddress = (config: Config): Finding => {
       `TRUSTED_PROXIES is set, so others reach this service, but ${url} is a loopback address: limits by address are off and webhooks may go to this machine`,
       'Set BASE_URL to the public address, such as https://pohf.example, or unset TRUSTED_PROXIES',
     )
-  if (loopback) return ok('address', `${url}, reachable from this machine only`)
+  if (loopback) return ok('address', `${url}, for this machine only`)
   if (url.startsWith('http:'))
     return problem(
       'address',

@@ -101,7 +101,7 @@ const readOptions = (url: string, { wait }: CheckOptions): Limits => {
   return { loadMs, answerMs, waitMs: seconds * 1_000 }
 }
 
-const inspect = async (url: string, limits: Limits, options: AgentRemote): Promise<Report> => {
+const inspectInChromium = async (url: string, limits: Limits, options: AgentRemote): Promise<Report> => {
   const browser = await launchChromium()
   try {
     return await inspectPage(browser, url, limits, options)
@@ -117,7 +117,9 @@ export const checkTag = async (url: string, options: CheckOptions): Promise<void
     console.error(
       'Chromium runs without its sandbox, because this is root. Use another account for pages that you do not trust.',
     )
-  const report = await withProgress(`loading ${printable(url)}`, () => inspect(url, limits, options))
+  const report = await withProgress(`loading ${printable(url)}`, () =>
+    inspectInChromium(url, limits, options),
+  )
   printAnswer(options, report, () => print(report))
   if (!report.ok) process.exitCode = exitCodes.refused
 }
