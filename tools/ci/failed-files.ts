@@ -7,6 +7,8 @@ type Event = { readonly type: string; readonly data?: unknown }
 const containsFailed = ({ details }: EventData.TestFail): boolean =>
   'failureType' in details.error && details.error.failureType === 'subtestsFailed'
 
+// Node takes the default export of a reporter.
+// oxlint-disable-next-line import/no-default-export
 export default async function* failedFiles(events: AsyncIterable<Event>): AsyncGenerator<string> {
   for await (const { type, data } of events) {
     if (type !== 'test:fail') continue

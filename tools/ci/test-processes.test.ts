@@ -59,9 +59,9 @@ test('files that share a process run one after another, and one that fails or ca
   assert.equal(runFiles({ 'e.mjs': textOfFile('e'), 'f.mjs': "import './missing.mjs'" }).status, 1)
 })
 
+const failedIn = (...files: string[]) => [{ code: 1, failed: files.map((file) => resolve(file)) }]
 test('a few files that failed run again; many, unknown ones, and a run that failed otherwise do not', () => {
   const all = ['a.test.ts', 'b.test.ts', 'c.test.ts', 'd.test.ts']
-  const failedIn = (...files: string[]) => [{ code: 1, failed: files.map((file) => resolve(file)) }]
   assert.deepEqual(filesToRepeat(all, failedIn('b.test.ts', 'a.test.ts', 'b.test.ts')), [
     'b.test.ts',
     'a.test.ts',
@@ -77,7 +77,7 @@ test('a few files that failed run again; many, unknown ones, and a run that fail
 test('the reporter names the file of a failed test, and of a process that ended or cannot load a file', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-reporter-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
-  const failedOf = (texts: Readonly<Record<string, string>>) => {
+  const listFailed = (texts: Readonly<Record<string, string>>) => {
     for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text)
     const paths = Object.keys(texts).map((name) => join(folder, name))
     const { NODE_TEST_CONTEXT: _ours, ...env } = process.env
@@ -93,8 +93,8 @@ test('the reporter names the file of a failed test, and of a process that ended 
       .map((file) => file.replace(`${folder}/`, ''))
   }
   const good = { 'a.mjs': textOfFile('a') }
-  assert.deepEqual(failedOf({ ...good, 'b.mjs': textOfFile('b') }), [])
-  assert.deepEqual(failedOf({ ...good, 'c.mjs': failing }), ['c.mjs'])
-  assert.deepEqual(failedOf({ ...good, 'd.mjs': "import './missing.mjs'" }), ['files-000.test.mjs'])
-  assert.deepEqual(failedOf({ ...good, 'e.mjs': 'process.exit(3)' }), ['files-000.test.mjs'])
+  assert.deepEqual(listFailed({ ...good, 'b.mjs': textOfFile('b') }), [])
+  assert.deepEqual(listFailed({ ...good, 'c.mjs': failing }), ['c.mjs'])
+  assert.deepEqual(listFailed({ ...good, 'd.mjs': "import './missing.mjs'" }), ['files-000.test.mjs'])
+  assert.deepEqual(listFailed({ ...good, 'e.mjs': 'process.exit(3)' }), ['files-000.test.mjs'])
 })

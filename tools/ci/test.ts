@@ -58,8 +58,10 @@ const run = async (group: readonly string[], concurrency: 1 | 2): Promise<Result
       // The time limit ends a test that hangs. It applies to a process as well: on a machine with a load of 15, eight files with
       // a browser took 6 minutes.
       '--test-timeout=1200000',
-      ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
-      ...['--test-reporter=./tools/ci/failed-files.ts', `--test-reporter-destination=${failedList}`],
+      '--test-reporter=spec',
+      '--test-reporter-destination=stdout',
+      '--test-reporter=./tools/ci/failed-files.ts',
+      `--test-reporter-destination=${failedList}`,
       ...flags,
       ...group,
     ],

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { launchChromium } from '../../packages/cli/src/tag/browser.ts'
+import { launchChromium } from '../../packages/cli/src/site/tag/browser.ts'
 
 const address = 'https://site.example/'
 

@@ -59,11 +59,10 @@ export const serverGroup: CommandGroup = {
       'check this deployment and say what to fix; exit code 1: there are problems',
       'doctor',
       'doctor --json',
-    )
-      .action(async (options: { json?: boolean }) => {
-        requireServer()
-        // Loaded on demand: it imports the server, which would slow down every other command.
-        return (await import('./doctor/doctor.ts')).doctor(options)
-      })
+    ).action(async (options: { json?: boolean }) => {
+      requireServer()
+      // Loaded on demand: it imports the server, which would slow down every other command.
+      return (await import('./doctor/doctor.ts')).doctor(options)
+    })
   },
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { linkTo, mailsTo, makeAccount, openConsole } from '../../test/fixtures/people/console.ts'
 import { assertRefusal } from '../../test/fixtures/refusal.ts'
-import { leastStatements } from '../../test/fixtures/statements.ts'
+import { leastStatements } from '../../test/fixtures/plans/statements.ts'
 import { plainName } from './rules.ts'
 
 const harness = await startHarness({

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decode, encode, makePayer, type PaymentOption } from '../../test/fixtures/payments/payer.ts'
 import { startHarness, type TestResponse } from '../../test/fixtures/harness.ts'
-import { leastStatements } from '../../test/fixtures/statements.ts'
+import { leastStatements } from '../../test/fixtures/plans/statements.ts'
 
 const harness = await startHarness()
 const sandbox = await harness.register('test')

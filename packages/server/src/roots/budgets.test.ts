@@ -10,7 +10,7 @@ import {
   type LiveAgent,
 } from '../../test/fixtures/networks.ts'
 import { assertRefusal } from '../../test/fixtures/refusal.ts'
-import { leastStatements } from '../../test/fixtures/statements.ts'
+import { leastStatements } from '../../test/fixtures/plans/statements.ts'
 import { inTransaction, readNow } from '../platform/db/db.ts'
 import { buildApp, buildContext } from '../wiring/index.ts'
 

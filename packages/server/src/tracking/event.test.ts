@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { makeViewToken } from '../sessions/index.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { makeScoredSession } from '../../test/fixtures/scored-session.ts'
-import { leastStatements } from '../../test/fixtures/statements.ts'
+import { leastStatements } from '../../test/fixtures/plans/statements.ts'
 
 const harness = await startHarness()
 const agent = await harness.register('live')

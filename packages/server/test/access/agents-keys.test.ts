@@ -5,7 +5,7 @@ import { isWellFormedKey, makeKey } from '../../src/platform/ops/keys.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { pollUntil } from '../fixtures/polling.ts'
-import { leastStatements } from '../fixtures/statements.ts'
+import { leastStatements } from '../fixtures/plans/statements.ts'
 
 const harness = await startHarness()
 type Key = { apiKey: string; keyId: string }
