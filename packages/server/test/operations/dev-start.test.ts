@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -13,13 +14,21 @@ import { startNode } from '../fixtures/processes/child-processes.ts'
 
 const main = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url))
 const folder = mkdtempSync(join(tmpdir(), 'pohf-dev-start-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
+const dataDir = join(folder, 'data')
+// As root, the cluster of dev is there.
+const rootCluster = join(
+  '/var/tmp',
+  `pohf-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`,
+)
+after(() => {
+  for (const path of [folder, rootCluster]) rmSync(path, { recursive: true, force: true })
+})
 
 /** What `npm run dev` runs, in a process group of its own, as a shell starts it. It builds no pages. */
 const startDev = (port: number, ...parameters: readonly string[]) =>
   startNode(
     [main, 'dev', '--no-pages', ...parameters],
-    { PORT: String(port), DATA_DIR: join(folder, 'data'), HOME: folder },
+    { PORT: String(port), DATA_DIR: dataDir, HOME: folder },
     { detached: true },
   )
 type Run = ReturnType<typeof startDev>
