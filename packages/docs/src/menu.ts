@@ -22,7 +22,10 @@ export const sections: readonly Section[] = [
       'check tag-check siteverify migrate-recaptcha migrate-hcaptcha migrate-turnstile sessions tracking tasks devices presence',
     ),
   },
-  { title: 'Verify credentials', paths: inFolder('guides', 'verify forging bind wallets onchain') },
+  {
+    title: 'Verify credentials',
+    paths: inFolder('guides', 'verify verify-python-go forging bind wallets onchain'),
+  },
   {
     title: 'Keys, credits and events',
     paths: inFolder('guides', 'sandbox keys accounts console credits lists webhooks'),
@@ -44,7 +47,7 @@ export const sections: readonly Section[] = [
     title: 'Operate',
     paths: inFolder(
       'operate',
-      'install operations checklist containers systemd high-availability scale keys backup restore upgrade observability runbooks budgets faults threat-model abuse-cases',
+      'install operations checklist containers systemd high-availability scale keys backup restore upgrade release branding observability runbooks budgets faults threat-model abuse-cases',
     ),
   },
   {
