@@ -156,6 +156,7 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
 
 /** Pages without a block to run. */
 export const withoutBlocks: readonly string[] = [
+  'docs/operate/branding.md',
   'docs/guides/tag-check.md',
   'docs/guides/workers.md',
   'docs/operate/abuse-cases.md',

@@ -174,7 +174,7 @@ test('a path that does not exist is 404 in our shape, however it is written', as
     '/api/agents',
     '/api/agents/me/x',
     '/nowhere',
-    '/docs/errors/x/y',
+    '/status/x/y',
     '/api//agents/me',
   ])
     assertRefusal(await overSocket('GET', path), 404, 'not_found')
