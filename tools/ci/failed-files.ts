@@ -1,4 +1,5 @@
-// A reporter for Node's test runner: the file of each failed test, one to a line.
+// A reporter for Node's test runner: the file of each failed test or that failed while it was loaded, one to a line.
+import { existsSync } from 'node:fs'
 import type { EventData } from 'node:test'
 
 type Event = { readonly type: string; readonly data?: unknown }
@@ -13,6 +14,7 @@ export default async function* failedFiles(events: AsyncIterable<Event>): AsyncG
   for await (const { type, data } of events) {
     if (type !== 'test:fail') continue
     const failed = data as EventData.TestFail
-    if (!containsFailed(failed)) yield `${failed.file ?? '?'}\n`
+    // Of files that share a process, one that fails while it is loaded is a suite with its path as the name.
+    if (!containsFailed(failed)) yield `${existsSync(failed.name) ? failed.name : (failed.file ?? '?')}\n`
   }
 }
