@@ -13,7 +13,7 @@ import { startServer } from '../../packages/server/test/fixtures/processes/serve
 
 const run = promisify(execFile)
 const here = fileURLToPath(new URL('.', import.meta.url))
-const installLimitMs = 150_000
+const installLimitMs = 900_000
 const driverLimitMs = 120_000
 
 const isInstalled = (name: string): boolean =>

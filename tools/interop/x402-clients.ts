@@ -12,7 +12,7 @@ import { startPurchaseServer } from '../../packages/server/test/fixtures/process
 
 const run = promisify(execFile)
 const folder = fileURLToPath(new URL('../../conformance/x402-clients', import.meta.url))
-const installLimitMs = 180_000
+const installLimitMs = 900_000
 const clientLimitMs = 60_000
 
 const clients = [
