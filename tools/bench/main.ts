@@ -1,10 +1,13 @@
 // Measurements of the product's own bars. npm run bench -- <name> [--json] [--sessions N,N --seconds N --report]
+import { beacons } from './beacons/beacons.ts'
 import { check } from './check.ts'
+import { costs } from './growth/costs.ts'
+import { engines } from './engines/engines.ts'
 import { growth } from './growth/growth.ts'
 import { lists } from './lists/lists.ts'
 import { metrics } from './metrics/metrics.ts'
 import { paint } from './paint/paint.ts'
-import { purchase } from './purchase.ts'
+import { purchase } from './purchase/purchase.ts'
 import { roots } from './roots.ts'
 import { sessions } from './sessions.ts'
 import { verify } from './verify.ts'
@@ -21,8 +24,11 @@ const benches: Readonly<Record<string, () => Promise<Readonly<Record<string, unk
   purchase,
   webhooks: webhooksBench,
   check,
+  costs,
   growth,
   metrics,
+  beacons,
+  engines,
   lists,
   paint,
 }

@@ -338,6 +338,9 @@ const seedFixture = async (servers: Servers, { statistics, others }: FixtureOpti
   const fixture: Fixture = { servers, client, keys, agents, pgbenchAgents, seed }
   const sample = await sampleVerify(fixture)
   return {
+    servers,
+    agents,
+    client,
     measureHttp: (options: RunOptions) => measureHttp(fixture, options),
     measurePair: (pair: readonly [RunOptions, RunOptions]) => measurePair(fixture, pair),
     measurePgbench: (options: RunOptions) => measurePgbench(fixture, sample, options),

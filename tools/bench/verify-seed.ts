@@ -69,14 +69,13 @@ cross join lateral credentials_mint(array['agt_pgbench' || :a], array['live'], a
     "networks": [["wide-%1$s", "narrow-%1$s"]]}', one.network, one.id)]::jsonb[], '1.0.0', array[md5(one.id)], '${pgbenchSigner}', :batch, 1);
 `
 
+/** Of all seeders of the process, so that two of one database never make the same ids. */
+let batches = 0
+
 /** Makes scored sessions for agents; gives the prefix of their ids. */
-export const makeSeeder = (client: Client, statistics: 'absent' | 'present') => {
-  let batches = 0
-  return async (
-    owners: readonly string[],
-    count: number,
-    networks: NetworkLoad = 'none',
-  ): Promise<string> => {
+export const makeSeeder =
+  (client: Client, statistics: 'absent' | 'present') =>
+  async (owners: readonly string[], count: number, networks: NetworkLoad = 'none'): Promise<string> => {
     const prefix = `b${batches++}x`
     await client.query(seedSql.claims, [[...owners], prefix, count])
     await client.query(seedSql.sessions, [prefix])
@@ -90,4 +89,3 @@ export const makeSeeder = (client: Client, statistics: 'absent' | 'present') => 
     await client.query('checkpoint')
     return prefix
   }
-}

@@ -1,15 +1,14 @@
 // What an operation costs when the database grows: CPU of the api, the signer and PostgreSQL for each call.
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
-import { Client } from 'pg'
 import { fillBackground } from '../../../packages/server/test/fixtures/plans/background.ts'
 import { tableOf } from '../../ci/pages/markdown.ts'
 import { today, writeReport } from '../../report.ts'
 import { drawLineChart } from '../chart.ts'
-import { makeOperations, type Operation } from './operations.ts'
+import type { Operation } from './operations.ts'
+import { concurrency, openSite, runAll, type Site } from './site.ts'
 import { median } from '../median.ts'
-import { cpuOfServers, registerAgents, startServers, type Servers } from '../verify-fixture.ts'
-import { seedSql } from '../verify-seed.ts'
+import { cpuOfServers, startServers } from '../verify-fixture.ts'
 
 /** The tables that grow with every session, credential, event and beacon. */
 const grownTables: readonly string[] = [
@@ -37,7 +36,6 @@ const grownTables: readonly string[] = [
 const ledgerTables: readonly string[] = ['ledger_claims', 'ledger_entries', 'ledger_lines']
 
 type Scale = 'x1' | 'agents' | 'x10' | 'x100'
-const concurrency = 8
 
 type GrowthOptions = {
   readonly rows: number
@@ -45,22 +43,7 @@ type GrowthOptions = {
   readonly calls: number
   readonly rounds: number
 }
-type Site = {
-  readonly servers: Servers
-  readonly client: Client
-  readonly operations: readonly Operation[]
-  readonly owner: string
-}
 type Costs = Map<string, Map<Scale, number[]>>
-
-const runAll = async (calls: readonly (() => Promise<void>)[]): Promise<void> => {
-  const waiting = calls.values()
-  await Promise.all(
-    Array.from({ length: concurrency }, async () => {
-      for (const call of waiting) await call()
-    }),
-  )
-}
 
 /** CPU microseconds for each call, of all processes of the service. */
 const measure = async ({ servers, client }: Site, operation: Operation, count: number): Promise<number> => {
@@ -88,17 +71,6 @@ const grow = async ({ servers, client, owner }: Site, from: number, rows: number
   await fillBackground(servers.databaseUrl, { ...size, tables: grownTables, owner })
   await fillBackground(servers.databaseUrl, { ...size, tables: ledgerTables })
   await client.query('vacuum analyze')
-}
-
-const openSite = async (servers: Servers): Promise<Site> => {
-  const client = new Client({ connectionString: servers.databaseUrl })
-  await client.connect()
-  await client.query(`set "pohf.tenant" = 'system'`)
-  const [port = 0] = servers.ports
-  const agents = await registerAgents(port)
-  for (const { agentId } of agents) await client.query(seedSql.balances, [agentId])
-  const operations = makeOperations(`http://127.0.0.1:${port}`, client, agents)
-  return { servers, client, operations, owner: agents[0]?.agentId ?? '' }
 }
 
 const figuresOf = (costs: Costs) =>

@@ -1,4 +1,4 @@
-// What the growth bench measures: each operation prepares calls that a person, a page or an agent makes.
+// What the benches of growth and costs measure: each operation prepares calls that a person, a page or an agent makes.
 import type { Client } from 'pg'
 import type { TestRequest, TestResponse } from '../../../packages/server/test/fixtures/harness.ts'
 import { openRecorder, type Recorder } from '../../../packages/server/test/fixtures/people/recorder.ts'
@@ -89,6 +89,57 @@ const sessionOperations = (
   ]
 }
 
+/** What a page and an agent report about a view that was verified. */
+const viewOperations = (
+  send: Send,
+  client: Client,
+  { agentId, apiKey }: GrowthAgent,
+): readonly Operation[] => {
+  const seed = makeSeeder(client, 'absent')
+  const ofViews =
+    (call: (vt: string) => Promise<unknown>): Operation['prepare'] =>
+    async (count) => {
+      const prefix = await seed([agentId], count)
+      const tokens = await times(count, async (n) => {
+        const body = { sessionId: `${prefix}${n}` }
+        const { json } = await send('POST', '/api/agents/verify', { key: apiKey, body })
+        return (json as { vt: string }).vt
+      })
+      return tokens.map((vt) => async () => void (await call(vt)))
+    }
+  return [
+    {
+      name: 'first beacon of a view',
+      prepare: ofViews((vt) =>
+        send('POST', '/api/track/event', {
+          body: { vt, type: 'engaged', eventId: 'one', path: '/landing', props: { depth: 50 } },
+        }),
+      ),
+    },
+    {
+      name: 'conversion with its event',
+      prepare: ofViews((vt) =>
+        send('POST', '/api/agents/track/conversion', {
+          key: apiKey,
+          body: { vt, name: 'sale', value: 9.9, currency: 'EUR' },
+        }),
+      ),
+    },
+  ]
+}
+
+const registration = (send: Send): Operation => {
+  let registered = 0
+  return {
+    name: 'registration',
+    prepare: async (count) =>
+      Array.from({ length: count }, () => async () => {
+        const contactEmail = `r${(registered += 1)}@registered.example`
+        await send('POST', '/api/agents/register', { body: { name: 'Bench', contactEmail, mode: 'test' } })
+      }),
+  }
+}
+
 const aSecondAgo = (): string => new Date(Date.now() - 1_000).toISOString()
 
 /** What an agent reads about itself. */
@@ -118,6 +169,8 @@ export const makeOperations = (
   return [
     ...sessionOperations(send, client, agents),
     ...pageOperations(send, owner.agentId),
+    ...viewOperations(send, client, owner),
     ...readOperations(send, owner.apiKey),
+    registration(send),
   ]
 }

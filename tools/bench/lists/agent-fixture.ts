@@ -51,6 +51,7 @@ export const openAgentFixture = async (settings: Readonly<Record<string, string>
   const { agentId, apiKey } = await insertAgent(owner, config.CELL)
   return {
     agentId,
+    ctx,
     owner,
     postmaster: cluster.process.pid ?? 0,
     get: async (path: string) => {

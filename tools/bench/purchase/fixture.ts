@@ -8,11 +8,12 @@ import { TestDollar, usdcAddress, type Account, type Chain } from '@pohf/chain'
 import { encodeFunctionData, parseSignature, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 
-const clients = new URL('../../conformance/x402-clients/', import.meta.url)
+const clients = new URL('../../../conformance/x402-clients/', import.meta.url)
 
 /** Counts the RPC calls on their way to the chain, by method. */
 export const startRpcCounter = async (target: string) => {
   const counts = new Map<string, number>()
+  const times = new Map<string, number[]>()
   const agent = new Agent({ keepAlive: true })
   const server = createServer((incoming, outgoing) => {
     const chunks: Buffer[] = []
@@ -21,6 +22,7 @@ export const startRpcCounter = async (target: string) => {
       const body = Buffer.concat(chunks)
       const { method } = JSON.parse(body.toString()) as { method: string }
       counts.set(method, (counts.get(method) ?? 0) + 1)
+      const startedAt = performance.now()
       const onward = httpRequest(
         target,
         {
@@ -31,6 +33,9 @@ export const startRpcCounter = async (target: string) => {
         (answer) => {
           outgoing.writeHead(answer.statusCode ?? 502, { 'content-type': 'application/json' })
           answer.pipe(outgoing)
+          answer.once('end', () =>
+            times.set(method, [...(times.get(method) ?? []), performance.now() - startedAt]),
+          )
         },
       )
       onward.on('error', () => outgoing.writeHead(502).end())
@@ -45,6 +50,8 @@ export const startRpcCounter = async (target: string) => {
       counts.clear()
       return taken
     },
+    /** Milliseconds of the chain for each call of a method. */
+    times,
     stop: () => {
       server.closeAllConnections()
       server.close()
