@@ -86,6 +86,50 @@ export const microTasks: Section = {
       },
     },
     {
+      id: 'tasks-next.looked-at',
+      title:
+        'the picture of a task is another one each time, and the response has no text that is its answer',
+      needs: [next],
+      isProjectDecision: true,
+      run: async (world) => {
+        const pictures = new Set<unknown>()
+        for (let i = 0; i < 3; i++) {
+          const media = at(await taskOf(world), 'media')
+          expectThat(Array.isArray(media) && media.length === 1, 'one picture', media)
+          pictures.add(Array.isArray(media) ? media[0] : undefined)
+        }
+        expectEqual(pictures.size, 3, 'different pictures:')
+      },
+    },
+    {
+      id: 'tasks-next.words',
+      title: 'people who do not see pictures are asked in words',
+      needs: [next],
+      isProjectDecision: true,
+      run: async (world) => {
+        const site = (await testAgent(world)).agentId
+        const { body } = await world.http.get('/api/tasks/next', { query: { site, words: '1' } })
+        const task = recordAt(body, 'task')
+        expectThat(task['media'] === undefined, 'no picture', task['media'])
+        textAt(task, 'prompt')
+      },
+    },
+    {
+      id: 'tasks-complete.another-site',
+      title: 'a token of another site completes nothing',
+      needs: [next, complete],
+      isProjectDecision: true,
+      run: async (world) => {
+        const token = textAt(await taskOf(world), 'token')
+        const body = { token, site: `agt_${'0'.repeat(28)}`, answer: '12345' }
+        const refused = await world.http.post('/api/tasks/complete', body)
+        expectEqual(at(refused.body, 'verified'), false, 'verified')
+        expectEqual(at(refused.body, 'reason'), 'token_of_another_site', 'reason')
+        const done = await world.http.post('/api/tasks/complete', { token, answer: '12345' })
+        expectEqual(at(done.body, 'verified'), true, 'verified on its own site')
+      },
+    },
+    {
       id: 'tasks-complete.recorded',
       title: 'a completion is recorded',
       needs: [next, complete],

@@ -1,30 +1,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
+import { giveTask } from '../../test/fixtures/people/micro-task.ts'
 import { playSession, type SessionScript } from '../../test/fixtures/people/play-session.ts'
-import { microTasks } from './items.ts'
-import { makeTaskToken } from './token.ts'
 
 const harness = await startHarness()
 const live = await harness.register('live')
-const knownAnswerTask = microTasks.find((task) => task.id === 'tsk_odd_fruit')
-assert.ok(knownAnswerTask?.knownAnswer)
 
-const tokenFor = (agent: typeof live): string =>
-  makeTaskToken(harness.ctx, {
-    agentId: agent.agentId,
-    mode: agent.mode,
-    taskId: 'tsk_odd_fruit',
-    nonce: harness.ctx.ids.random(),
-    expiresAt: new Date(harness.ctx.clock.now().getTime() + 600_000),
-  })
+type AssignedTask = ReturnType<typeof giveTask>
+const tokenFor = (agent: typeof live): AssignedTask => giveTask(harness, agent)
 const attend = async (play_: Partial<SessionScript> = {}, agent = live) =>
   (await playSession(harness, { site: agent.agentId, kind: 'task', ...play_ })).sessionId
-const complete = async (
-  token: string,
-  sessionId?: string,
-  answer: string | undefined = knownAnswerTask.knownAnswer,
-) => (await harness.call('POST', '/api/tasks/complete', { body: { token, answer, sessionId } })).json
+/** The answer is the right one unless another is given. */
+const complete = async ({ token, answer }: AssignedTask, sessionId?: string, other?: string) =>
+  (
+    await harness.call('POST', '/api/tasks/complete', {
+      body: { token, answer: other ?? answer, sessionId },
+    })
+  ).json
 
 test('live: a right answer with recorded attention is verified, with evidence of both', async () => {
   const token = tokenFor(live)
@@ -48,11 +41,19 @@ test('live: a right answer with recorded attention is verified, with evidence of
 
 const outsiders: readonly (readonly [
   string,
-  (token: () => string) => Promise<[string, string | undefined, string?]>,
+  (token: () => AssignedTask) => Promise<[AssignedTask, string | undefined, string?]>,
   string,
 ])[] = [
   ['no session', async (token) => [token(), undefined], 'attention_missing'],
-  ['an id that does not exist', async (token) => [token(), 'ses_nobody'], 'session_unknown'],
+  [
+    'an id that does not exist',
+    async (token) => {
+      const given = token()
+      await harness.advance(5_000)
+      return [given, 'ses_nobody']
+    },
+    'session_unknown',
+  ],
   [
     "another site's session",
     async (token) => [token(), await attend({}, await harness.register('live'))],
@@ -65,14 +66,17 @@ const outsiders: readonly (readonly [
   ],
   [
     'a session for another task',
-    async (token) => [token(), await attend({ workflowId: 'tsk_count_letters' })],
+    async (token) => [token(), await attend({ workflowId: 'tsk_closed_rings' })],
     'session_of_another_task',
   ],
   [
     'attention from before the task was handed out',
     async (token) => {
       const recorded = await attend()
-      return [token(), recorded]
+      await harness.advance(5_000)
+      const given = token()
+      await harness.advance(5_000)
+      return [given, recorded]
     },
     'session_before_task',
   ],
@@ -80,7 +84,7 @@ const outsiders: readonly (readonly [
     'a wrong answer',
     async (token) => {
       const given = token()
-      return [given, await attend(), 'plum']
+      return [given, await attend(), '00000']
     },
     'answer_wrong',
   ],
@@ -119,4 +123,36 @@ test('test site: an id of any text does no harm, and a recorded session is score
   const token = tokenFor(sandbox)
   const idle = await attend({ visible: 0, answers: false }, sandbox)
   assert.equal((await complete(token, idle)).verified, false)
+})
+
+test('live: an answer sooner than a person can read is refused, and the token stays valid', async () => {
+  const recorded = await attend()
+  await harness.advance(5_000)
+  const given = tokenFor(live)
+  assert.equal((await complete(given, recorded)).reason, 'too_fast')
+  const attended = await attend()
+  assert.equal((await complete(given, attended)).verified, true)
+})
+
+test('live: replayed, crossed to another site, too fast and 100 at once: one completion', async () => {
+  const other = await harness.register('live')
+  const given = tokenFor(live)
+  const body = { token: given.token, answer: given.answer }
+  const call = (more: object) => harness.call('POST', '/api/tasks/complete', { body: { ...body, ...more } })
+  assert.equal((await call({ sessionId: 'ses_x' })).json.reason, 'too_fast')
+  assert.equal((await call({ site: other.agentId })).json.reason, 'token_of_another_site')
+  const sessionId = await attend()
+  const answers = await Promise.all(
+    Array.from({ length: 100 }, () => call({ sessionId, site: live.agentId })),
+  )
+  const good = answers.filter(({ status }) => status === 200)
+  assert.equal(good.length, 1)
+  assert.equal(good[0]?.json.verified, true, good[0]?.text)
+  assert.equal(answers.filter(({ json }) => json.error === 'task_token_used').length, 99)
+  assert.equal((await call({ sessionId: await attend() })).status, 409)
+  const { rows } = await harness.owner.query(
+    'select count(*)::int as n from task_completions where session_id = $1',
+    [good[0]?.json.sessionId],
+  )
+  assert.equal(rows[0].n, 1)
 })

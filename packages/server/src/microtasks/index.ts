@@ -1,3 +1,3 @@
-export { tokenCleanupJob } from './jobs.ts'
+export { jobs } from './jobs.ts'
 export { routes } from './routes.ts'
 export { eraseCompletions } from './store.ts'

@@ -1,8 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { gradeAnswer, microTasks, sampleTask } from './items.ts'
-import { makeTaskToken } from './token.ts'
+import { expectedAnswer, giveTask } from '../../test/fixtures/people/micro-task.ts'
+import { digitsOf, renderDigits } from './items/digits.ts'
+import {
+  chooseGenerated,
+  expectedAnswerOf,
+  generatedItems,
+  promptOf,
+  sampleTask,
+  seedOf,
+} from './items/generated.ts'
+import { isExpected } from './rules.ts'
 
 const harness = await startHarness()
 const live = await harness.register('live')
@@ -15,32 +24,74 @@ const next = async (site?: string) => {
   return json.task
 }
 const complete = (body: object) => harness.call('POST', '/api/tasks/complete', { body })
-const rightAnswer = (taskId: string): string => {
-  const task = microTasks.find(({ id }) => id === taskId)
-  return task?.knownAnswer ?? task?.options?.[0] ?? 'anything'
-}
-/** A token of our own for a certain task, as the server would give it. */
-const tokenFor = (agent: typeof live, taskId: string, expiresAt = new Date(Date.now() + 600_000)): string =>
-  makeTaskToken(harness.ctx, {
-    agentId: agent.agentId,
-    mode: agent.mode,
-    taskId,
-    nonce: harness.ctx.ids.random(),
-    expiresAt,
-  })
+const tokenFor = (agent: typeof live, expiresAt?: Date): string =>
+  giveTask(harness, agent, expiresAt ? { expiresAt } : {}).token
 const countRows = async (table: string) =>
   Number((await harness.owner.query(`select count(*) from ${table}`)).rows[0].count)
 
-test('the catalogue has at least four kinds, known-answer tasks among them, and every task can be passed', () => {
-  assert.ok(new Set(microTasks.map(({ kind }) => kind)).size >= 4)
-  assert.equal(new Set(microTasks.map(({ id }) => id)).size, microTasks.length)
-  assert.ok(microTasks.filter(({ knownAnswer }) => knownAnswer !== undefined).length >= 4)
-  for (const task of microTasks) {
-    assert.notEqual(gradeAnswer(task, rightAnswer(task.id)), false, task.id)
-    assert.equal(gradeAnswer(task, { no: 'text' }), false, task.id)
-    if (task.knownAnswer === undefined) continue
-    assert.equal(gradeAnswer(task, ` ${task.knownAnswer.toUpperCase()} `), true)
-    if (task.options) assert.ok(task.options.includes(task.knownAnswer))
+test('an item has an answer that its seed alone tells, and a guess is right once in 100,000', () => {
+  const key = Buffer.alloc(32, 1)
+  const answers = new Set<string>()
+  for (let i = 0; i < 200; i++) {
+    const seed = seedOf(key, `${i}`)
+    const id = chooseGenerated(seed, false)
+    const answer = expectedAnswerOf(id, seed, 'en')
+    assert.match(answer, /^\d{5}$/)
+    assert.ok(generatedItems[id].isPicture)
+    assert.ok(!promptOf(id, seed, 'en').includes(answer))
+    answers.add(answer)
+    const words = chooseGenerated(seed, true)
+    assert.equal(expectedAnswerOf(words, seed, 'en').split(' ').length, 4)
+    assert.ok(
+      isExpected(
+        expectedAnswerOf(words, seed, 'de'),
+        ` ${expectedAnswerOf(words, seed, 'de').toUpperCase()} `,
+      ),
+    )
+  }
+  assert.ok(answers.size > 195)
+  assert.ok(isExpected('12345', '12 345'))
+  assert.ok(isExpected('12345', 12_345))
+  for (const wrong of ['12346', '', '1234', { digits: 12_345 }, ['12345'], null])
+    assert.equal(isExpected('12345', wrong), false)
+})
+
+/** The names of the parts of a PNG. */
+const partsOf = (png: Buffer) => {
+  const parts: string[] = []
+  for (let at = 8; at < png.length; at += 12 + png.readUInt32BE(at))
+    parts.push(png.toString('latin1', at + 4, at + 8))
+  return parts
+}
+
+test('a picture holds pixels alone: its bytes without the pixels are the same for every answer', () => {
+  for (let i = 0; i < 20; i++) {
+    const png = renderDigits(`seed ${i}`, true)
+    assert.deepEqual(partsOf(png), ['IHDR', 'PLTE', 'IDAT', 'IEND'])
+    assert.ok(!png.toString('latin1').includes(digitsOf(`seed ${i}`, true)))
+  }
+})
+
+test('nothing in the response tells the answer of a picture', async () => {
+  for (let i = 0; i < 20; i++) {
+    const task = await next(live.agentId)
+    const answer = expectedAnswer(harness, task.token)
+    const { media, token, ...rest } = task
+    assert.match(media[0], /^data:image\/png;base64,/)
+    const fields = Buffer.from(token.split('.')[0].slice(6), 'base64url').toString()
+    assert.ok(!JSON.stringify(rest).includes(answer))
+    assert.ok(!fields.includes(answer), fields)
+  }
+})
+
+test('words instead of a picture, in English and German', async () => {
+  for (const [lang, prompt] of [
+    ['en', /^Type these words/],
+    ['de-AT', /^Geben Sie diese Wörter/],
+  ] as const) {
+    const { json } = await harness.call('GET', `/api/tasks/next?site=${sandbox.agentId}&words=1&lang=${lang}`)
+    assert.match(json.task.prompt, prompt)
+    assert.equal(json.task.media, undefined)
   }
 })
 
@@ -70,7 +121,7 @@ test('a known site gets tasks of several kinds, each with a token of its own, an
   const tasks = []
   const start = Date.now()
   for (let i = 0; i < 60; i++) tasks.push(await next(sandbox.agentId))
-  assert.ok(new Set(tasks.map(({ kind }) => kind)).size >= 4)
+  assert.ok(new Set(tasks.map(({ kind }) => kind)).size >= 2)
   assert.equal(new Set(tasks.map(({ token }) => token)).size, 60)
   const end = Date.now()
   for (const task of tasks) {
@@ -104,8 +155,8 @@ test('without a valid token the response is 200, and nothing is paid or stored',
     [{ token: 'x', answer: 'hammer' }, 'token_invalid'],
     [{ token: `${token.slice(0, -2)}AA`, answer: 'hammer' }, 'token_invalid'],
     [{ token: token.replace('tkt_', 'tkt_A'), answer: 'hammer' }, 'token_invalid'],
-    [{ token: tokenFor(sandbox, 'tsk_gone'), answer: 'hammer' }, 'token_invalid'],
-    [{ token: tokenFor(sandbox, 'tsk_odd_fruit', new Date(Date.now() - 1)), answer: 'x' }, 'token_expired'],
+    [{ token: giveTask(harness, sandbox, { taskId: 'tsk_gone' }).token, answer: 'x' }, 'token_invalid'],
+    [{ token: tokenFor(sandbox, new Date(Date.now() - 1)), answer: 'x' }, 'token_expired'],
   ] as const) {
     const { status, json } = await complete(body)
     assert.equal(status, 200)
@@ -118,7 +169,7 @@ test('on a test site an answered task is verified, shows its reward, and publish
   const task = await next(sandbox.agentId)
   const { status, json } = await complete({
     token: task.token,
-    answer: rightAnswer(task.id),
+    answer: expectedAnswer(harness, task.token),
     memberRef: 'visitor-1',
     unknown: 'dropped',
   })
@@ -160,18 +211,13 @@ test('on a test site an answered task is verified, shows its reward, and publish
 })
 
 test('the sandbox accepts any answer except an empty one', async () => {
-  for (const [taskId, answer] of [
-    ['tsk_odd_fruit', 'apple'],
-    ['tsk_count_letters', 6],
-    ['tsk_sentiment_call', 'purple'],
-    ['tsk_odd_fruit', { nested: ['hammer'] }],
-  ] as const) {
-    const { json } = await complete({ token: tokenFor(sandbox, taskId), answer })
-    assert.equal(json.verified, true, taskId)
+  for (const answer of ['apple', 6, { nested: ['hammer'] }]) {
+    const { json } = await complete({ token: tokenFor(sandbox), answer })
+    assert.equal(json.verified, true)
     assert.equal(json.reason, undefined)
   }
   for (const answer of [undefined, null, '', '  ']) {
-    const { json } = await complete({ token: tokenFor(sandbox, 'tsk_odd_fruit'), answer })
+    const { json } = await complete({ token: tokenFor(sandbox), answer })
     assert.equal(json.verified, false)
     assert.equal(json.reason, 'answer_missing')
   }
@@ -179,7 +225,7 @@ test('the sandbox accepts any answer except an empty one', async () => {
 
 test('on a live site an answer alone is no attention: not verified, nothing rewarded', async () => {
   const task = await next(live.agentId)
-  const { status, json } = await complete({ token: task.token, answer: rightAnswer(task.id) })
+  const { status, json } = await complete({ token: task.token, answer: expectedAnswer(harness, task.token) })
   assert.equal(status, 200)
   assert.equal(json.verified, false)
   assert.equal(json.rewardStars, 0)
@@ -189,7 +235,7 @@ test('on a live site an answer alone is no attention: not verified, nothing rewa
 for (const parallel of [2, 20, 100])
   test(`one token completed ${parallel} times at once counts exactly once`, async () => {
     const before = await countRows('task_completions')
-    const token = tokenFor(sandbox, 'tsk_odd_fruit')
+    const token = tokenFor(sandbox)
     const answers = await Promise.all(
       Array.from({ length: parallel }, () => complete({ token, answer: 'hammer' })),
     )
@@ -201,7 +247,7 @@ for (const parallel of [2, 20, 100])
   })
 
 test('text that cannot be stored is refused with 4xx', async () => {
-  const token = tokenFor(sandbox, 'tsk_odd_fruit')
+  const token = tokenFor(sandbox)
   for (const bad of [
     { token, answer: 'a\u0000b' },
     { token, answer: 'x'.repeat(16_385) },
@@ -217,7 +263,7 @@ test('text that cannot be stored is refused with 4xx', async () => {
 test('a token expires after ten minutes, and its claim is deleted an hour later', async () => {
   const task = await next(sandbox.agentId)
   const used = await next(sandbox.agentId)
-  await complete({ token: used.token, answer: rightAnswer(used.id) })
+  await complete({ token: used.token, answer: expectedAnswer(harness, used.token) })
   await harness.advance(10 * 60_000 + 1_000)
   assert.equal((await complete({ token: task.token, answer: 'x' })).json.reason, 'token_expired')
   assert.equal((await complete({ token: used.token, answer: 'x' })).json.reason, 'token_expired')
