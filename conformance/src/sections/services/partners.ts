@@ -14,6 +14,9 @@ const convertPoints = async (
 ): Promise<HttpResponse> =>
   world.http.post('/api/partner/points/convert', body, { key: (await testAgent(world)).apiKey, headers })
 
+/** The time so many days from now. */
+const day = (offset: number): string => new Date(Date.now() + offset * 86_400_000).toISOString()
+
 const requestPayout = async (
   world: RunContext,
   body: Readonly<Record<string, unknown>>,
@@ -70,6 +73,27 @@ export const pointsConversion: Section = {
           numberAt(first.body, 'balance'),
           'the same step again:',
         )
+      },
+    },
+    {
+      id: 'convert.statement',
+      title: 'the statement has each conversion once, with the total of its points and Stars',
+      needs: [convert],
+      isProjectDecision: true,
+      run: async (world) => {
+        const userRef = uniqueText('user')
+        for (const points of [7, 7, 5])
+          expectStatus(
+            await convertPoints(world, { userRef, points, idempotencyKey: `${userRef} ${points}` }),
+            200,
+          )
+        const answer = await world.http.get('/api/partner/statement', {
+          key: (await testAgent(world)).apiKey,
+          query: { since: day(-1), until: day(1) },
+        })
+        expectStatus(answer, 200)
+        const lines = answer.text.split('\r\n').filter((line) => line.includes(userRef))
+        expectEqual(lines.length, 2, 'lines of this user:')
       },
     },
     {

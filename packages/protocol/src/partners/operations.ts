@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
-import { instant, queryInteger, reference, text, unitInterval } from '../platform/fields.ts'
+import { instant, queryInstant, queryInteger, reference, text, unitInterval } from '../platform/fields.ts'
 import { modes } from '../platform/ids.ts'
 import { payoutAccount } from './payout-account.ts'
 
@@ -12,10 +12,22 @@ export const pointsConvert = operation({
   errors: ['email_not_confirmed', 'conversion_limit_reached'],
   body: z.object({
     userRef: reference(256),
-    points: z.number().min(1, 'must convert to at least 1 Star').max(1_000_000_000),
+    points: z.number().min(0.000001).max(1_000_000_000),
     idempotencyKey: reference(255).optional(),
   }),
-  response: z.object({ balance: z.number(), deduplicated: z.boolean().optional() }),
+  response: z.object({
+    balance: z.number(),
+    deduplicated: z.boolean().optional(),
+    stars: z
+      .int()
+      .optional()
+      .meta({ description: 'What this conversion was worth, where the rate is not 1 to 1.' }),
+    rate: z.object({ stars: z.int(), points: z.int() }).optional(),
+    dropped: z
+      .string()
+      .optional()
+      .meta({ description: 'The part of a Star that rounding down dropped, as a fraction such as 1/3.' }),
+  }),
 })
 export const payoutRequest = operation({
   summary: 'Queue a payout for review.',
@@ -46,6 +58,31 @@ export const limitGrant = operation({
   }),
 })
 
+const rateSide = () => z.int().min(1).max(1_000_000)
+export const rateSet = operation({
+  summary: 'Set how many Stars the points of a partner are worth, for conversions from now on.',
+  errors: ['not_found'],
+  params: z.object({ agentId: text(64) }),
+  body: z.object({
+    stars: rateSide(),
+    points: rateSide().meta({ description: 'So many points are worth `stars` Stars.' }),
+    reason: text(500),
+  }),
+  response: z.object({
+    agentId: z.string(),
+    stars: z.int(),
+    points: z.int(),
+    before: z.object({ stars: z.int(), points: z.int() }),
+  }),
+})
+
+export const partnerStatement = operation({
+  summary: 'Read the conversions and payouts of a window with running totals, as CSV.',
+  query: z.object({ since: queryInstant(), until: queryInstant() }),
+  response: z.string(),
+  mediaType: 'text/csv; charset=utf-8; header=present',
+})
+
 const count = z.int().min(0)
 /** What speaks for or against a worker, from their latest 500 assignments. */
 const payoutRisk = z.object({
@@ -61,8 +98,32 @@ const payoutRisk = z.object({
   onlyThroughBuyer: count.meta({ description: 'Claims of a worker who is enrolled at the buyer alone.' }),
   accountCreatedAt: instant().nullable().meta({ description: 'Null once the person is erased.' }),
   firstAssignmentAt: instant(),
+  starsDay: count.meta({ description: 'Stars earned for claims of the last 24 hours.' }),
+  starsWeek: count.meta({ description: 'Stars earned for claims of the last 7 days.' }),
+  buyers: count.meta({ description: 'How many buyers the accepted work was for.' }),
+  topBuyerShare: unitInterval()
+    .nullable()
+    .meta({ description: 'The share of earned Stars that the largest buyer paid.' }),
+  topBuyerWorkers: count.meta({
+    description: 'Other workers among the latest 500 accepted units of that buyer. Few are a cluster.',
+  }),
 })
 export type PayoutRisk = z.output<typeof payoutRisk>
+/** How fast a user of a partner gains and withdraws. Each count stops at 500. */
+const userActivity = z.object({
+  conversionsDay: count,
+  starsDay: count,
+  conversionsWeek: count,
+  starsWeek: count,
+  payoutsWeek: count.meta({ description: 'Payouts requested for this user in 7 days.' }),
+  partnerPayoutsDay: count.meta({
+    description: 'Payouts requested by this partner in 24 hours, for all users.',
+  }),
+  firstSeenAt: instant().nullable().meta({ description: 'The first conversion of this user.' }),
+})
+const activityOfPayout = userActivity
+  .nullable()
+  .meta({ description: 'For a user of a partner; null for the payout of a worker.' })
 const riskOfPayout = payoutRisk
   .nullable()
   .meta({ description: 'For the payout of a worker; null for a user of a partner.' })
@@ -114,6 +175,7 @@ export const payoutList = operation({
         rejectedBy: z.string().nullable(),
         rejectReason: z.string().nullable(),
         risk: riskOfPayout,
+        activity: activityOfPayout,
         account: accountOfPayout,
       }),
     ),

@@ -8,7 +8,8 @@ import { post } from '../ledger/index.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { makeCredits } from './index.ts'
-import { mailOwnerOf, nextMonth, purchaseLines } from './rules.ts'
+import { mailOwnerOf } from '../platform/net/mail-address.ts'
+import { nextMonth, purchaseLines } from './rules.ts'
 
 const harness = await startHarness()
 const credits = makeCredits(harness.ctx, agents)

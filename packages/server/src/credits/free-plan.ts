@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Tx } from '../platform/db/db.ts'
-import { mailOwnerOf } from './rules.ts'
+import { mailOwnerOf } from '../platform/net/mail-address.ts'
 import { deleteGrant, insertGrant, insertPlace, updateMonthGranted, type FreePlanPlace } from './store.ts'
 
 /** What the caps count of a registration. */

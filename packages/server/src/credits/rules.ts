@@ -1,7 +1,5 @@
-import { getDomain } from 'tldts'
 import type { Usage } from '@pohf/protocol'
 import type { Line } from '../ledger/index.ts'
-import { mailboxOf, mailDomainOf } from '../platform/net/mail-address.ts'
 
 /** The accounts of this module; the unit is always `credit`. */
 export const accounts = {
@@ -79,20 +77,3 @@ export const sumOf = (rows: readonly UsageFigures[], figure: keyof UsageFigures)
 /** Whole days until nothing is left; null where nothing is spent. */
 export const daysLeftOf = (available: number, spentPerDay: number): number | null =>
   spentPerDay > 0 ? Math.floor(available / spentPerDay) : null
-
-/** Providers that give anyone a mailbox: their domain identifies nobody. */
-const publicMailDomains: ReadonlySet<string> = new Set(
-  'gmail.com googlemail.com outlook.com hotmail.com live.com msn.com yahoo.com ymail.com icloud.com me.com aol.com proton.me protonmail.com pm.me gmx.de gmx.net gmx.com web.de mail.com zoho.com fastmail.com yandex.ru yandex.com mail.ru qq.com 163.com 126.com'.split(
-    ' ',
-  ),
-)
-/**
- * What the mail cap counts for a normalised address: the registrable domain by the public suffix list, or at a public
- * provider the mailbox. The list's private part, such as github.io or eu.org, does not count as a suffix: there anybody
- * gets any number of names for free.
- */
-export const mailOwnerOf = (address: string): string => {
-  const domain = mailDomainOf(address)
-  if (publicMailDomains.has(domain)) return mailboxOf(address)
-  return getDomain(domain, { allowPrivateDomains: false }) ?? domain
-}

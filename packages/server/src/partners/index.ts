@@ -1,3 +1,4 @@
+export { fundStars, returnStars } from './funding.ts'
 export { makeRequestWorkerPayout } from './payout-request.ts'
 export {
   deleteOldAccounts,
@@ -8,5 +9,5 @@ export {
 } from './accounts/store.ts'
 export type { ListPayoutRisks } from './payout-list.ts'
 export { operatorRoutes, routes } from './routes.ts'
-export { accounts, userAccountOf } from './rules.ts'
+export { accounts, conversionLines, userAccountOf } from './rules.ts'
 export { countOpenPayouts, findPayoutSums, voidApprovals } from './store.ts'

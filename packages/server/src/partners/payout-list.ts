@@ -2,7 +2,8 @@ import type { Mode, PayoutRisk, PayoutState } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { presentAccounts } from './accounts/accounts.ts'
-import { listPayouts } from './store.ts'
+import { listUserActivity } from './statement/store.ts'
+import { listPayouts, type PayoutRow } from './store.ts'
 
 type Query = {
   readonly status?: PayoutState | undefined
@@ -16,6 +17,20 @@ export type ListPayoutRisks = (
   payouts: readonly { readonly agentId: string; readonly mode: Mode; readonly userRef: string }[],
 ) => Promise<readonly (PayoutRisk | null)[]>
 
+/** How fast each user gains and withdraws. */
+const presentActivity = async (tx: Tx, rows: readonly PayoutRow[]) =>
+  (
+    await listUserActivity(
+      tx,
+      rows.map((row) => ({ agentId: row.agent_id, mode: row.mode, userRef: row.user_ref })),
+    )
+  ).map(({ starsDay, starsWeek, firstSeenAt, ...counts }) => ({
+    ...counts,
+    starsDay: Number(starsDay),
+    starsWeek: Number(starsWeek),
+    firstSeenAt: firstSeenAt?.toISOString() ?? null,
+  }))
+
 export const payoutList = async (ctx: Ctx, listRisks: ListPayoutRisks, query: Query) =>
   inTransaction(ctx, 'system', async (tx) => {
     const { limit = 50 } = query
@@ -26,6 +41,7 @@ export const payoutList = async (ctx: Ctx, listRisks: ListPayoutRisks, query: Qu
       rows.map((row) => ({ agentId: row.agent_id, mode: row.mode, userRef: row.user_ref })),
     )
     const accounts = await presentAccounts(tx, rows)
+    const activity = await presentActivity(tx, rows)
     return {
       payouts: rows.map((row, index) => ({
         requestId: row.request_id,
@@ -44,6 +60,7 @@ export const payoutList = async (ctx: Ctx, listRisks: ListPayoutRisks, query: Qu
         rejectedBy: row.rejected_by,
         rejectReason: row.reject_reason,
         risk: risks[index] ?? null,
+        activity: risks[index] || row.account_no !== null ? null : (activity[index] ?? null),
         account: accounts[index] ?? null,
       })),
       nextCursor: last && rows.length === limit ? last.request_id : null,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness, type TestResponse } from '../../test/fixtures/harness.ts'
 import { registerPartner } from '../../test/fixtures/partner.ts'
-import { claimOf, starsOf, userAccountOf } from './rules.ts'
+import { claimOf, oneToOne, userAccountOf, worthOf } from './rules.ts'
 
 const harness = await startHarness()
 const live = await registerPartner(harness)
@@ -185,7 +185,7 @@ for (const parallel of [2, 20, 100]) {
 }
 
 void test('the rules of claim and rounding', () => {
-  assert.equal(starsOf(999_999_999.999), 999_999_999n)
+  assert.equal(worthOf(999_999_999.999, oneToOne).stars, 999_999_999n)
   assert.equal(claimOf({ userRef: 'a', points: 1, key: 'k' }), 'key:k')
   // Joined without care, ("a1", 2) and ("a", 12) would be one call.
   assert.notEqual(

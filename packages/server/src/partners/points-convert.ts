@@ -8,10 +8,13 @@ import {
   claimOf,
   conversionLines,
   hasIdempotencyKey,
+  oneToOne,
   referenceOf,
-  starsOf,
   userAccountOf,
+  worthOf,
   type Conversion,
+  type Rate,
+  type Worth,
 } from './rules.ts'
 import {
   findConversion,
@@ -19,6 +22,7 @@ import {
   updateConversionBalance,
   updateConversionRenewed,
 } from './store.ts'
+import { findRate } from './statement/store.ts'
 
 export type PartnersDeps = {
   readonly ctx: Ctx
@@ -32,19 +36,36 @@ type ConversionRequest = {
   readonly key: string | undefined
 }
 
-/** The stored balance of a repeated call, or the time of a new claim. */
+type Priced = { readonly conversion: Conversion; readonly rate: Rate; readonly worth: Worth }
+
+/** The stored answer of a repeated call, or the time of a new claim. */
 const claimConversion = async (
   tx: Tx,
-  conversion: Conversion,
-): Promise<{ stored: bigint } | { claimedAt: Date }> => {
-  const claimedAt = await insertConversion(tx, conversion, starsOf(conversion.points))
+  { conversion, rate, worth }: Priced,
+): Promise<{ stored: Awaited<ReturnType<typeof findConversion>> } | { claimedAt: Date }> => {
+  const claimedAt = await insertConversion(tx, conversion, { ...worth, rate })
   if (claimedAt) return { claimedAt }
   const row = await findConversion(tx, conversion)
   if (row.user_ref !== conversion.userRef || row.points !== conversion.points)
     throw new Refusal('idempotency_key_reused')
-  if (hasIdempotencyKey(conversion.claim) || !row.window_is_over) return { stored: row.balance }
-  return { claimedAt: await updateConversionRenewed(tx, conversion) }
+  if (hasIdempotencyKey(conversion.claim) || !row.window_is_over) return { stored: row }
+  return { claimedAt: await updateConversionRenewed(tx, conversion, { ...worth, rate }) }
 }
+
+/** What the answer says besides the balance, where the partner has a rate of its own. */
+const describeRate = (rate: Rate, worth: Worth) =>
+  rate.stars === rate.points
+    ? {}
+    : {
+        stars: Number(worth.stars),
+        rate: { stars: Number(rate.stars), points: Number(rate.points) },
+        dropped: worth.dropped,
+      }
+
+export const limitReached = (left: bigint): Refusal =>
+  new Refusal('conversion_limit_reached', {
+    message: `${left} Stars of the conversion limit of this partner are left. Ask the operator of this deployment for a higher limit.`,
+  })
 
 /** A live partner converts within its limit: the limit is an account, and no account goes below zero. */
 const postConversion = async (
@@ -55,18 +76,18 @@ const postConversion = async (
   try {
     return await post(tx, { agentId, mode, kind: 'points_convert', ...entry })
   } catch (error) {
-    if (error instanceof InsufficientBalance)
-      throw new Refusal('conversion_limit_reached', {
-        message: `${error.balance} Stars of the conversion limit of this partner are left. Ask the operator of this deployment for a higher limit.`,
-      })
+    if (error instanceof InsufficientBalance) throw limitReached(error.balance)
     throw error
   }
 }
 
 /** Posts the Stars against the receivable of the partner and returns the user's new balance. */
-const postStars = async (tx: Tx, conversion: Conversion, claimedAt: Date): Promise<bigint> => {
+const postStars = async (
+  tx: Tx,
+  { conversion, worth: { stars } }: Priced,
+  claimedAt: Date,
+): Promise<bigint> => {
   const { agentId, mode, userRef, points, claim } = conversion
-  const stars = starsOf(points)
   const account = userAccountOf(agentId, userRef)
   const posting = await postConversion(tx, conversion, {
     reference: referenceOf(claim, claimedAt),
@@ -81,6 +102,20 @@ const postStars = async (tx: Tx, conversion: Conversion, claimedAt: Date): Promi
     data: { userRef, points, stars: Number(stars), balance: Number(balance) },
   })
   return balance
+}
+
+/** Points that are worth less than one Star would move nothing and look like a success. */
+const requireStar = ({ worth, rate }: Priced): void => {
+  if (worth.stars > 0n) return
+  throw new Refusal('validation_failed', {
+    details: [
+      {
+        path: 'body.points',
+        code: 'too_small',
+        message: `must convert to at least 1 Star, at ${rate.stars} Stars for ${rate.points} points`,
+      },
+    ],
+  })
 }
 
 /**
@@ -100,11 +135,18 @@ export const pointsConvert = async (
       points: request.points,
       claim: claimOf(request),
     }
-    const claimed = await claimConversion(tx, conversion)
-    if ('stored' in claimed) return { balance: Number(claimed.stored), deduplicated: true }
+    const rate = (await findRate(tx, agent)) ?? oneToOne
+    const priced = { conversion, rate, worth: worthOf(request.points, rate) }
+    requireStar(priced)
+    const claimed = await claimConversion(tx, priced)
+    if ('stored' in claimed) {
+      const { balance, stars, rate_stars, rate_points, dropped } = claimed.stored
+      const first = describeRate({ stars: rate_stars, points: rate_points }, { stars, dropped })
+      return { balance: Number(balance), ...first, deduplicated: true }
+    }
     if (agent.mode === 'live' && !(await isEmailConfirmed(tx, agent.agentId)))
       throw new Refusal('email_not_confirmed')
-    const balance = await postStars(tx, conversion, claimed.claimedAt)
+    const balance = await postStars(tx, priced, claimed.claimedAt)
     await updateConversionBalance(tx, conversion, balance)
-    return { balance: Number(balance) }
+    return { balance: Number(balance), ...describeRate(rate, priced.worth) }
   })

@@ -6,6 +6,8 @@ import { payoutPay } from './payout-pay.ts'
 import { payoutReject } from './payout-reject.ts'
 import { payoutRequest } from './payout-request.ts'
 import { payoutReview } from './payout-review.ts'
+import { rateSet } from './rate-set.ts'
+import { statement } from './statement.ts'
 import { pointsConvert, type PartnersDeps } from './points-convert.ts'
 
 export const routes = (deps: PartnersDeps): Route[] => [
@@ -19,6 +21,7 @@ export const routes = (deps: PartnersDeps): Route[] => [
   route('partners.payout-request', (call) =>
     payoutRequest(deps.ctx, call.agent, call.body, call.storeResult),
   ),
+  route('partners.statement', (call) => statement(deps.ctx, call.agent, call.query)),
 ]
 
 type OperatorRoutesDeps = LimitDeps & { readonly listRisks: ListPayoutRisks }
@@ -29,6 +32,7 @@ export const operatorRoutes = (deps: OperatorRoutesDeps): Route[] => {
     route('partners.limit-grant', (call) =>
       limitGrant(deps, call.operator, { ...call.params, ...call.body }),
     ),
+    route('partners.rate-set', (call) => rateSet(deps, call.operator, { ...call.params, ...call.body })),
     route('partners.payout-list', (call) => payoutList(ctx, listRisks, call.query)),
     route('partners.payout-review', (call) =>
       payoutReview({ ctx, audit, listRisks }, call.operator, call.params.requestId),

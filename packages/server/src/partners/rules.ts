@@ -5,8 +5,32 @@ import type { Line } from '../ledger/index.ts'
 /** Equal calls without a key are deduplicated for this long. */
 export const deduplicationHours = 24
 
-/** 1 point = 1 Star, rounded down. */
-export const starsOf = (points: number): bigint => BigInt(Math.floor(points))
+/** So many points are worth so many Stars. */
+export type Rate = { readonly stars: bigint; readonly points: bigint }
+export const oneToOne: Rate = { stars: 1n, points: 1n }
+
+/** A number of points as the caller wrote it: a whole number of parts, and how many parts are a point. */
+export const exactPoints = (points: number): { readonly parts: bigint; readonly perPoint: bigint } => {
+  // From 0.000001 to a billion, the text of a number has no exponent.
+  const [whole = '0', fraction = ''] = String(points).split('.')
+  return { parts: BigInt(whole + fraction), perPoint: 10n ** BigInt(fraction.length) }
+}
+
+const greatestDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : greatestDivisor(b, a % b))
+
+export type Worth = {
+  readonly stars: bigint
+  /** The part of a Star that rounding down drops, as a fraction such as 1/3, or 0. */
+  readonly dropped: string
+}
+/** What points are worth at a rate, rounded down. No floating point: what is dropped is exact. */
+export const worthOf = (points: number, rate: Rate): Worth => {
+  const { parts, perPoint } = exactPoints(points)
+  const [over, under] = [parts * rate.stars, perPoint * rate.points]
+  const rest = over % under
+  const divisor = greatestDivisor(under, rest)
+  return { stars: over / under, dropped: rest === 0n ? '0' : `${rest / divisor}/${under / divisor}` }
+}
 
 const sha256 = (...parts: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(parts)).digest('hex')

@@ -1,13 +1,21 @@
 import { sql } from 'kysely'
 import type { Mode, PayoutState } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db/db.ts'
-import { deduplicationHours, type Conversion } from './rules.ts'
+import { deduplicationHours, type Conversion, type Rate, type Worth } from './rules.ts'
+
+type Converted = Worth & { readonly rate: Rate }
+const convertedColumns = ({ stars, dropped, rate }: Converted) => ({
+  stars,
+  dropped,
+  rate_stars: rate.stars,
+  rate_points: rate.points,
+})
 
 /** The time of a new claim; undefined where the claim exists. Waits for a concurrent claim to commit. */
 export const insertConversion = async (
   tx: Tx,
   conversion: Conversion,
-  stars: bigint,
+  converted: Converted,
 ): Promise<Date | undefined> => {
   const row = await tx
     .insertInto('partner_conversions')
@@ -17,7 +25,7 @@ export const insertConversion = async (
       claim: conversion.claim,
       user_ref: conversion.userRef,
       points: conversion.points,
-      stars,
+      ...convertedColumns(converted),
     })
     .onConflict((conflict) => conflict.doNothing())
     .returning('claimed_at')
@@ -33,7 +41,7 @@ const missingConversion = (operation: string, { agentId, mode, points }: Convers
 export const findConversion = async (tx: Tx, conversion: Conversion) =>
   tx
     .selectFrom('partner_conversions')
-    .select(['user_ref', 'points', 'balance'])
+    .select(['user_ref', 'points', 'balance', 'stars', 'rate_stars', 'rate_points', 'dropped'])
     .select(
       sql<boolean>`claimed_at <= pohf_now() - make_interval(hours => ${deduplicationHours})`.as(
         'window_is_over',
@@ -52,9 +60,23 @@ const conversionUpdate = (tx: Tx, conversion: Conversion) =>
     .where('mode', '=', conversion.mode)
     .where('claim', '=', conversion.claim)
 
-export const updateConversionRenewed = async (tx: Tx, conversion: Conversion): Promise<Date> => {
+/** Makes room for an equal conversion after the window: the one before stays, under a claim that no call can have. */
+const insertConversionBefore = async (tx: Tx, { agentId, mode, claim }: Conversion): Promise<void> => {
+  await sql`
+    insert into partner_conversions (agent_id, mode, claim, claimed_at, user_ref, points, stars, balance, rate_stars, rate_points, dropped)
+    select agent_id, mode, 'before:' || claim || ':' || round(extract(epoch from claimed_at) * 1000000), claimed_at, user_ref, points,
+      stars, balance, rate_stars, rate_points, dropped
+    from partner_conversions where agent_id = ${agentId} and mode = ${mode} and claim = ${claim}`.execute(tx)
+}
+
+export const updateConversionRenewed = async (
+  tx: Tx,
+  conversion: Conversion,
+  converted: Converted,
+): Promise<Date> => {
+  await insertConversionBefore(tx, conversion)
   const row = await conversionUpdate(tx, conversion)
-    .set({ claimed_at: now() })
+    .set({ claimed_at: now(), ...convertedColumns(converted) })
     .returning('claimed_at')
     .executeTakeFirstOrThrow(() => missingConversion('renewing', conversion))
   return row.claimed_at

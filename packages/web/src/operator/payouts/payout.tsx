@@ -18,16 +18,15 @@ const RiskSection = ({ payout, now }: { payout: Payout; now: number }) => (
       <p class="muted">
         A user of a partner. The partner knows the user; the ledger has what the partner converted.
       </p>
-    ) : (
-      <ul class="plainlist lines">
-        {risksOf(payout, now).map(({ text, isBad }) => (
-          <li key={text} class="spread">
-            {text}
-            {isBad ? <span class="chip stop">look</span> : null}
-          </li>
-        ))}
-      </ul>
-    )}
+    ) : null}
+    <ul class="plainlist lines">
+      {risksOf(payout, now).map(({ text, isBad }) => (
+        <li key={text} class="spread">
+          {text}
+          {isBad ? <span class="chip stop">look</span> : null}
+        </li>
+      ))}
+    </ul>
   </section>
 )
 
