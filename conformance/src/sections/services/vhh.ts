@@ -11,6 +11,7 @@ import {
   recordAt,
   textAt,
 } from '../../expect.ts'
+import { indexValue, inputsRoot } from '../../index-value.ts'
 import { uniqueText, keySet, testAgent } from '../../fixtures.ts'
 import { expectObject, expectRefusal, expectStatus, type HttpResponse } from '../../http.ts'
 import { refusesInput, type Section } from '../../statement.ts'
@@ -19,6 +20,7 @@ import { oncePerRun, type RunContext } from '../../run-context.ts'
 const catalogue = 'GET /api/index'
 const composite = 'GET /api/index/vhh'
 const series = 'GET /api/index/{code}'
+const inputs = 'GET /api/index/vhh/inputs'
 const forwards = 'POST /api/forwards/order'
 const jwks = 'GET /.well-known/jwks.json'
 
@@ -112,6 +114,69 @@ export const rateIndex: Section = {
         const epoch = textAt((await freeEpoch(world)).body, 'epoch')
         expectThat(/^\d{4}-(0[1-9]|1[0-2])$/.test(epoch), 'YYYY-MM', epoch)
         expectThat(epoch < new Date().toISOString().slice(0, 7), 'an earlier month', epoch)
+      },
+    },
+    {
+      id: 'index.value-only-if-final',
+      title:
+        'an epoch has a value exactly if it is final; without one it says what was missing, and may name the last value',
+      needs: [composite],
+      isProjectDecision: true,
+      run: async (world) => {
+        const { body } = await freeEpoch(world)
+        const [value, status] = [at(body, 'value'), textAt(body, 'status')]
+        expectEqual(status, value === null ? 'insufficient_data' : 'final', 'status')
+        if (value !== null) return
+        filledListAt(body, 'tooFew')
+        const carried = at(body, 'carried')
+        expectThat(carried === null || typeof carried === 'object', 'the last value or null', carried)
+      },
+    },
+    {
+      id: 'index.counts',
+      title:
+        'an epoch says how many hours, funding clusters and workers are behind it, and signs them with the root of its inputs',
+      needs: [composite, jwks],
+      isProjectDecision: true,
+      run: async (world) => {
+        const { body } = await freeEpoch(world)
+        for (const name of ['hours', 'clusters', 'workers', 'units']) numberAt(body, `inputs.${name}`)
+        const root = textAt(body, 'inputsRoot')
+        expectThat(/^[0-9a-f]{64}$/.test(root), '64 hexadecimal digits', root)
+        const { payload } = await openEpoch(world, textAt(body, 'jws'))
+        expectEqual(at(payload, 'inputsRoot'), root, 'inputsRoot')
+        expectEqual(at(payload, 'inputs.hours'), numberAt(body, 'inputs.hours'), 'inputs.hours')
+      },
+    },
+    {
+      id: 'index.inputs-recompute',
+      title:
+        'the inputs of an epoch have its signed root, and the value follows from them; without a value none are published',
+      needs: [inputs],
+      isProjectDecision: true,
+      run: async (world) => {
+        const { body } = await world.http.get('/api/index/vhh/inputs')
+        const [epoch, published] = [recordAt(body, 'epoch'), at(body, 'inputs')]
+        expectEqual(published === null, at(epoch, 'value') === null, 'inputs without a value')
+        const { payload } = await openEpoch(world, textAt(epoch, 'jws'))
+        if (published === null) return
+        expectEqual(at(payload, 'inputsRoot'), inputsRoot(published), 'inputsRoot')
+        const difference = Math.abs(indexValue(published) - numberAt(payload, 'value'))
+        // Floating point here, integers there: a cent at most.
+        expectThat(difference < 0.015, 'the signed value', indexValue(published))
+      },
+    },
+    {
+      id: 'index.inputs-unknown-month',
+      title: 'the inputs of a month that was not published are not found',
+      needs: [inputs],
+      isProjectDecision: true,
+      run: async ({ http }) => {
+        expectRefusal(
+          await http.get('/api/index/vhh/inputs', { query: { epoch: '1999-01' } }),
+          404,
+          'not_found',
+        )
       },
     },
     {
@@ -248,6 +313,25 @@ export const capacity: Section = {
           indicative,
         )
         textAt(indicative, 'epoch')
+      },
+    },
+    {
+      id: 'forwards.price-follows-index',
+      title:
+        'the indicative price is the value of the index, or the one that it carries, times hours with the premium',
+      needs: [forwards, composite],
+      isProjectDecision: true,
+      run: async (world) => {
+        const { body } = await sharedForwardOrder(world)
+        const epoch = (await freeEpoch(world)).body
+        const named = at(epoch, 'value') ?? at(epoch, 'carried.value')
+        const value = typeof named === 'number' ? named : null
+        expectEqual(at(body, 'indicative.vhhUsd'), value, 'vhhUsd')
+        if (value === null) return
+        const cents = Math.round(
+          (Math.round(value * 100) * 40 * (100 + numberAt(body, 'indicative.premiumPct'))) / 100,
+        )
+        expectEqual(at(body, 'indicative.totalUsd'), cents / 100, 'totalUsd')
       },
     },
     {

@@ -1,13 +1,12 @@
-import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
-import type { Signer } from '../signing/index.ts'
-import { ensureEpochs } from './epochs.ts'
+import { ensureFirstEpoch } from './epochs.ts'
 import { seriesNameOf } from './rules.ts'
+import type { IndexDeps } from './sources/sources.ts'
 import { listLatestEpochs } from './store.ts'
 
-export const catalogue = async (ctx: Ctx, signer: Signer) => {
-  await ensureEpochs(ctx, signer)
-  const latest = await inTransaction(ctx, 'system', listLatestEpochs)
+export const catalogue = async (deps: IndexDeps) => {
+  await ensureFirstEpoch(deps)
+  const latest = await inTransaction(deps.ctx, 'system', listLatestEpochs)
   return {
     codes: latest.map((epoch) => ({ code: epoch.code, name: seriesNameOf(epoch.code), latest: epoch })),
   }

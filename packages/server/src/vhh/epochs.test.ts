@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify, type JSONWebKeySet } from 'jose'
 import { buildContext } from '../wiring/index.ts'
+import { indexDepsOf } from '../wiring/sources.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { connectSigner, type Signer } from '../signing/index.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
@@ -57,14 +58,18 @@ test('an epoch without data says so and shows no value', async () => {
   assert.equal(json.value, null)
   assert.equal(json.currency, 'USD')
   assert.equal(json.status, 'insufficient_data')
-  assert.deepEqual(json.inputs, { hours: 0, clusters: 0, workers: 0 })
+  assert.deepEqual(json.inputs, { hours: 0, clusters: 0, workers: 0, units: 0 })
+  assert.deepEqual(json.tooFew, ['hours', 'clusters', 'workers'])
+  assert.equal(json.method, 'vhh-1')
 })
 
-test('a month is published 24 hours after its end and not before, once by 10 readers at once', async () => {
+test('a month is published 24 hours after its end and not before, and all readers get the same', async () => {
   await toNextMonth(dayMs - 60_000)
+  await harness.runJobs()
   const early = await harness.call('GET', '/api/index/vhh')
   assert.equal(early.json.epoch, monthsAgo(2))
   await harness.advance(61_000)
+  await harness.runJobs()
   const answers = await Promise.all(Array.from({ length: 10 }, () => harness.call('GET', '/api/index/vhh')))
   assert.deepEqual(new Set(answers.map(({ status }) => status)), new Set([200]))
   assert.equal(answers[0]?.json.epoch, monthsAgo(1))
@@ -93,7 +98,10 @@ test('two processes publish a month once, and both return the stored one', async
         },
       }
     }
-    const published = await Promise.all([ensureEpochs(ctx, slow()), ensureEpochs(second, slow())])
+    const published = await Promise.all([
+      ensureEpochs(indexDepsOf(ctx, slow())),
+      ensureEpochs(indexDepsOf(second, slow())),
+    ])
     assert.equal(published[0] + published[1], 1)
     const storedEpochs = (await stored()).filter(({ epoch }) => epoch === monthsAgo(1))
     assert.equal(storedEpochs.length, 1)
@@ -113,7 +121,7 @@ test('the worker publishes missed months, in order and without a gap', async () 
   assert.equal(new Set(months).size, months.length)
 })
 
-test('a failing signer publishes nothing, and the next call does', async () => {
+test('a failing signer publishes nothing, and the next run does', async () => {
   await toNextMonth(2 * dayMs)
   const before = (await stored()).length
   const broken: Signer = {
@@ -122,9 +130,9 @@ test('a failing signer publishes nothing, and the next call does', async () => {
       throw new Error('no key')
     },
   }
-  await assert.rejects(ensureEpochs(harness.ctx, broken), /no key/)
+  await assert.rejects(ensureEpochs(indexDepsOf(harness.ctx, broken)), /no key/)
   assert.equal((await stored()).length, before)
-  await harness.call('GET', '/api/index')
+  await harness.runJobs()
   assert.equal((await stored()).length, before + 1)
 })
 
@@ -147,6 +155,7 @@ test('a final epoch without a value is refused by the database', async () => {
     valueUsdCents: null,
     status: 'final' as const,
     publishedAt: new Date(0),
+    details: null,
   }
   await assert.rejects(
     inTransaction(harness.ctx, 'system', (tx) => insertEpoch(tx, epoch)),
@@ -157,7 +166,7 @@ test('a final epoch without a value is refused by the database', async () => {
 test('a restatement is the next revision, and it is what is shown', async () => {
   const { json } = await harness.call('GET', '/api/index/vhh')
   await harness.owner.query(
-    `insert into vhh_epochs select code, epoch, 2, 1850, 'final', method, 120, 12, 40, published_at, 'restated' from vhh_epochs where epoch = $1`,
+    `insert into vhh_epochs select code, epoch, 2, 1850, 'final', method, 120, 12, 40, published_at, 'restated', null from vhh_epochs where epoch = $1`,
     [json.epoch],
   )
   const { json: restated } = await harness.call('GET', '/api/index/vhh')

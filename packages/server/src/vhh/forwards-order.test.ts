@@ -21,7 +21,9 @@ let sent = 0
 /** Each order comes from an hour of its own: the limit per address has its own test. */
 const order = async (change: object = {}) => {
   if (++sent % 20 === 0) await harness.advance(3_600_000)
-  return harness.call('POST', '/api/forwards/order', { body: { ...orderBody, ...change } })
+  return harness.call('POST', '/api/forwards/order', {
+    body: { ...orderBody, email: `ada-${sent}@example.com`, ...change },
+  })
 }
 
 test('an order is received with an assessment, and without an index value there is no price', async () => {
@@ -39,7 +41,7 @@ test('an order is received with an assessment, and without an index value there 
   const { rows } = await harness.owner.query('select * from forward_orders where order_id = $1', [
     json.orderId,
   ])
-  assert.equal(rows[0].email, 'ada@example.com')
+  assert.match(rows[0].email, /^ada-\d+@example\.com$/)
   assert.equal(rows[0].hours, 40)
   assert.equal(rows[0].status, 'received')
 })
@@ -85,7 +87,7 @@ test('fields that are missing or have the wrong form are 400', async () => {
 
 test('with an index value the price is value times hours with the premium, to the cent', async () => {
   await harness.owner.query(
-    `insert into vhh_epochs select code, epoch, 2, 1999, 'final', method, 120, 12, 40, published_at, 'x' from vhh_epochs`,
+    `insert into vhh_epochs select code, epoch, 2, 1999, 'final', method, 120, 12, 40, published_at, 'x', null from vhh_epochs`,
   )
   const { json } = await order({ hours: 33.3, month: monthAhead(1) })
   assert.equal(json.indicative.vhhUsd, 19.99)
@@ -102,8 +104,32 @@ test('one address sends at most 20 orders an hour', async () => {
   await harness.advance(3_600_000)
   const statuses: number[] = []
   for (let n = 0; n < 21; n++) {
-    const { status } = await harness.call('POST', '/api/forwards/order', { body: orderBody })
+    const { status } = await harness.call('POST', '/api/forwards/order', {
+      body: { ...orderBody, email: `limit-${n}@example.com` },
+    })
     statuses.push(status)
   }
   assert.deepEqual(statuses, [...Array.from({ length: 20 }, () => 200), 429])
+})
+
+test('one mail address sends at most five requests a day, from any number of networks', async () => {
+  const statuses: number[] = []
+  for (let n = 0; n < 6; n++) {
+    await harness.advance(3_600_000)
+    statuses.push((await order({ email: 'same@example.com' })).status)
+  }
+  assert.deepEqual(statuses, [200, 200, 200, 200, 200, 429])
+  await harness.advance(25 * 3_600_000)
+  assert.equal((await order({ email: 'same@example.com' })).status, 200)
+})
+
+test('500 requests a day are stored in total, then they are refused until the next', async () => {
+  await harness.advance(25 * 3_600_000)
+  await harness.owner.query(
+    `insert into forward_orders (order_id, name, company, email, hours, month, hours_available, assessment, premium_pct, epoch)
+     select 'fwd_flood' || n, 'x', 'x', n || '@flood.example', 1, '2090-01', 0, 'beyond', 25, '2026-01' from generate_series(1, 500) n`,
+  )
+  assert.equal((await order()).status, 429)
+  await harness.advance(25 * 3_600_000)
+  assert.equal((await order()).status, 200)
 })

@@ -24,6 +24,7 @@ await inTransaction(harness.ctx, 'system', async (tx) => {
       valueUsdCents: 1_234n,
       status: 'final',
       publishedAt: new Date('2026-02-02T00:00:00Z'),
+      details: null,
     })
 })
 
@@ -59,14 +60,20 @@ test('without a key the composite is the latest epoch and nothing more', async (
   const answer = await harness.call('GET', '/api/index/vhh')
   assert.equal(answer.status, 200)
   assert.deepEqual(Object.keys(answer.json).toSorted(), [
+    'carried',
     'code',
     'currency',
     'epoch',
+    'excluded',
     'inputs',
+    'inputsRoot',
     'jws',
     'method',
     'publishedAt',
+    'restates',
+    'revision',
     'status',
+    'tooFew',
     'unit',
     'value',
   ])

@@ -1,2 +1,5 @@
-export { ensureEpochs, epochJob } from './epochs.ts'
-export { routes } from './routes.ts'
+export { ensureEpochs } from './epochs.ts'
+export { readRecentMonths } from './composite.ts'
+export { epochJob } from './running.ts'
+export { operatorRoutes, routes } from './routes.ts'
+export type { IndexDeps } from './sources/sources.ts'

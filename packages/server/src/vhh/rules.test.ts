@@ -50,7 +50,7 @@ test('the premium is 0 to 50 per cent, never falls with more hours and never ris
 test('a month that is over has nothing to offer, whatever the setting', () => {
   fc.assert(
     fc.property(hours, fc.nat(), fc.integer({ min: -1_000, max: -1 }), (ordered, capacity, notice) => {
-      assert.equal(assess(ordered, hoursAvailable(capacity, notice)), 'beyond')
+      assert.equal(assess(ordered, hoursAvailable(capacity, 0, notice)), 'beyond')
     }),
   )
 })

@@ -1,7 +1,8 @@
+import type { Epoch } from '@pohf/protocol'
+import type { EpochDetails } from '../platform/db/columns.ts'
+
 export const compositeCode = 'VHH'
-export const unit = 'verified human hour'
-/** No inputs are collected under this method; the first method that computes a value gets the next number. */
-export const method = 'vhh-0'
+const unit = 'verified human hour'
 export const noInputs = { hours: 0, clusters: 0, workers: 0 } as const
 
 const hourMs = 3_600_000
@@ -14,6 +15,22 @@ const monthsMax = 120
 const monthIndexOf = (month: string): number => Number(month.slice(0, 4)) * 12 + Number(month.slice(5)) - 1
 const monthTextOf = (index: number): string =>
   `${String(Math.floor(index / 12)).padStart(4, '0')}-${String((index % 12) + 1).padStart(2, '0')}`
+
+const firstInstantOf = (index: number): Date => new Date(Date.UTC(Math.floor(index / 12), index % 12))
+
+/** The first instant of a month and of the next one. */
+export const monthSpan = (month: string): { readonly from: Date; readonly to: Date } => {
+  const index = monthIndexOf(month)
+  return { from: firstInstantOf(index), to: firstInstantOf(index + 1) }
+}
+
+/** A value is carried forward for this many months; an older one says nothing about today. */
+const carriedMonthsMax = 12
+/** The earliest month whose value may be carried into this one. */
+export const carriedSince = (month: string): string => monthTextOf(monthIndexOf(month) - carriedMonthsMax)
+
+/** The code of the series of a category. */
+export const codeOf = (category: string): string => `${compositeCode}_${category}`
 
 /** The calendar month of an instant, in UTC. */
 export const monthOf = (at: Date): string => at.toISOString().slice(0, 7)
@@ -44,8 +61,15 @@ export const seriesNameOf = (code: string): string =>
 
 export type Assessment = 'within' | 'stretch' | 'beyond'
 
-/** The capacity of a month: the setting, or 0 for a past month. */
-export const hoursAvailable = (capacityHours: number, lead: number): number => (lead < 0 ? 0 : capacityHours)
+/** What of the capacity of a month is not promised yet; 0 for a past month. */
+export const hoursAvailable = (capacityHours: number, promisedHours: number, lead: number): number =>
+  lead < 0 ? 0 : Math.max(0, Math.round((capacityHours - promisedHours) * 100) / 100)
+
+/** The months whose settled hours are the measure of capacity. */
+export const capacityMonths = 3
+/** Settled hours of an average month, to the hundredth: months before the first count as nothing. */
+export const measuredCapacity = (hours: readonly number[]): number =>
+  Math.floor((hours.reduce((sum, one) => sum + one, 0) / capacityMonths) * 100) / 100
 
 export const assess = (hours: number, available: number): Assessment =>
   hours <= available ? 'within' : hours <= 2 * available ? 'stretch' : 'beyond'
@@ -67,3 +91,29 @@ export const totalUsdCents = (vhhUsdCents: bigint | null, hours: number, premium
   vhhUsdCents === null ? null : BigInt(Math.round((Number(vhhUsdCents) * hours * (100 + premium)) / 100))
 
 export const usdOf = (cents: bigint | null): number | null => (cents === null ? null : Number(cents) / 100)
+
+/** An epoch without its signature. */
+export type StoredEpoch = Pick<Epoch, 'code' | 'epoch' | 'method'> & {
+  readonly valueUsdCents: bigint | null
+  readonly status: 'final' | 'insufficient_data'
+  readonly inputs: { readonly hours: number; readonly clusters: number; readonly workers: number }
+  readonly publishedAt: Date
+  readonly details: EpochDetails | null
+}
+/** An epoch as it is signed and shown. Epochs of `vhh-0` have no details. */
+export const presentEpoch = ({ details, ...epoch }: StoredEpoch): Omit<Epoch, 'jws'> => {
+  const { units, tooFew, ...more } = details ?? {}
+  return {
+    code: epoch.code,
+    epoch: epoch.epoch,
+    value: usdOf(epoch.valueUsdCents),
+    currency: 'USD',
+    unit,
+    status: epoch.status,
+    method: epoch.method,
+    inputs: { ...epoch.inputs, ...(units === undefined ? {} : { units }) },
+    publishedAt: epoch.publishedAt.toISOString(),
+    ...(tooFew === undefined ? {} : { tooFew: [...tooFew] }),
+    ...more,
+  }
+}

@@ -1,6 +1,6 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
-import { readMonthToDate } from './epochs.ts'
+import { readMonthToDate } from './running.ts'
 import { listEpochs } from './store.ts'
 
 /** One series. An unknown code is an empty series, not 404: new categories appear with new work. */
@@ -10,7 +10,7 @@ export const series = async (ctx: Ctx, code: string) =>
     return {
       code,
       latest: epochs.at(-1) ?? null,
-      monthToDate: await readMonthToDate(tx),
+      monthToDate: await readMonthToDate(tx, code),
       series: epochs,
     }
   })

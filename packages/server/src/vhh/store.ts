@@ -1,8 +1,9 @@
 import type { Epoch } from '@pohf/protocol'
-import type { Selectable } from 'kysely'
+import type { InputsDocument } from '@pohf/verify/vhh'
+import { sql, type Selectable } from 'kysely'
 import type { Tx } from '../platform/db/db.ts'
 import type { DB } from '../platform/db/schema.ts'
-import { unit, usdOf, type Assessment } from './rules.ts'
+import { presentEpoch, usdOf, type StoredEpoch } from './rules.ts'
 
 const columns = [
   'code',
@@ -14,21 +15,23 @@ const columns = [
   'input_clusters',
   'input_workers',
   'published_at',
+  'details',
   'jws',
 ] as const
 
 type EpochRow = Pick<Selectable<DB['vhh_epochs']>, (typeof columns)[number]>
 
 const epochOf = (row: EpochRow): Epoch => ({
-  code: row.code,
-  epoch: row.epoch,
-  value: usdOf(row.value_usd_cents),
-  currency: 'USD',
-  unit,
-  status: row.status,
-  method: row.method,
-  inputs: { hours: row.input_hours, clusters: row.input_clusters, workers: row.input_workers },
-  publishedAt: row.published_at.toISOString(),
+  ...presentEpoch({
+    code: row.code,
+    epoch: row.epoch,
+    valueUsdCents: row.value_usd_cents,
+    status: row.status,
+    method: row.method,
+    inputs: { hours: row.input_hours, clusters: row.input_clusters, workers: row.input_workers },
+    publishedAt: row.published_at,
+    details: row.details,
+  }),
   jws: row.jws,
 })
 
@@ -62,7 +65,7 @@ export const listLatestEpochs = async (tx: Tx): Promise<Epoch[]> => {
 const monthsMax = 1_200
 
 /** The months of a code in their last revisions, oldest first; at most the newest hundred years. */
-export const listEpochs = async (tx: Tx, code: string): Promise<Epoch[]> => {
+export const listEpochs = async (tx: Tx, code: string, limit = monthsMax): Promise<Epoch[]> => {
   const rows = await tx
     .selectFrom('vhh_epochs')
     .distinctOn('epoch')
@@ -70,23 +73,20 @@ export const listEpochs = async (tx: Tx, code: string): Promise<Epoch[]> => {
     .where('code', '=', code)
     .orderBy('epoch', 'desc')
     .orderBy('revision', 'desc')
-    .limit(monthsMax)
+    .limit(limit)
     .execute()
   return rows.map(epochOf).toReversed()
 }
 
-type NewEpoch = Pick<Epoch, 'code' | 'epoch' | 'method' | 'inputs' | 'jws'> & {
-  readonly valueUsdCents: bigint | null
-  readonly status: 'final' | 'insufficient_data'
-  readonly publishedAt: Date
-}
-/** Stores the first revision of a month; false where another process stored it first. */
+export type NewEpoch = StoredEpoch & { readonly jws: string }
+/** Stores a revision of a month; false where another process stored it first. */
 export const insertEpoch = async (tx: Tx, epoch: NewEpoch): Promise<boolean> => {
   const result = await tx
     .insertInto('vhh_epochs')
     .values({
       code: epoch.code,
       epoch: epoch.epoch,
+      revision: epoch.details?.revision ?? 1,
       value_usd_cents: epoch.valueUsdCents,
       status: epoch.status,
       method: epoch.method,
@@ -94,6 +94,7 @@ export const insertEpoch = async (tx: Tx, epoch: NewEpoch): Promise<boolean> => 
       input_clusters: epoch.inputs.clusters,
       input_workers: epoch.inputs.workers,
       published_at: epoch.publishedAt,
+      details: epoch.details && JSON.stringify(epoch.details),
       jws: epoch.jws,
     })
     .onConflict((conflict) => conflict.doNothing())
@@ -101,38 +102,125 @@ export const insertEpoch = async (tx: Tx, epoch: NewEpoch): Promise<boolean> => 
   return result.numInsertedOrUpdatedRows === 1n
 }
 
-type NewForwardOrder = {
-  readonly orderId: string
-  readonly name: string
-  readonly company: string
-  readonly email: string
-  readonly hours: number
-  readonly month: string
-  readonly category: string | null
-  readonly notes: string | null
-  readonly hoursAvailable: number
-  readonly assessment: Assessment
-  readonly premiumPct: number
-  readonly epoch: string
-  readonly totalUsdCents: bigint | null
-}
-export const insertForwardOrder = async (tx: Tx, order: NewForwardOrder): Promise<void> => {
+export const insertInputs = async (tx: Tx, revision: number, document: InputsDocument): Promise<void> => {
+  const { code, epoch } = document
   await tx
-    .insertInto('forward_orders')
-    .values({
-      order_id: order.orderId,
-      name: order.name,
-      company: order.company,
-      email: order.email,
-      hours: order.hours,
-      month: order.month,
-      category: order.category,
-      notes: order.notes,
-      hours_available: order.hoursAvailable,
-      assessment: order.assessment,
-      premium_pct: order.premiumPct,
-      epoch: order.epoch,
-      total_usd_cents: order.totalUsdCents,
-    })
+    .insertInto('vhh_inputs')
+    .values({ code, epoch, revision, document: JSON.stringify(document) })
     .execute()
+}
+
+/** The newest revision of a month with its inputs; the inputs of older methods were not stored. */
+export const findEpochWithInputs = async (
+  tx: Tx,
+  code: string,
+  month: string,
+): Promise<{ readonly epoch: Epoch; readonly document: unknown } | undefined> => {
+  const row = await tx
+    .selectFrom('vhh_epochs')
+    .select([...columns, 'revision'])
+    .where('code', '=', code)
+    .where('epoch', '=', month)
+    .orderBy('revision', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  if (!row) return undefined
+  const inputs = await tx
+    .selectFrom('vhh_inputs')
+    .select('document')
+    .where('code', '=', code)
+    .where('epoch', '=', month)
+    .where('revision', '=', row.revision)
+    .executeTakeFirst()
+  return { epoch: epochOf(row), document: inputs?.document }
+}
+
+/** The newest value of a code before a month, not older than `since`. */
+export const findLastFinal = async (
+  tx: Tx,
+  code: string,
+  { before, since }: { readonly before: string; readonly since: string },
+): Promise<{ readonly value: number; readonly epoch: string } | undefined> => {
+  // A value that was restated away is not carried: only the newest revision of each month counts.
+  const { rows } = await sql<{ epoch: string; cents: bigint }>`
+    select epoch, value_usd_cents as cents from (
+      select distinct on (epoch) epoch, value_usd_cents, status from vhh_epochs
+      where code = ${code} and epoch < ${before} and epoch >= ${since}
+      order by epoch desc, revision desc) newest
+    where status = 'final' order by epoch desc limit 1`.execute(tx)
+  const [row] = rows
+  const value = usdOf(row?.cents ?? null)
+  return row && value !== null ? { value, epoch: row.epoch } : undefined
+}
+
+/** The hours of the inputs of the newest months, in their last revisions. */
+export const listRecentHours = async (tx: Tx, code: string, months: number): Promise<number[]> => {
+  const rows = await tx
+    .selectFrom('vhh_epochs')
+    .distinctOn('epoch')
+    .select(['epoch', 'input_hours'])
+    .where('code', '=', code)
+    .orderBy('epoch', 'desc')
+    .orderBy('revision', 'desc')
+    .limit(months)
+    .execute()
+  return rows.map(({ input_hours: hours }) => hours)
+}
+
+/** At most this many series are published. */
+const codesMax = 100
+
+/** The codes that have an epoch, found one after the other by the index. */
+export const listCodes = async (tx: Tx): Promise<string[]> => {
+  const { rows } = await sql<{ code: string }>`
+    with recursive codes (code) as (
+      (select code from vhh_epochs order by code limit 1)
+      union all
+      select (select next.code from vhh_epochs next where next.code > codes.code order by next.code limit 1)
+      from codes where codes.code is not null)
+    select code from codes where code is not null limit ${codesMax}`.execute(tx)
+  return rows.map(({ code }) => code)
+}
+
+type RunningMonth = {
+  readonly code: string
+  readonly month: string
+  readonly valueUsdCents: bigint | null
+  readonly status: 'running' | 'insufficient_data'
+  readonly inputs: NewEpoch['inputs']
+  readonly asOf: Date
+}
+export const upsertRunning = async (tx: Tx, running: RunningMonth): Promise<void> => {
+  const values = {
+    month: running.month,
+    value_usd_cents: running.valueUsdCents,
+    status: running.status,
+    input_hours: running.inputs.hours,
+    input_clusters: running.inputs.clusters,
+    input_workers: running.inputs.workers,
+    as_of: running.asOf,
+  }
+  await tx
+    .insertInto('vhh_running')
+    .values({ code: running.code, ...values })
+    .onConflict((conflict) => conflict.column('code').doUpdateSet(values))
+    .execute()
+}
+export const findRunning = async (tx: Tx, code: string): Promise<RunningMonth | undefined> => {
+  const row = await tx
+    .selectFrom('vhh_running')
+    .select(['code', 'month', 'value_usd_cents', 'status', 'as_of'])
+    .select(['input_hours', 'input_clusters', 'input_workers'])
+    .where('code', '=', code)
+    .executeTakeFirst()
+  return (
+    row && {
+      code: row.code,
+      month: row.month,
+      valueUsdCents: row.value_usd_cents,
+      status: row.status,
+      inputs: { hours: row.input_hours, clusters: row.input_clusters, workers: row.input_workers },
+      asOf: row.as_of,
+    }
+  )
 }

@@ -1,0 +1,16 @@
+import type { ForwardStatus } from './store.ts'
+
+/** Where a request for capacity can go from each state. The database has the same list. */
+const nextStates: Readonly<Record<ForwardStatus, readonly ForwardStatus[]>> = {
+  received: ['quoted', 'closed'],
+  quoted: ['countersigned', 'closed'],
+  countersigned: ['invoiced', 'closed'],
+  invoiced: ['closed'],
+  closed: [],
+}
+export const canMove = (from: ForwardStatus, to: ForwardStatus): boolean => nextStates[from].includes(to)
+
+/** Requests for capacity that one mail address may send in a day. */
+export const perAddressMax = 5
+/** Requests of a day from everybody together: more than this nobody reads, so the rest is refused and may come tomorrow. */
+export const perDayMax = 500
