@@ -1,6 +1,7 @@
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { cpuOfProcessTree } from '../../../packages/server/test/fixtures/processes/cpu.ts'
+import { makeAttentionStore } from '../../../packages/server/src/tracking/index.ts'
 import { tableOf } from '../../ci/pages/markdown.ts'
 import { today, writeReport } from '../../report.ts'
 import { openAgentFixture, type AgentFixture } from '../lists/agent-fixture.ts'
@@ -18,6 +19,19 @@ const makeMonths = async ({ owner }: AgentFixture): Promise<void> => {
     await owner.query(`call pohf_make_partitions('${table}', pohf_now() - interval '${days + 1} days', 3)`)
 }
 
+const pages = 40
+
+/** The numbers of the pages of each day, as the first beacons of a day would take them. */
+const nameDays = async ({ owner, agentId }: AgentFixture): Promise<void> => {
+  await owner.query(
+    `select attention_page($1, 'live', day, '/page/' || n), attention_segment($1, 'live', day, 'shop.example', null),
+       attention_segment($1, 'live', day, 'news.example', null)
+     from generate_series(now() - interval '${days + 1} days', now() + interval '1 day', interval '1 day') day,
+       generate_series(1, ${pages}) n order by day, n`,
+    [agentId],
+  )
+}
+
 /** Fills views from..to of all, spread evenly over 30 days, with their beacons and conversions. */
 const fillViews = async (
   { owner, agentId }: AgentFixture,
@@ -29,23 +43,26 @@ const fillViews = async (
   const views = `select i, ${at} as at from generate_series(${from}, ${to - 1}) i`
   await owner.query(
     `insert into sessions (agent_id, session_id, at, mode, kind, status, ended_at, quality, verified, assurance,
-       components, flags)
-     select $1, 'ses_' || i, at, 'live', 'view', 'scored', at, (i % 1000) / 1000.0, i % 10 < 9, 'low',
-       '{"focus":1,"probe":0.75,"input":null,"gaze":null,"device":null,"history":null}',
-       case i % 10 when 9 then '{replay,no_focus}'::text[] when 8 then '{no_focus}' else '{}' end
+       components, flags, hostname, jkt, counted)
+     select $1, 'ses_' || i, at, 'live', 'view', 'scored', at + make_interval(secs => 2 + i % 20), (i % 1000) / 1000.0,
+       i % 10 < 9, 'low', '{"focus":1,"probe":0.75,"input":null,"gaze":null,"device":null,"history":null}',
+       case i % 10 when 9 then '{replay,no_focus}'::text[] when 8 then '{no_focus}' else '{}' end,
+       case i % 2 when 0 then 'shop.example' else 'news.example' end, 'thumbprint', '{"probes":3,"hits":2}'
      from (${views}) v`,
     [agentId],
   )
   await owner.query(
-    `insert into track_events (agent_id, mode, session_id, seq, at, viewed_at, type, path, first_engagement)
+    `insert into track_events (agent_id, mode, session_id, seq, at, viewed_at, type, path, first_engagement, segment, page)
      select $1, 'live', 'ses_' || i, seq, at + make_interval(secs => seq), at,
-       case seq when 1 then 'load' else 'scroll' end, '/page', seq = 2
+       case seq when 1 then 'load' else 'scroll' end, '/page/' || 1 + i % ${pages}, seq = 2, 1 + i % 2, 1 + i % ${pages}
      from (${views}) v, generate_series(1, 2) seq where i % 10 < case seq when 1 then 8 else 5 end`,
     [agentId],
   )
   await owner.query(
-    `insert into conversions (agent_id, event_id, at, mode, session_id, viewed_at, name, value, currency, first_of_view)
-     select $1, 'evt_' || i, at + interval '3 seconds', 'live', 'ses_' || i, at, 'purchase', (i % 997) / 10.0, 'EUR', true
+    `insert into conversions (agent_id, event_id, at, mode, session_id, viewed_at, name, value, currency, first_of_view,
+       segment)
+     select $1, 'evt_' || i, at + interval '3 seconds', 'live', 'ses_' || i, at, 'purchase', (i % 997) / 10.0, 'EUR', true,
+       1 + i % 2
      from (${views}) v where i % 10 = 0`,
     [agentId],
   )
@@ -62,7 +79,10 @@ const rawCount = `with views as materialized (
       where agent_id = $1 and mode = 'live' and viewed_at >= $2 and at >= $2 and type = 'scroll') as engaged,
     (select count(*)::int from conversions where agent_id = $1 and mode = 'live' and viewed_at >= $2) as conversions,
     (select sum(value::numeric)::float8 from conversions
-      where agent_id = $1 and mode = 'live' and viewed_at >= $2) as value`
+      where agent_id = $1 and mode = 'live' and viewed_at >= $2) as value,
+    (select count(*)::int from views where quality >= 0.6 and quality < 0.65) as bucket,
+    (select count(distinct session_id)::int from track_events
+      where agent_id = $1 and mode = 'live' and viewed_at >= $2 and at >= $2 and path = '/page/1') as page`
 
 /** Both endpoints beside a count of all rows, from one time on. */
 const compareWithRows = async ({ get, owner, agentId }: AgentFixture, since: string) => {
@@ -78,6 +98,10 @@ const compareWithRows = async ({ get, owner, agentId }: AgentFixture, since: str
     conversions: number
     value: Record<string, number>
   }
+  const attention = (await get(`/api/agents/metrics/attention?since=${since}`)) as {
+    quality: { views: number }[]
+    pages: { path: string; landed: number }[]
+  }
   const shown = {
     views: summary.views,
     verified: summary.verified,
@@ -87,6 +111,8 @@ const compareWithRows = async ({ get, owner, agentId }: AgentFixture, since: str
     engaged: funnel.engaged,
     conversions: funnel.conversions,
     value: funnel.value['EUR'] ?? null,
+    bucket: attention.quality[12]?.views,
+    page: attention.pages.find(({ path }) => path === '/page/1')?.landed,
   }
   const expected = rows[0] ?? {}
   for (const [name, value] of Object.entries(shown))
@@ -100,15 +126,38 @@ const figuresOf = (list: readonly number[]) => ({
   p99Ms: rounded(quantile(list, 0.99)),
 })
 
-/** Pages of the default window, following the cursor, pages since any minute of 30 days, and funnels, in turn. */
-const measureCalls = async ({ get, postmaster }: AgentFixture, calls: number) => {
-  const times: Record<'page' | 'since' | 'funnel', number[]> = { page: [], since: [], funnel: [] }
-  const timed = async (kind: keyof typeof times, path: string) => {
+const kinds = ['page', 'since', 'funnel', 'attention', 'site', 'bareFunnel', 'bareAttention'] as const
+type Kind = (typeof kinds)[number]
+
+/** The statements of a report alone, in their transaction: what the engine itself takes. */
+const makeEngineCall = ({ ctx, agentId }: AgentFixture) => {
+  const store = makeAttentionStore(ctx)
+  return (report: 'funnel' | 'attention', since: string): Promise<unknown> =>
+    store[report](ctx, {
+      agentId,
+      mode: 'live',
+      since: new Date(since),
+      until: null,
+      site: null,
+      workflow: null,
+    })
+}
+
+/** Pages of the default window, following the cursor, pages since any minute of 30 days, and reports, in turn. */
+const measureCalls = async (fixture: AgentFixture, calls: number) => {
+  const { get, postmaster } = fixture
+  const bare = makeEngineCall(fixture)
+  const times = Object.fromEntries(kinds.map((kind): [Kind, number[]] => [kind, []])) as Record<
+    Kind,
+    number[]
+  >
+  const timedCall = async <T>(kind: Kind, call: () => Promise<T>): Promise<T> => {
     const startedAt = performance.now()
-    const answer = await get(path)
+    const answer = await call()
     times[kind].push(performance.now() - startedAt)
     return answer
   }
+  const timed = (kind: Kind, path: string) => timedCall(kind, () => get(path))
   const databaseCpu = cpuOfProcessTree(postmaster)
   const cpu = process.cpuUsage()
   let cursor = ''
@@ -118,13 +167,22 @@ const measureCalls = async ({ get, postmaster }: AgentFixture, calls: number) =>
     cursor = typeof nextCursor === 'string' ? `?cursor=${nextCursor}` : ''
     await timed('since', `/api/agents/metrics?since=${since}`)
     await timed('funnel', `/api/agents/metrics/funnel?since=${since}`)
+    await timedCall('bareFunnel', () => bare('funnel', since))
+    await timed('attention', `/api/agents/metrics/attention?since=${since}&timezone=Europe/Berlin`)
+    await timedCall('bareAttention', () => bare('attention', since))
+    await timed('site', `/api/agents/metrics/attention?since=${since}&site=shop.example`)
   }
   const { user, system } = process.cpuUsage(cpu)
-  const perCall = (microseconds: number) => rounded(microseconds / 1_000 / (calls * 3), 2)
+  const perCall = (microseconds: number) => rounded(microseconds / 1_000 / (calls * kinds.length), 2)
+  const ratio = (kind: Kind, alone: Kind) =>
+    rounded(quantile(times[kind], 0.5) / quantile(times[alone], 0.5), 2)
   return {
     page: figuresOf(times.page),
     since: figuresOf(times.since),
     funnel: figuresOf(times.funnel),
+    attention: figuresOf(times.attention),
+    site: figuresOf(times.site),
+    overhead: { funnel: ratio('funnel', 'bareFunnel'), attention: ratio('attention', 'bareAttention') },
     p99Ms: Math.max(...Object.values(times).map((list) => rounded(quantile(list, 0.99)))),
     nodeCpuMs: perCall(user + system),
     databaseCpuMs: perCall(cpuOfProcessTree(postmaster) - databaseCpu),
@@ -136,11 +194,12 @@ const measureSize = async (rows: number, calls: number) => {
   const fixture = await openAgentFixture({ shared_buffers: '512MB', max_wal_size: '8GB' })
   try {
     await makeMonths(fixture)
+    await nameDays(fixture)
     const views = Math.round(rows / rowsPerView)
     const startedAt = performance.now()
     for (let from = 0; from < views; from += chunk)
       await fillViews(fixture, from, Math.min(from + chunk, views), views)
-    await fixture.owner.query('vacuum analyze sessions, track_events, conversions')
+    await fixture.owner.query('vacuum analyze')
     const fillSeconds = rounded((performance.now() - startedAt) / 1_000)
     const sinces = [days * 1_440, 10_000, 777].map((n) => new Date(Date.now() - n * 60_000).toISOString())
     const rawMs: number[] = []
@@ -155,11 +214,11 @@ type Size = Awaited<ReturnType<typeof measureSize>>
 const report = (sizes: readonly Size[], calls: number, load: number): void =>
   writeReport(
     'metrics.md',
-    `# Metrics and funnel of one agent, ${today()}
+    `# Metrics, funnel and attention of one agent, ${today()}
 
 \`npm run bench -- metrics --rows ${sizes.map(({ rows }) => rows).join(',')} --report\`: ${calls} calls of each kind in turn, one at a time, in the
 process of the api, on PostgreSQL with hourly figures. Load ${rounded(load)} at the end. Rows are views, beacons and conversions of
-${days} days. "Count of all rows" is the same answer without hourly figures: its sums are equal, or the bench fails.
+${days} days, on two sites and ${pages} pages; all but the first column begin at any minute of them. "Count of all rows" is the same answer without hourly figures: its sums are equal, or the bench fails.
 
 ${tableOf(
   [
@@ -167,12 +226,16 @@ ${tableOf(
     'Page p50 / p99, ms',
     'Page since any minute, ms',
     'Funnel, ms',
+    'Attention, ms',
+    'Attention of a site, ms',
+    'Funnel, attention / their statements alone',
     'CPU of a call: api / PostgreSQL, ms',
     'Count of all rows, ms',
   ],
-  sizes.map(({ rows, page, since, funnel, nodeCpuMs, databaseCpuMs, rawMs }) => [
+  sizes.map(({ rows, page, since, funnel, attention, site, overhead, nodeCpuMs, databaseCpuMs, rawMs }) => [
     rows.toLocaleString('en'),
-    ...[page, since, funnel].map(({ p50Ms, p99Ms }) => `${p50Ms} / ${p99Ms}`),
+    ...[page, since, funnel, attention, site].map(({ p50Ms, p99Ms }) => `${p50Ms} / ${p99Ms}`),
+    `${overhead.funnel}, ${overhead.attention}`,
     `${nodeCpuMs} / ${databaseCpuMs}`,
     Math.max(...rawMs).toLocaleString('en'),
   ]),

@@ -18,7 +18,6 @@ import { pollUntil, type RunContext } from '../../run-context.ts'
 const event = 'POST /api/track/event'
 const conversion = 'POST /api/agents/track/conversion'
 const metrics = 'GET /api/agents/metrics'
-const funnel = 'GET /api/agents/metrics/funnel'
 const verify = 'POST /api/agents/verify'
 
 const origin = 'https://shop.example'
@@ -332,52 +331,6 @@ export const attention: Section = {
         const answer = await readMetrics(world, await otherAgent(world))
         expectStatus(answer, 200)
         expectThat(!answer.text.includes(credentialId), 'no row of another agent', answer.text)
-      },
-    },
-  ],
-}
-
-const readFunnel = async (world: RunContext): Promise<HttpResponse> =>
-  world.http.get('/api/agents/metrics/funnel', { key: (await testAgent(world)).apiKey })
-
-export const verifiedFunnel: Section = {
-  name: 'GET /api/agents/metrics/funnel',
-  statements: [
-    {
-      id: 'funnel.steps',
-      title: 'the funnel counts views, landed, engaged and conversions',
-      needs: [funnel],
-      isProjectDecision: true,
-      run: async (world) => {
-        const answer = await readFunnel(world)
-        expectStatus(answer, 200)
-        for (const name of ['views', 'landed', 'engaged', 'conversions']) numberAt(answer.body, name)
-      },
-    },
-    {
-      id: 'funnel.rates-and-value',
-      title: 'the funnel gives the rate of each step and the value by currency',
-      needs: [funnel],
-      isProjectDecision: true,
-      run: async (world) => {
-        const { body } = await readFunnel(world)
-        for (const name of ['landed', 'engaged', 'conversion']) fractionAt(body, `rates.${name}`)
-        recordAt(body, 'value')
-      },
-    },
-    {
-      id: 'funnel.verified-view',
-      title: 'a verified view enters the funnel',
-      needs: [funnel, verify],
-      isProjectDecision: true,
-      run: async (world) => {
-        await sharedSession(world)
-        const answer = await pollUntil(
-          world,
-          () => readFunnel(world),
-          (answer) => Number(at(answer.body, 'views')) > 0,
-        )
-        expectThat(numberAt(answer.body, 'views') >= 1, 'at least one view', answer.text)
       },
     },
   ],

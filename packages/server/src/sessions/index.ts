@@ -11,6 +11,16 @@ export type { ScoredRecording, ScoringInput } from './closing/score-recording.ts
 export { makeRecordingScorer, type RecordingScorer } from './closing/scorer.ts'
 export type { FindRecordingOwner, FindSite } from './create.ts'
 export { jobs } from './jobs.ts'
+export {
+  between,
+  height,
+  renderPicture,
+  seededRandom,
+  shuffled,
+  width,
+  type Ring,
+  type Stroke,
+} from './recording/picture.ts'
 export { readRecords, type DecryptedSession } from './recording/open-records.ts'
 export { openSubjectKey } from './recording/records.ts'
 export { routes } from './routes.ts'
@@ -33,12 +43,23 @@ export {
   insertScoredSession,
   insertUnscoredSession,
   listSessionsOfMember,
+  findViewPageEnd,
   listViews,
   memberSessionsMax,
   updateSessionMember,
   updateSessionRedeemed,
+  type ListedView,
   type SessionKey,
   type SessionRowKey,
 } from './store.ts'
-export { findViewSummary } from './views/store.ts'
+export {
+  findSegmentNames,
+  splitWindow,
+  inHours,
+  inSegments,
+  requireExactFilter,
+  type SegmentNames,
+  type ViewWindow,
+} from './views/segments/store.ts'
+export { countVerifiedViews, findViewFigures, findViewSummary, type ViewSummary } from './views/store.ts'
 export { listRefusedByReason, listSessionFigures, type BucketWindow } from './hours/store.ts'

@@ -272,28 +272,52 @@ export const deleteVisitorSessions = async (tx: Tx, keepDays: number): Promise<n
   return Number(numAffectedRows ?? 0)
 }
 
+/** A position in the list of views. */
+type ViewPosition = { readonly at: Date; readonly sessionId: string }
 type ViewPage = {
   readonly agentId: string
   readonly mode: Mode
   readonly since: Date
   /** Keyset: rows after this one. */
-  readonly after?: { readonly at: Date; readonly sessionId: string }
+  readonly after?: ViewPosition | undefined
+  /** Rows up to this one. */
+  readonly upTo?: ViewPosition | undefined
   readonly limit: number
 }
+/** What the list of views shows of a session. */
+export type ListedView = Pick<
+  Session,
+  'sessionId' | 'at' | 'credentialId' | 'quality' | 'components' | 'flags'
+>
+
+const viewsOf = ({ agentId, mode, since, after, upTo }: ViewPage) =>
+  sql`agent_id = ${agentId} and mode = ${mode} and kind = 'view' and at >= ${since}
+    ${after ? sql`and (at, session_id) > (${after.at}, ${after.sessionId})` : sql``}
+    ${upTo ? sql`and at <= ${upTo.at} and (at, session_id) <= (${upTo.at}, ${upTo.sessionId})` : sql``}`
 
 /** View sessions, oldest first, so that polling after the last row never misses one. */
-export const listViews = async (tx: Tx, page: ViewPage): Promise<Session[]> => {
-  let query = tx
-    .selectFrom('sessions')
-    .select(sessionColumns)
-    .where('agent_id', '=', page.agentId)
-    .where('mode', '=', page.mode)
-    .where('kind', '=', 'view')
-    .where('at', '>=', page.since)
-  const { after } = page
-  if (after) query = query.where(sql<boolean>`(at, session_id) > (${after.at}, ${after.sessionId})`)
-  const rows = await query.orderBy('at').orderBy('session_id').limit(page.limit).execute()
-  return rows.map(sessionOf)
+export const listViews = async (tx: Tx, page: ViewPage): Promise<ListedView[]> => {
+  const { rows } = await sql<ListedView>`
+    select session_id as "sessionId", at, credential_id as "credentialId", quality, components, flags from sessions
+    where ${viewsOf(page)} order by at, session_id limit ${page.limit}`.execute(tx)
+  return rows
+}
+
+/** The last position of a page, and whether there are rows after it; undefined for a page without rows. */
+export const findViewPageEnd = async (
+  tx: Tx,
+  page: ViewPage,
+): Promise<{ readonly last: ViewPosition; readonly hasMore: boolean } | undefined> => {
+  const { rows } = await sql<ViewPosition & { n: number }>`
+    select at, session_id as "sessionId", n::int from (
+      select at, session_id, row_number() over (order by at, session_id) as n from (
+        select at, session_id from sessions where ${viewsOf(page)} order by at, session_id limit ${page.limit + 1}) listed
+    ) numbered order by n desc limit 2`.execute(tx)
+  const [newest, before] = rows
+  if (!newest) return undefined
+  const hasMore = newest.n > page.limit
+  const { at, sessionId } = hasMore && before ? before : newest
+  return { last: { at, sessionId }, hasMore }
 }
 
 type SessionScan = PageScan & { readonly mode: Mode; readonly kinds: readonly SessionKind[] }

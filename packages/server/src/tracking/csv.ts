@@ -1,5 +1,5 @@
 import type { MetricsRow } from '@pohf/protocol'
-import { writeRows } from '../platform/http/csv.ts'
+import { writeLine } from '../platform/http/csv.ts'
 
 /** Append-only: a column is never moved, renamed or dropped. */
 const columns = [
@@ -17,8 +17,11 @@ const columns = [
 const cellOf = (value: MetricsRow[keyof MetricsRow]): string | number | null =>
   Array.isArray(value) ? value.join(';') : value
 
-export const writeCsv = (rows: readonly MetricsRow[]): string =>
-  writeRows(
-    columns,
-    rows.map((row) => columns.map((column) => cellOf(row[column]))),
-  )
+/** The lines of a page, a piece at a time, after the header line. */
+export const csvPieces = async function* (
+  pages: AsyncIterable<readonly MetricsRow[]>,
+): AsyncGenerator<string> {
+  yield writeLine(columns)
+  for await (const rows of pages)
+    yield rows.map((row) => writeLine(columns.map((column) => cellOf(row[column])))).join('')
+}

@@ -186,6 +186,78 @@ test('a body that mixes more than ten views is served for ten', async () => {
   assert.equal((await beacon(views.map(({ vt }) => ({ vt })))).json.recorded, 10)
 })
 
+test('a site sends at most its beacons of a minute, and other sites are not affected', async () => {
+  const limited = await startHarness({ BEACONS_PER_MINUTE: '60' })
+  const [busy, quiet] = [await limited.register('live'), await limited.register('live')]
+  const send = async (owner: typeof busy, count: number) => {
+    const { vt } = await makeScoredSession(limited, owner)
+    const body = Array.from({ length: count }, () => ({ vt }))
+    return (await limited.call('POST', '/api/track/event', { body })).json.recorded
+  }
+  assert.deepEqual([await send(busy, 50), await send(busy, 50), await send(quiet, 50)], [50, 10, 50])
+})
+
+test('one submission that cannot be stored fails alone, and the others of its batch are stored', async () => {
+  const views = await Promise.all(Array.from({ length: 12 }, () => makeScoredSession(harness, agent)))
+  const other = await harness.register('live')
+  const theirs = await makeScoredSession(harness, other)
+  const [bad] = views
+  await harness.owner.query(
+    `create function refuse_one() returns trigger language plpgsql as $$ begin
+       if new.session_id = '${bad?.sessionId}' then raise exception 'refused by the test'; end if; return new; end $$;
+     create trigger refuse_one before insert on track_events for each row execute function refuse_one()`,
+  )
+  const answers = await Promise.all([...views, theirs].map(({ vt }) => beacon({ vt, type: 'click' })))
+  await harness.owner.query('drop trigger refuse_one on track_events; drop function refuse_one')
+  assert.deepEqual(
+    answers.map(({ status }) => status),
+    [500, ...Array.from({ length: 12 }, () => 200)],
+  )
+  for (const { sessionId } of views.slice(1)) assert.equal((await storedOf(sessionId)).length, 1)
+  const { rows } = await harness.owner.query('select agent_id from track_events where session_id = $1', [
+    theirs.sessionId,
+  ])
+  assert.deepEqual(rows, [{ agent_id: other.agentId }])
+  assert.equal((await beacon({ vt: bad?.vt, type: 'click' })).json.recorded, 1)
+})
+
+test('2,000 forged tokens leave no row and cost no statement', async () => {
+  const { vt, sessionId } = await makeScoredSession(harness, agent)
+  const used = await leastStatements(harness, async () => {
+    for (let n = 0; n < 20; n++) {
+      const body = Array.from({ length: 100 }, (_, k) => ({
+        vt: `${vt.slice(0, -5)}${String(n * 100 + k).padStart(5, '0')}`,
+      }))
+      assert.equal((await beacon(body)).json.recorded, 0)
+    }
+  })
+  assert.equal(used, 0)
+  assert.deepEqual(await storedOf(sessionId), [])
+})
+
+test('a JSON blob is let through after its preflight, and a refusal can be read by the page, too', async () => {
+  const origin = 'https://shop.example'
+  const preflight = await harness.call('OPTIONS', '/api/track/event', {
+    headers: {
+      origin,
+      'access-control-request-method': 'POST',
+      'access-control-request-headers': 'content-type',
+    },
+  })
+  assert.equal(preflight.status, 204)
+  assert.match(preflight.headers['access-control-allow-headers'] ?? '', /content-type/i)
+  const { vt } = await makeScoredSession(harness, agent)
+  const json = await beacon({ vt, type: 'dwell' }, { origin, 'content-type': 'application/json' })
+  assert.deepEqual(json.json, { ok: true, recorded: 1 })
+  const large = await beacon('x'.repeat(65_536), { origin, 'content-type': 'text/plain' })
+  assert.equal(large.status, 413)
+  for (const { headers } of [preflight, json, large]) {
+    assert.equal(headers['access-control-allow-origin'], origin)
+    assert.equal(headers['access-control-allow-credentials'], 'true')
+    assert.match(headers['vary'] ?? '', /origin/i)
+  }
+})
+
 test('columns exist only for what the page sent: no address, no user agent', async () => {
   const { rows } = await harness.owner.query(
     'select column_name from information_schema.columns where table_name = \'track_events\' order by column_name collate "C"',
@@ -199,8 +271,10 @@ test('columns exist only for what the page sent: no address, no user agent', asy
       'client_event_id',
       'first_engagement',
       'mode',
+      'page',
       'path',
       'props',
+      'segment',
       'seq',
       'session_id',
       'type',

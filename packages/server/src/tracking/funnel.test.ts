@@ -8,7 +8,12 @@ const dayMs = 86_400_000
 const read = async (key: string, query = '') => {
   const { status, json } = await harness.call('GET', `/api/agents/metrics/funnel${query}`, { key })
   assert.equal(status, 200)
-  const { since, until, ...figures } = json
+  const { since, until, site, workflow, steps, ...figures } = json
+  assert.deepEqual([site, workflow], [null, null])
+  assert.deepEqual(
+    steps.map(({ step }: { step: string }) => step),
+    ['views', 'landed', 'engaged', 'converted'],
+  )
   return { figures, days: (Date.parse(until) - Date.parse(since)) / dayMs }
 }
 const beacon = (vt: string, type: string) => harness.call('POST', '/api/track/event', { body: { vt, type } })

@@ -152,6 +152,30 @@ test('CSV has the fixed columns, CRLF, safe cells, and a cursor for more', async
   assert.equal(next.headers['x-next-cursor'], undefined)
 })
 
+const idsOf = (text: string) =>
+  text
+    .split('\r\n')
+    .slice(1, -1)
+    .map((line) => line.split(',')[0])
+
+test('a long CSV comes in pieces: every row once, in order, up to the cursor', async () => {
+  const agent = await harness.register('live')
+  await harness.owner.query(
+    `insert into sessions (agent_id, session_id, at, mode, kind, status)
+     select $1, 'ses_' || lpad(i::text, 5, '0'), date_trunc('second', pohf_now()) - interval '1 hour' + i / 7 * interval '1 ms', 'live', 'view', 'expired'
+     from generate_series(1, 2500) i`,
+    [agent.agentId],
+  )
+  const first = await read(agent.apiKey, '?format=csv&limit=2300')
+  const rest = await read(agent.apiKey, `?format=csv&limit=2300&cursor=${first.headers['x-next-cursor']}`)
+  assert.equal(rest.headers['x-next-cursor'], undefined)
+  assert.deepEqual([idsOf(first.text).length, idsOf(rest.text).length], [2_300, 200])
+  assert.deepEqual(
+    [...idsOf(first.text), ...idsOf(rest.text)],
+    Array.from({ length: 2_500 }, (_, n) => `ses_${String(n + 1).padStart(5, '0')}`),
+  )
+})
+
 test('no row of another agent is ever shown', async () => {
   const agent = await harness.register('live')
   const other = await harness.register('live')

@@ -1,5 +1,5 @@
 import type { MetricsRow } from '@pohf/protocol'
-import type { Session } from '../sessions/index.ts'
+import type { ListedView, Session } from '../sessions/index.ts'
 
 const dayMs = 86_400_000
 
@@ -12,9 +12,11 @@ export const beaconsPerViewMax = 500
 /** A page has one view token; no real page sends more than this in one body. */
 export const viewsPerBodyMax = 10
 export const perViewLimit = { name: 'vt', quota: 60, windowSeconds: 60 } as const
+/** Beacons of one site, that is an agent in one mode, in each process. */
+export const siteLimit = (quota: number) => ({ name: 'site', quota, windowSeconds: 60 }) as const
 
 /** Beacon types that count as engagement. */
-export const engagementTypes = ['engaged', 'scroll', 'click', 'dwell', 'input'] as const
+const engagementTypes = ['engaged', 'scroll', 'click', 'dwell', 'input'] as const
 
 const propsMax = 20
 
@@ -128,7 +130,7 @@ export const windowStart = (requestedSince: Date | undefined, now: Date, default
 /** A share of the views. Two reads a moment apart may disagree by one, so it is limited to 1. */
 export const rateOf = (part: number, views: number): number => (views === 0 ? 0 : Math.min(1, part / views))
 
-export const metricsRowOf = (session: Session): MetricsRow => ({
+export const metricsRowOf = (session: ListedView): MetricsRow => ({
   sessionId: session.sessionId,
   credentialId: session.credentialId,
   at: session.at.toISOString(),

@@ -1,99 +1,135 @@
 import { sql } from 'kysely'
-import type { Mode } from '@pohf/protocol'
-import type { SessionKey } from '../sessions/index.ts'
-import type { Tx } from '../platform/db/db.ts'
-import { firstWholeHour } from '../platform/db/hours.ts'
-import { isEngagement, tokenDays, type Beacon } from './rules.ts'
+import type { Session, SessionKey } from '../sessions/index.ts'
+import type { RecordedView } from './engines/port.ts'
+import { executePrepared, type Tx } from '../platform/db/db.ts'
 
-export type TrackedView = {
-  readonly viewedAt: Date
+export type TrackedView = RecordedView & {
   readonly beacons: number
   readonly engaged: boolean
   readonly converted: boolean
 }
 
-/** Locks the row of the view, so that concurrent calls count its beacons and conversions one after the other. */
-export const findTrackedView = async (tx: Tx, key: SessionKey): Promise<TrackedView | undefined> => {
-  const row = await tx
-    .selectFrom('track_views')
-    .select(['viewed_at', 'beacons', 'engaged', 'converted'])
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('session_id', '=', key.sessionId)
-    .forUpdate()
-    .executeTakeFirst()
-  return (
-    row && {
-      viewedAt: row.viewed_at,
-      beacons: row.beacons,
-      engaged: row.engaged,
-      converted: row.converted,
-    }
-  )
+/** Names a view in a map. */
+export const nameOf = ({ agentId, mode, sessionId }: SessionKey): string => `${agentId} ${mode} ${sessionId}`
+
+const keysOf = (keys: readonly SessionKey[]) =>
+  sql`${keys.map(({ agentId }) => agentId)}::text[], ${keys.map(({ mode }) => mode)}::text[],
+    ${keys.map(({ sessionId }) => sessionId)}::text[]`
+
+type TrackedRow = {
+  readonly agent_id: string
+  readonly mode: SessionKey['mode']
+  readonly session_id: string
+  readonly viewed_at: Date
+  readonly segment: number
+  readonly page: number
+  readonly beacons: number
+  readonly engaged: boolean
+  readonly converted: boolean
 }
 
-/** Inserts the row of the view, unless a concurrent call did. */
-export const insertTrackedView = async (tx: Tx, key: SessionKey, viewedAt: Date): Promise<void> => {
-  await tx
-    .insertInto('track_views')
-    .values({ agent_id: key.agentId, mode: key.mode, session_id: key.sessionId, viewed_at: viewedAt })
-    .onConflict((conflict) => conflict.doNothing())
-    .execute()
+/**
+ * Locks the rows of views, so that concurrent calls count their beacons and conversions one after the other. In the order of
+ * the key: two batches never wait for each other in a circle.
+ */
+export const lockTrackedViews = async (tx: Tx, keys: readonly SessionKey[]): Promise<TrackedView[]> => {
+  const query = sql<TrackedRow>`
+    select found.* from (
+      select * from unnest(${keysOf(keys)}) given (agent_id, mode, session_id)
+      order by agent_id collate "C", mode collate "C", session_id collate "C") given,
+    lateral (
+      select v.agent_id, v.mode, v.session_id, v.viewed_at, v.segment, v.page, v.beacons, v.engaged, v.converted
+      from track_views v
+      where v.agent_id = given.agent_id and v.mode = given.mode and v.session_id = given.session_id
+      limit 1 for update) found`
+  const rows = await executePrepared(tx, 'track_views_lock', query)
+  return rows.map((row) => ({
+    agentId: row.agent_id,
+    mode: row.mode,
+    sessionId: row.session_id,
+    viewedAt: row.viewed_at,
+    segment: row.segment,
+    page: row.page,
+    beacons: row.beacons,
+    engaged: row.engaged,
+    converted: row.converted,
+  }))
 }
 
-export const listClaimedEventIds = async (
+export type NewTrackedView = SessionKey & { readonly session: Session }
+
+/** Inserts the rows of views, unless a concurrent call did. */
+export const insertTrackedViews = async (tx: Tx, views: readonly NewTrackedView[]): Promise<void> => {
+  const sessions = views.map(({ session }) => session)
+  const query = sql`
+    insert into track_views (agent_id, mode, session_id, viewed_at, segment)
+    select agent_id, mode, session_id, at, attention_segment(agent_id, mode, at, hostname, workflow_id)
+    from unnest(${keysOf(views)}, ${sessions.map(({ at }) => at)}::timestamptz[],
+      ${sessions.map(({ hostname }) => hostname)}::text[], ${sessions.map(({ workflowId }) => workflowId)}::text[])
+      given (agent_id, mode, session_id, at, hostname, workflow_id)
+    order by agent_id collate "C", mode collate "C", session_id collate "C"
+    on conflict do nothing`
+  await executePrepared(tx, 'track_views_insert', query)
+}
+
+type EventId = SessionKey & { readonly eventId: string }
+
+/** Those of these event ids that were stored before. */
+export const listClaimedEventIds = async (tx: Tx, ids: readonly EventId[]): Promise<EventId[]> => {
+  if (ids.length === 0) return []
+  const query = sql<EventId>`
+    select given.agent_id as "agentId", given.mode, given.session_id as "sessionId", given.event_id as "eventId"
+    from unnest(${keysOf(ids)}, ${ids.map(({ eventId }) => eventId)}::text[])
+      given (agent_id, mode, session_id, event_id),
+    lateral (
+      select from track_event_claims c
+      where c.agent_id = given.agent_id and c.mode = given.mode and c.session_id = given.session_id
+        and c.client_event_id = given.event_id
+      limit 1) found`
+  return executePrepared(tx, 'track_event_claims_list', query)
+}
+
+/** The numbers of the pages on which views begin, in their order. */
+export const claimLandingPages = async (
   tx: Tx,
-  key: SessionKey,
-  eventIds: readonly string[],
-): Promise<string[]> => {
-  if (eventIds.length === 0) return []
-  const rows = await tx
-    .selectFrom('track_event_claims')
-    .select('client_event_id')
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('session_id', '=', key.sessionId)
-    .where('client_event_id', 'in', eventIds)
-    .execute()
-  return rows.map((row) => row.client_event_id)
+  landings: readonly { readonly view: RecordedView; readonly path: string | null }[],
+): Promise<number[]> => {
+  if (landings.length === 0) return []
+  const views = landings.map(({ view }) => view)
+  const query = sql<{ n: bigint; page: number }>`
+    select n, attention_page(agent_id, mode, at, path) as page
+    from (
+      select * from unnest(${keysOf(views)}, ${views.map(({ viewedAt }) => viewedAt)}::timestamptz[],
+        ${landings.map(({ path }) => path)}::text[])
+        with ordinality given (agent_id, mode, session_id, at, path, n)
+      order by agent_id collate "C", mode collate "C", at, path collate "C") given`
+  const rows = await executePrepared(tx, 'attention_pages_claim', query)
+  const pages = new Map(rows.map(({ n, page }) => [Number(n), page]))
+  return landings.map((_, index) => pages.get(index + 1) ?? 0)
 }
 
-/** Stores beacons of a view whose row is locked; their sequence numbers continue from its counter. */
-export const insertBeacons = async (
+/** Claims event ids of beacons that count, and stores the counters of their views, whose rows are locked. */
+export const updateTrackedViews = async (
   tx: Tx,
-  key: SessionKey,
-  view: TrackedView,
-  beacons: readonly Beacon[],
+  views: readonly TrackedView[],
+  ids: readonly (EventId & { readonly viewedAt: Date })[],
 ): Promise<void> => {
-  if (beacons.length === 0) return
-  const names = { agent_id: key.agentId, mode: key.mode, session_id: key.sessionId, viewed_at: view.viewedAt }
-  const claims = beacons.flatMap(({ eventId }) =>
-    eventId === null ? [] : [{ ...names, client_event_id: eventId }],
-  )
-  if (claims.length > 0) await tx.insertInto('track_event_claims').values(claims).execute()
-  const firstEngagement = view.engaged ? -1 : beacons.findIndex(isEngagement)
-  await tx
-    .insertInto('track_events')
-    .values(
-      beacons.map((beacon, index) => ({
-        ...names,
-        seq: view.beacons + index + 1,
-        first_engagement: index === firstEngagement,
-        type: beacon.type,
-        client_event_id: beacon.eventId,
-        client_at: beacon.clientAt,
-        path: beacon.path,
-        props: beacon.props === null ? null : JSON.stringify(beacon.props),
-      })),
-    )
-    .execute()
-  await tx
-    .updateTable('track_views')
-    .set({ beacons: view.beacons + beacons.length, engaged: view.engaged || firstEngagement >= 0 })
-    .where('agent_id', '=', key.agentId)
-    .where('mode', '=', key.mode)
-    .where('session_id', '=', key.sessionId)
-    .execute()
+  const query = sql`
+    with claim as (
+      insert into track_event_claims (agent_id, mode, session_id, client_event_id, viewed_at)
+      select * from unnest(${keysOf(ids)}, ${ids.map(({ eventId }) => eventId)}::text[],
+        ${ids.map(({ viewedAt }) => viewedAt)}::timestamptz[]))
+    update track_views v set beacons = given.beacons, engaged = given.engaged, page = given.page
+    from (
+      select listed.* from unnest(${keysOf(views)}, ${views.map(({ beacons }) => beacons)}::int[],
+        ${views.map(({ engaged }) => engaged)}::boolean[], ${views.map(({ page }) => page)}::smallint[])
+        listed (agent_id, mode, session_id, beacons, engaged, page),
+      lateral (
+        select from track_views held
+        where held.agent_id = listed.agent_id and held.mode = listed.mode and held.session_id = listed.session_id
+        limit 1) found) given
+    where v.agent_id = given.agent_id and v.mode = given.mode and v.session_id = given.session_id`
+  await executePrepared(tx, 'track_views_update', query)
 }
 
 type ConversionClaim = { readonly name: string; readonly idempotencyKey: string; readonly viewedAt: Date }
@@ -118,34 +154,8 @@ export const insertConversionClaim = async (
   return result.numInsertedOrUpdatedRows === 1n
 }
 
-type NewConversion = {
-  readonly eventId: string
-  readonly name: string
-  readonly value: number | null
-  readonly currency: string | null
-}
-/** Stores a conversion of a view whose row is locked. */
-export const insertConversion = async (
-  tx: Tx,
-  key: SessionKey,
-  view: TrackedView,
-  conversion: NewConversion,
-): Promise<void> => {
-  await tx
-    .insertInto('conversions')
-    .values({
-      agent_id: key.agentId,
-      event_id: conversion.eventId,
-      mode: key.mode,
-      session_id: key.sessionId,
-      viewed_at: view.viewedAt,
-      first_of_view: !view.converted,
-      name: conversion.name,
-      value: conversion.value,
-      currency: conversion.currency,
-    })
-    .execute()
-  if (view.converted) return
+/** Notes that a view whose row is locked has a conversion. */
+export const updateTrackedViewConverted = async (tx: Tx, key: SessionKey): Promise<void> => {
   await tx
     .updateTable('track_views')
     .set({ converted: true })
@@ -155,76 +165,19 @@ export const insertConversion = async (
     .execute()
 }
 
-export type Window = { readonly agentId: string; readonly mode: Mode; readonly since: Date }
-
-/** Rows of a window that the hourly figures hold: of whole hours. */
-const wholeHours = ({ agentId, mode, since }: Window) =>
-  sql`agent_id = ${agentId} and mode = ${mode} and hour >= ${firstWholeHour(since)}`
-
-const dayMs = 86_400_000
-
-/**
- * Rows of a window before its first whole hour. A beacon or a conversion is not older than its view, and at most a day
- * later than the token of the view is valid: the conditions on `at` let PostgreSQL skip the other partitions.
- */
-const partHour = ({ agentId, mode, since }: Window) => {
-  const wholeFrom = firstWholeHour(since)
-  const latest = new Date(wholeFrom.getTime() + (tokenDays + 1) * dayMs)
-  return sql`agent_id = ${agentId} and mode = ${mode} and viewed_at >= ${since} and viewed_at < ${wholeFrom}
-    and at >= ${since} and at < ${latest}`
-}
-
-/** How many views of the window sent a beacon, and how many one of these types. */
-export const findBeaconCounts = async (tx: Tx, window: Window, engagement: readonly string[]) => {
-  const { rows } = await sql<{ landed: number; engaged: number }>`
-    select coalesce(sum(landed), 0)::int as landed, coalesce(sum(engaged), 0)::int as engaged from (
-      select landed, engaged from beacon_hours where ${wholeHours(window)}
-      union all
-      select count(distinct session_id),
-        count(distinct session_id) filter (where lower(type) = any(${[...engagement]}::text[]))
-      from track_events where ${partHour(window)}) figures`.execute(tx)
-  return rows[0] ?? { landed: 0, engaged: 0 }
-}
-
-/** How many conversions the views of the window had, and how many views had one. */
-export const findConversionCounts = async (tx: Tx, window: Window) => {
-  const { rows } = await sql<{ conversions: number; converted: number }>`
-    select coalesce(sum(conversions), 0)::int as conversions, coalesce(sum(converted), 0)::int as converted from (
-      select conversions, converted from conversion_hours where ${wholeHours(window)}
-      union all
-      select count(*), count(distinct session_id) from conversions where ${partHour(window)}) figures`.execute(
-    tx,
-  )
-  return rows[0] ?? { conversions: 0, converted: 0 }
-}
-
-const currenciesMax = 200
-
-/** The value of conversions by currency, added up in decimals; XXX is ISO 4217 for none named. */
-export const listConversionValues = async (tx: Tx, window: Window) => {
-  const { rows } = await sql<{ code: string; total: number }>`
-    select code, sum(total)::double precision as total from (
-      select currency as code, valued, total from conversion_hours where ${wholeHours(window)}
-      union all
-      select coalesce(currency, 'XXX'), 1, value::numeric from conversions
-      where ${partHour(window)} and value is not null) figures
-    group by code having sum(valued) > 0 order by sum(valued) desc, code limit ${currenciesMax}`.execute(tx)
-  return rows
-}
-
 /** How long partitions of beacons are kept: the number of `track_events` in platform_partitioned. */
-const beaconMonths = 13
+export const beaconMonths = 13
 
 /**
- * Deletes the hourly figures of beacons whose partitions the same transaction drops. Of a view near the end of a dropped
+ * Deletes the figures of beacons whose partitions the same transaction drops. Of a view near the end of a dropped
  * month some beacons may be left; they count no more.
  */
-export const deleteOldBeaconHours = async (tx: Tx): Promise<void> => {
-  await sql`
-    delete from beacon_hours where hour < (
-      date_trunc('month', pohf_now() at time zone 'UTC') - make_interval(months => ${beaconMonths})) at time zone 'UTC'`.execute(
-    tx,
-  )
+export const deleteOldBeaconFigures = async (tx: Tx): Promise<void> => {
+  const first = sql`date_trunc('month', pohf_now() at time zone 'UTC') - make_interval(months => ${beaconMonths})`
+  for (const table of ['beacon_hours', 'landing_hours'])
+    await sql`delete from ${sql.table(table)} where hour < (${first}) at time zone 'UTC'`.execute(tx)
+  for (const table of ['landing_days', 'attention_pages'])
+    await sql`delete from ${sql.table(table)} where day < (${first})::date`.execute(tx)
 }
 
 const claimTables = ['track_views', 'track_event_claims', 'conversion_claims'] as const

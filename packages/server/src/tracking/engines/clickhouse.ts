@@ -1,0 +1,106 @@
+import { attentionPagesMax } from '@pohf/protocol'
+import type { ClickHouse } from '../../platform/db/clickhouse.ts'
+import { inTransaction, type Tenant, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { findFunnelFigures, listPageFigures } from '../clickhouse/store.ts'
+import { beaconLine, conversionLine } from '../spool/body.ts'
+import { findSpoolState, insertSpoolEntries, type SpoolEntry } from '../spool/store.ts'
+import type { AttentionStore, RecordedBeacon } from './port.ts'
+import { makePostgresStore, readVerifiedViews, readViewFigures } from './postgres/store.ts'
+
+const viewOf = ({ agentId, mode, sessionId, viewedAt, segment, page }: RecordedBeacon['view']) => ({
+  agentId,
+  mode,
+  sessionId,
+  viewedAt,
+  segment,
+  page,
+})
+
+/** One entry for each view. */
+const entriesOf = (beacons: readonly RecordedBeacon[]): SpoolEntry[] =>
+  [...Map.groupBy(beacons, ({ view }) => `${view.agentId} ${view.mode} ${view.sessionId}`).values()].flatMap(
+    ([first, ...rest]) =>
+      first
+        ? [
+            {
+              ...viewOf(first.view),
+              kind: 'beacons' as const,
+              withView: first.seq === 1,
+              lines: [first, ...rest].map((beacon) =>
+                beaconLine({ ...beacon, props: beacon.props && JSON.stringify(beacon.props) }),
+              ),
+            },
+          ]
+        : [],
+  )
+
+/** How long a process goes by what it read about the size of the spool. */
+const sizeKnownMs = 1_000
+
+/**
+ * Refuses with 503 while ClickHouse is away for so long that the spool is full: a caller must not be told that a beacon is
+ * stored, and the disk of PostgreSQL must not fill up.
+ */
+const makeBound = (ctx: Ctx) => {
+  let readAt = -Infinity
+  let isFull = false
+  return async (tx: Tx): Promise<void> => {
+    const now = ctx.clock.now().getTime()
+    if (now - readAt >= sizeKnownMs) {
+      readAt = now
+      isFull = (await findSpoolState(tx)).entries >= ctx.config.CLICKHOUSE_SPOOL_ENTRIES
+    }
+    if (isFull) throw new Refusal('overloaded', { headers: { 'retry-after': '30' } })
+  }
+}
+
+/** While ClickHouse is away, beacons are still taken, and figures get 503. */
+const orOverloaded = <T>(answer: Promise<T>): Promise<T> =>
+  answer.catch((cause: unknown) => {
+    throw new Refusal('overloaded', { cause, headers: { 'retry-after': '10' } })
+  })
+
+/**
+ * Raw rows of beacons and conversions in ClickHouse, and their figures, which it counts by the hour. They get there by the
+ * spool, so that figures are those of `countedUntil`. Figures of views stay with the sessions in PostgreSQL.
+ */
+export const makeClickHouseStore = (ctx: Ctx, clickhouse: ClickHouse): AttentionStore => {
+  const postgres = makePostgresStore()
+  const checkBound = makeBound(ctx)
+  return {
+    name: 'clickhouse',
+    recordBeacons: async (tx, beacons) => {
+      await checkBound(tx)
+      await insertSpoolEntries(tx, entriesOf(beacons))
+    },
+    recordConversion: async (tx, conversion) => {
+      await checkBound(tx)
+      await insertSpoolEntries(tx, [
+        {
+          ...viewOf(conversion.view),
+          kind: 'conversions',
+          withView: conversion.isFirstOfView,
+          lines: [conversionLine(conversion)],
+        },
+      ])
+    },
+    summary: postgres.summary,
+    funnel: async (readCtx, window) => {
+      const { views, countedUntil } = await inTransaction(readCtx, window.agentId as Tenant, async (tx) => ({
+        // First, so that what is delivered meanwhile is counted beyond the time that is named.
+        countedUntil: (await findSpoolState(tx)).oldestAt,
+        views: await readVerifiedViews(tx, window),
+      }))
+      return { views, ...(await orOverloaded(findFunnelFigures(clickhouse, window))), countedUntil }
+    },
+    attention: async (readCtx, window) => {
+      const figures = await inTransaction(readCtx, window.agentId as Tenant, async (tx) => ({
+        countedUntil: (await findSpoolState(tx)).oldestAt,
+        ...(await readViewFigures(tx, window)),
+      }))
+      return { ...figures, pages: await orOverloaded(listPageFigures(clickhouse, window, attentionPagesMax)) }
+    },
+  }
+}

@@ -1,0 +1,214 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { loadavg, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { Pool } from 'pg'
+import { createDatabase, makeClusterFolder, startCluster } from '../../../packages/server/dev/cluster.ts'
+import { inTransaction } from '../../../packages/server/src/platform/db/db.ts'
+import { openClickHouse, type ClickHouse } from '../../../packages/server/src/platform/db/clickhouse.ts'
+import { migrate } from '../../../packages/server/src/platform/db/migrate.ts'
+import { readConfig } from '../../../packages/server/src/platform/ops/config.ts'
+import type { Ctx } from '../../../packages/server/src/platform/ops/context.ts'
+import { makeLogger } from '../../../packages/server/src/platform/ops/log.ts'
+import { applySchema } from '../../../packages/server/src/roles/attention.ts'
+import { deliverBatch, makeAttentionStore } from '../../../packages/server/src/tracking/index.ts'
+import { buildContext } from '../../../packages/server/src/wiring/index.ts'
+import { tableOf } from '../../ci/pages/markdown.ts'
+import { installClickHouse, startClickHouse } from '../../clickhouse/start.ts'
+import { today, writeReport } from '../../report.ts'
+import { quantile } from '../median.ts'
+import { clickhouseQuestions, days, fillClickHouse, fillPostgres, postgresQuestions } from './rows.ts'
+
+const agentId = 'agt_aa00000000000000000000000b'
+const figureCalls = 100
+const questionCalls = 3
+
+/** p50 and p99 in milliseconds. */
+const measure = async (calls: number, work: () => Promise<unknown>): Promise<string> => {
+  await work()
+  const times: number[] = []
+  for (let n = 0; n < calls; n += 1) {
+    const startedAt = performance.now()
+    await work()
+    times.push(performance.now() - startedAt)
+  }
+  const shown = (share: number) => quantile(times, share).toFixed(1)
+  return calls < 20 ? shown(0.5) : `${shown(0.5)} / ${shown(0.99)}`
+}
+
+const ratePerSecond = async (rows: number, work: () => Promise<unknown>): Promise<string> => {
+  const startedAt = performance.now()
+  await work()
+  return Math.round(rows / ((performance.now() - startedAt) / 1_000)).toLocaleString('en')
+}
+
+type EngineFigures = Record<string, string>
+
+const windowOf = () => ({
+  agentId,
+  mode: 'live' as const,
+  since: new Date(Date.now() - (days - 1) * 86_400_000 - 1_234_567),
+  until: null,
+  site: null,
+  workflow: null,
+})
+
+const recordedBeacons = (round: number, count: number) =>
+  Array.from({ length: count }, (_, n) => ({
+    view: {
+      agentId,
+      mode: 'live' as const,
+      sessionId: `ses_ingest_${round}_${n}`,
+      viewedAt: new Date(),
+      segment: 0,
+      page: 0,
+    },
+    type: 'load',
+    eventId: `${round}-${n}-5f3759df5f3759df`,
+    clientAt: new Date(),
+    path: '/page/7',
+    props: { depth: 0.5, dwell: 1_200 },
+    seq: 1,
+    isFirstEngagement: false,
+  }))
+
+const ingestRounds = 40
+const ingestRows = 500
+
+const measureStore = async (ctx: Ctx): Promise<EngineFigures> => {
+  const store = makeAttentionStore(ctx)
+  return {
+    'funnel, p50 / p99': await measure(figureCalls, () => store.funnel(ctx, windowOf())),
+    'attention report, p50 / p99': await measure(figureCalls, () => store.attention(ctx, windowOf())),
+    'rows/s into PostgreSQL, 500 in a transaction': await ratePerSecond(
+      ingestRounds * ingestRows,
+      async () => {
+        for (let round = 0; round < ingestRounds; round += 1)
+          await inTransaction(ctx, 'system', (tx) =>
+            store.recordBeacons(tx, recordedBeacons(round, ingestRows)),
+          )
+      },
+    ),
+  }
+}
+
+const measurePostgres = async (ctx: Ctx, owner: Pool, rows: number): Promise<EngineFigures> => {
+  await fillPostgres(owner, agentId, rows)
+  const { rows: sizes } = await owner.query<{ bytes: string }>(
+    "select sum(pg_total_relation_size(inhrelid)) as bytes from pg_inherits where inhparent = 'track_events'::regclass",
+  )
+  const figures: EngineFigures = {}
+  for (const [name, question] of Object.entries(postgresQuestions))
+    figures[name] = await measure(questionCalls, () => owner.query(question, [agentId]))
+  return {
+    ...(await measureStore(ctx)),
+    ...figures,
+    'bytes a beacon': (Number(sizes[0]?.bytes) / rows).toFixed(0),
+  }
+}
+
+const measureClickHouse = async (ctx: Ctx, db: ClickHouse, rows: number): Promise<EngineFigures> => {
+  await fillClickHouse(db, agentId, rows)
+  const [size] = await db.select<{ bytes: number; n: number }>(
+    `SELECT sum(bytes_on_disk) AS bytes, sum(rows) AS n FROM system.parts WHERE database = '${db.database}' AND table = 'beacons' AND active`,
+  )
+  const figures: EngineFigures = {}
+  for (const [name, question] of Object.entries(clickhouseQuestions(db)))
+    figures[name] = await measure(questionCalls, () => db.select(question, { agent: agentId }))
+  const store = await measureStore(ctx)
+  const delivered = await ratePerSecond(ingestRounds * ingestRows, async () => {
+    while ((await deliverBatch(ctx, db)) > 0) continue
+  })
+  return {
+    ...store,
+    ...figures,
+    'bytes a beacon': ((size?.bytes ?? NaN) / (size?.n ?? NaN)).toFixed(1),
+    'rows/s from the spool to ClickHouse': delivered,
+  }
+}
+
+/** Both databases, empty, with a context for each engine. */
+const openEngines = async () => {
+  const missing = installClickHouse()
+  if (missing !== undefined) throw new Error(missing)
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-engines-'))
+  const settings = { shared_buffers: '2GB' }
+  const clusterFolder = makeClusterFolder('pohf-engines-database-')
+  const cluster = await startCluster({ folder: clusterFolder, settings })
+  const server = await startClickHouse(join(folder, 'clickhouse'))
+  const url = `${server.url}/pohf`
+  const databaseUrl = await createDatabase(cluster, 'pohf')
+  await migrate(databaseUrl)
+  await applySchema(url, undefined)
+  const environment = {
+    DATABASE_URL: databaseUrl,
+    DATA_DIR: join(folder, 'secrets'),
+    DATABASE_STATEMENT_SECONDS: '600',
+  }
+  const contextOf = (more: Record<string, string>) => {
+    const config = readConfig({ ...environment, ...more })
+    return buildContext({ config, log: makeLogger('silent'), name: 'pohf-bench' })
+  }
+  const [plain, withClickHouse] = [contextOf({}), contextOf({ CLICKHOUSE_URL: url })]
+  const owner = new Pool({ connectionString: databaseUrl, max: 1 })
+  const db = openClickHouse(url)
+  return {
+    plain,
+    withClickHouse,
+    owner,
+    db,
+    close: async () => {
+      await Promise.all([plain.db.end(), withClickHouse.db.end(), owner.end(), db.close()])
+      await server.stop()
+      await cluster.stop()
+      for (const used of [folder, clusterFolder]) rmSync(used, { recursive: true, force: true })
+    },
+  }
+}
+
+const reportOf = (
+  rows: number,
+  engine: string,
+  postgres: EngineFigures,
+  clickhouse: EngineFigures,
+): string => {
+  const names = [...new Set([...Object.keys(clickhouse), ...Object.keys(postgres)])]
+  return `# Engines of beacons with ${rows.toLocaleString('en')} rows, ${today()}
+
+\`npm run bench -- engines --rows ${rows} --engine ${engine} --report\`. One agent, ${days} days, three beacons a view, synthetic rows; a window
+of 29 days that begins within an hour. Milliseconds, one call at a time: ${figureCalls} calls of a report, the median of ${questionCalls} of a
+question over rows. ClickHouse is chdb behind HTTP. Load of the machine at the end: ${loadavg()[0]?.toFixed(1)}, two cores.
+
+${tableOf(
+  ['What', 'PostgreSQL', 'ClickHouse'],
+  names.map((name) => [name, postgres[name] ?? '-', clickhouse[name] ?? '-']),
+)}
+`
+}
+
+/** Both engines with the same rows of one agent. npm run bench -- engines [--rows 1000000 --engine both --report] */
+export const engines = async () => {
+  const { values } = parseArgs({
+    args: process.argv.slice(3),
+    options: {
+      rows: { type: 'string', default: '1000000' },
+      engine: { type: 'string', default: 'both' },
+      report: { type: 'boolean', default: false },
+      json: { type: 'boolean', default: false },
+    },
+  })
+  const rows = Number(values.rows)
+  const { plain, withClickHouse, owner, db, close } = await openEngines()
+  try {
+    const none: EngineFigures = {}
+    const clickhouse =
+      values.engine === 'postgresql' ? none : await measureClickHouse(withClickHouse, db, rows)
+    const postgres = values.engine === 'clickhouse' ? none : await measurePostgres(plain, owner, rows)
+    const text = reportOf(rows, values.engine, postgres, clickhouse)
+    console.log(text)
+    if (values.report) writeReport(`engines-${rows / 1_000_000}m.md`, text)
+    return { rows, postgres, clickhouse }
+  } finally {
+    await close()
+  }
+}

@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import { inTransaction } from '../../../packages/server/src/platform/db/db.ts'
+import { compareStored, findSpoolState } from '../../../packages/server/src/tracking/index.ts'
+import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
+import { waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
+import { addViews, openDeployment, sendUntilAnswered, type Deployment } from './load.ts'
+
+export type KillOptions = {
+  readonly engine: 'postgresql' | 'clickhouse'
+  readonly kills: number
+  /** ClickHouse without tokens: a batch that is sent again is stored again. */
+  readonly plantDuplicates: boolean
+}
+
+const views = 400
+const clients = 8
+/** A beacon of each view is an engagement. */
+const types = ['load', 'scroll'] as const
+
+const register = async (baseUrl: string): Promise<{ agentId: string; apiKey: string }> => {
+  const answer = await fetch(`${baseUrl}/api/agents/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ name: 'Battery', contactEmail: 'battery@example.com', mode: 'live' }),
+  })
+  return (await answer.json()) as { agentId: string; apiKey: string }
+}
+
+/** Beacons of any views from several clients at once, until it is stopped. Returns the acknowledged event ids. */
+const startLoad = (baseUrl: string, tokens: readonly string[]) => {
+  const stop = new AbortController()
+  const acknowledged = new Set<string>()
+  const seen = new Set<string>()
+  const run = async (client: number): Promise<void> => {
+    for (let n = client; !stop.signal.aborted; n += clients) {
+      const vt = tokens[n % tokens.length] ?? ''
+      const eventId = randomUUID()
+      const type = types[Math.floor(n / tokens.length) % 2] ?? 'load'
+      if (!(await sendUntilAnswered(baseUrl, { vt, eventId, type, path: '/' }, stop.signal))) return
+      acknowledged.add(eventId)
+      seen.add(vt)
+      // Below the limit of a view: 60 beacons in a minute.
+      await setTimeout(5)
+    }
+  }
+  const running = Array.from({ length: clients }, (_, client) => run(client))
+  return {
+    acknowledged,
+    seen,
+    stop: async () => {
+      stop.abort()
+      await Promise.all(running)
+    },
+  }
+}
+
+const killInTurn = async ({ kills, baseUrl }: Deployment, count: number) => {
+  const names = Object.keys(kills) as (keyof typeof kills)[]
+  const counts: Record<string, number> = {}
+  for (let n = 0; n < count; n += 1) {
+    const name = names[n % names.length] ?? 'api'
+    await setTimeout(400 + Math.random() * 1_200)
+    await kills[name]?.()
+    counts[name] = (counts[name] ?? 0) + 1
+  }
+  await waitUntilReady(baseUrl)
+  return counts
+}
+
+const storedIds = async ({ owner, clickhouse }: Deployment): Promise<string[]> => {
+  if (clickhouse)
+    return (
+      // Without FINAL: what is stored twice must be seen.
+      (
+        await clickhouse.select<{ id: string }>(
+          `SELECT assumeNotNull(client_event_id) AS id FROM ${clickhouse.database}.beacons WHERE client_event_id IS NOT NULL`,
+        )
+      ).map(({ id }) => id)
+    )
+  const { rows } = await owner.query<{ id: string }>('select client_event_id as id from track_events')
+  return rows.map(({ id }) => id)
+}
+
+const hourSums = async ({ owner, clickhouse }: Deployment) => {
+  if (clickhouse) {
+    const [row] = await clickhouse.select<{ landed: number; engaged: number }>(
+      `SELECT sum(landed) AS landed, sum(engaged) AS engaged FROM ${clickhouse.database}.beacon_hours`,
+    )
+    return row
+  }
+  const { rows } = await owner.query<{ landed: number; engaged: number }>(
+    'select sum(landed)::int as landed, sum(engaged)::int as engaged from beacon_hours',
+  )
+  return rows[0]
+}
+
+const countsOfViews = async ({ owner }: Deployment) => {
+  const { rows } = await owner.query<{ beacons: number; landed: number; engaged: number }>(
+    `select sum(beacons)::int as beacons, count(*) filter (where beacons > 0)::int as landed,
+       count(*) filter (where engaged)::int as engaged from track_views`,
+  )
+  return rows[0] ?? { beacons: 0, landed: 0, engaged: 0 }
+}
+
+/** Kills processes under load and compares what was acknowledged with what is stored and counted. */
+export const runAttentionKills = async (options: KillOptions) => {
+  const deployment = await openDeployment(options.engine, {
+    // Widens the time in which a batch is stored and not acknowledged.
+    answerDelayMs: 100,
+    ignoreTokens: options.plantDuplicates,
+  })
+  try {
+    const { agentId } = await register(deployment.baseUrl)
+    const load = startLoad(deployment.baseUrl, await addViews(deployment, agentId, views))
+    const kills = await killInTurn(deployment, options.kills)
+    await load.stop()
+    await pollUntil(
+      'everything is delivered',
+      async () => (await inTransaction(deployment.ctx, 'system', findSpoolState)).entries === 0,
+      // The lease of a killed worker runs out after a minute.
+      150_000,
+    )
+    const ids = await storedIds(deployment)
+    const stored = new Set(ids)
+    const [figures, truth] = [await hourSums(deployment), await countsOfViews(deployment)]
+    const lost = [...load.acknowledged].filter((id) => !stored.has(id)).length
+    const faults = [
+      ...(lost > 0 ? [`${lost} acknowledged beacons are not stored`] : []),
+      ...(ids.length === stored.size ? [] : [`${ids.length - stored.size} beacons are stored twice`]),
+      ...(ids.length === truth.beacons
+        ? []
+        : [`${ids.length} beacons are stored, and ${truth.beacons} were counted`]),
+      ...(figures?.landed === truth.landed && figures.engaged === truth.engaged
+        ? []
+        : [`figures are ${JSON.stringify(figures)}, and should be ${JSON.stringify(truth)}`]),
+    ]
+    const { clickhouse } = deployment
+    const found = clickhouse && (await compareStored(deployment.ctx, clickhouse, 100_000))
+    if (found && !found.ok) faults.push('inspect finds a difference')
+    return {
+      engine: options.engine,
+      kills,
+      acknowledged: load.acknowledged.size,
+      stored: ids.length,
+      batches: found?.batches ?? 0,
+      lost,
+      faults,
+    }
+  } finally {
+    await deployment.close()
+  }
+}
