@@ -1,11 +1,17 @@
-// Builds tag.js, check.js and compat.js into dist/ (or the folder given), from where the server serves them.
+// Builds tag.js, check.js, compat.js, task.js and visit.js into dist/ (or the folder given), from where the server serves them.
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 import { ownNames } from './own-names.ts'
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url))
 
-for (const [index, name] of ['tag', 'check', 'compat'].entries())
+for (const [index, [name, source]] of Object.entries({
+  tag: 'tag.ts',
+  check: 'check.ts',
+  visit: 'visit/visit.ts',
+  task: 'task/task.ts',
+  compat: 'compat.ts',
+}).entries())
   await build({
     configFile: false,
     root: here('.'),
@@ -23,7 +29,7 @@ for (const [index, name] of ['tag', 'check', 'compat'].entries())
         checks: { bundlerTimings: false },
         // Tables of the protocol that only readers of chunks use are left out.
         treeshake: { manualPureFunctions: ['Map', 'Object.entries'] },
-        input: here(`src/${name}.ts`),
+        input: here(`src/${source}`),
         output: {
           format: 'iife',
           entryFileNames: `${name}.js`,

@@ -69,6 +69,26 @@ test('demo data is refused for a database that is not the demo database', () => 
   }
 })
 
+test('demo views are refused for every database but that of npm run dev', () => {
+  const main = fileURLToPath(new URL('seed-views.ts', import.meta.url))
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-seed-views-'))
+  const run = (parameters: readonly string[], env: NodeJS.ProcessEnv = {}) =>
+    spawnSync(process.execPath, [main, ...parameters], {
+      env: { ...process.env, DATABASE_URL: '', DATA_DIR: folder, ...env },
+      encoding: 'utf8',
+    })
+  try {
+    const named = run([], { DATABASE_URL: 'postgres://pohf@127.0.0.1:5432/pohf' })
+    assert.equal(named.status, 1)
+    assert.match(named.stderr, /only into the database that npm run dev makes itself/)
+    assert.match(run([]).stderr, /start it first, and keep it running: npm run dev/)
+    for (const rows of ['0', '1.5', 'many', '50000001'])
+      assert.match(run(['--rows', rows]).stderr, /--rows must be a whole number from 1 to 50000000/)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
 test('a folder that holds something else is not emptied for demo data', () => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-demo-folder-'))
   try {

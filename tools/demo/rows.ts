@@ -8,13 +8,22 @@ import type { Random } from './random.ts'
 export type DemoSession = {
   readonly id: string
   readonly at: string
-  readonly endedAt: string
-  readonly quality: number
-  readonly verified: boolean
-  readonly components: Components
+  /** Null where the visitor left before the end; then there is no score. */
+  readonly endedAt: string | null
+  readonly quality: number | null
+  readonly verified: boolean | null
+  readonly components: Components | null
   readonly flags: readonly FlagName[]
   readonly reasons: readonly string[]
   readonly hostname: string
+  readonly workflowId: string | null
+  /** What the scorer counted; null without a score. */
+  readonly counted: {
+    readonly probes: number
+    readonly hits: number
+    readonly durationMs: number
+    readonly visibleMs: number
+  } | null
 }
 
 const rareFlags: readonly FlagName[] = [
@@ -27,6 +36,9 @@ const rareFlags: readonly FlagName[] = [
   'impossible_timing',
 ]
 const hostnames = ['shop.example', 'shop.example', 'shop.example', 'blog.example']
+const workflowIds = [null, null, null, 'checkout']
+const probesOffered = 3
+const abandonedShare = 0.07
 const rounded = (value: number): number => Math.round(Math.min(1, Math.max(0, value)) * 1_000) / 1_000
 
 /** A session as scoring leaves it: the quality and the reasons are those that the formula gives. */
@@ -51,26 +63,50 @@ export const makeSession = (random: Random, at: number): DemoSession => {
   const { verified, reasons } = evaluateAttention({
     components,
     flags,
-    probesOffered: 3,
+    probesOffered,
     returning: false,
     answerCorrect: null,
   })
-  return {
+  const durationMs = random.integer(6_000, 19_000)
+  const named = {
     id: random.id('ses_'),
     at: new Date(at).toISOString(),
-    endedAt: new Date(at + random.integer(6_000, 19_000)).toISOString(),
+    hostname: random.pick(hostnames),
+    workflowId: random.pick(workflowIds),
+  }
+  if (random.isTrue(abandonedShare))
+    return {
+      ...named,
+      endedAt: null,
+      quality: null,
+      verified: null,
+      components: null,
+      flags: [],
+      reasons: [],
+      counted: null,
+    }
+  return {
+    ...named,
+    endedAt: new Date(at + durationMs).toISOString(),
     quality: qualityOf(components, flags),
     verified,
     components,
     flags,
     reasons,
-    hostname: random.pick(hostnames),
+    counted: {
+      probes: probesOffered,
+      hits: isInattentive ? 1 : random.pick([2, 3, 3, 3]),
+      durationMs,
+      visibleMs: Math.round(durationMs * (components.focus ?? 1)),
+    },
   }
 }
 
 type Owner = { readonly agentId: string; readonly mode: Mode }
 const rowsOf = `jsonb_to_recordset($3::jsonb) as row ("id" text, "at" timestamptz, "endedAt" timestamptz, quality float8,
-  verified boolean, components jsonb, flags jsonb, reasons jsonb, hostname text)`
+  verified boolean, components jsonb, flags jsonb, reasons jsonb, hostname text, "workflowId" text, counted jsonb)`
+const thumbprintOf = (column: string) =>
+  `left(translate(encode(sha256(${column}::bytea), 'base64'), '+/=', '-_'), 43)`
 const textsOf = (column: string) => `array(select jsonb_array_elements_text(${column}))`
 
 export const insertSessions = async (
@@ -85,17 +121,39 @@ export const insertSessions = async (
   )
   await owner.query(
     `insert into sessions (agent_id, session_id, at, mode, kind, status, simulated, ended_at, quality, verified,
-       assurance, scoring, components, flags, reasons, evidence, salt, hostname)
-     select $1, id, at, $2, 'view', 'scored', $2 = 'test', "endedAt", quality, verified, 'low', 'demo', components,
+       assurance, scoring, components, flags, reasons, evidence, salt, hostname, workflow_id, counted, jkt)
+     select $1, id, at, $2, 'view', case when quality is null then 'expired' else 'scored' end, $2 = 'test', "endedAt",
+       quality, verified, case when quality is not null then 'low' end, 'demo', nullif(components, 'null'),
        ${textsOf('flags')}, ${textsOf('reasons')},
-       jsonb_build_array(jsonb_build_object('type', 'answer', 'alg', 'sha-256', 'hash', left(translate(encode(sha256(id::bytea), 'base64'), '+/=', '-_'), 43))),
-       sha256(('salt ' || id)::bytea), hostname
+       jsonb_build_array(jsonb_build_object('type', 'answer', 'alg', 'sha-256', 'hash', ${thumbprintOf('id')})),
+       sha256(('salt ' || id)::bytea), hostname, "workflowId", nullif(counted, 'null'), ${thumbprintOf('id')}
      from ${rowsOf}`,
     values,
   )
 }
 
-/** What visitors did after a verified view: most pages report that they were read, some visits end in a purchase. */
+/** What visitors did after a verified view: most land, some look longer, a few buy. */
+const makeVisit = (random: Random, { id, at, hostname, workflowId }: DemoSession) => {
+  const isEngaged = random.isTrue(0.58)
+  const isConverted = isEngaged && random.isTrue(0.16)
+  return {
+    id,
+    at,
+    hostname,
+    workflowId,
+    path: random.pick(['/', '/', '/', '/shoes', '/shoes', '/boots', '/sale', '/about/returns']),
+    isEngaged,
+    eventId: isConverted ? random.id('evt_') : null,
+    value: isConverted ? random.integer(1_200, 18_900) / 100 : null,
+    currency: random.pick(['EUR', 'EUR', 'EUR', 'CHF']),
+  }
+}
+const visitRows = `jsonb_to_recordset($3::jsonb) as row (id text, at timestamptz, hostname text, "workflowId" text, path text,
+  "isEngaged" boolean, "eventId" text, value float8, currency text)`
+const segmentOfRow = 'attention_segment($1, $2, at, hostname, "workflowId")'
+const pageOfRow = 'attention_page($1, $2, at, path)'
+
+/** Writes visits of three quarters of the verified views. */
 export const insertVisits = async (
   { owner }: Pick<Harness, 'owner'>,
   { agentId, mode }: Owner,
@@ -103,39 +161,27 @@ export const insertVisits = async (
   random: Random,
 ): Promise<void> => {
   const visits = sessions
-    .filter(({ verified }) => verified)
-    .map(({ id, at }) => {
-      const isEngaged = random.isTrue(0.62)
-      const isConverted = isEngaged && random.isTrue(0.11)
-      return {
-        id,
-        at,
-        path: random.pick(['/', '/', '/shoes', '/boots', '/sale']),
-        isEngaged,
-        eventId: isConverted ? random.id('evt_') : null,
-        value: isConverted ? random.integer(1_200, 18_900) / 100 : null,
-      }
-    })
+    .filter(({ verified }) => verified === true && random.isTrue(0.74))
+    .map((session) => makeVisit(random, session))
   const values = [agentId, mode, JSON.stringify(visits)]
-  const rows = `jsonb_to_recordset($3::jsonb) as row (id text, at timestamptz, path text, "isEngaged" boolean,
-    "eventId" text, value float8)`
   await owner.query(
-    `insert into track_views (agent_id, mode, session_id, viewed_at, beacons, engaged, converted)
-     select $1, $2, id, at, case when "isEngaged" then 2 else 1 end, "isEngaged", "eventId" is not null
-     from ${rows} where at > pohf_now() - interval '35 days'`,
+    `insert into track_views (agent_id, mode, session_id, viewed_at, beacons, engaged, converted, segment, page)
+     select $1, $2, id, at, case when "isEngaged" then 2 else 1 end, "isEngaged", "eventId" is not null, ${segmentOfRow},
+       ${pageOfRow}
+     from ${visitRows} where at > pohf_now() - interval '35 days'`,
     values,
   )
   await owner.query(
-    `insert into track_events (agent_id, mode, session_id, seq, at, viewed_at, type, path, first_engagement)
-     select $1, $2, id, seq, at + make_interval(secs => 4 * seq), at, case seq when 1 then 'pageview' else 'scroll' end, path,
-       seq = 2
-     from ${rows}, generate_series(1, 2) seq where seq = 1 or "isEngaged"`,
+    `insert into track_events (agent_id, mode, session_id, seq, at, viewed_at, type, path, first_engagement, segment, page)
+     select $1, $2, id, seq, at + make_interval(secs => 4 * seq), at, case seq when 1 then 'landed' else 'engaged' end, path,
+       seq = 2, ${segmentOfRow}, ${pageOfRow}
+     from ${visitRows}, generate_series(1, 2) seq where seq = 1 or "isEngaged"`,
     values,
   )
   await owner.query(
-    `insert into conversions (agent_id, event_id, at, mode, session_id, viewed_at, name, value, currency, first_of_view)
-     select $1, "eventId", at + interval '40 seconds', $2, id, at, 'purchase', value, 'EUR', true
-     from ${rows} where "eventId" is not null`,
+    `insert into conversions (agent_id, event_id, at, mode, session_id, viewed_at, name, value, currency, first_of_view, segment)
+     select $1, "eventId", at + interval '40 seconds', $2, id, at, 'purchase', value, currency, true, ${segmentOfRow}
+     from ${visitRows} where "eventId" is not null`,
     values,
   )
 }

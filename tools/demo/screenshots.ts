@@ -58,6 +58,7 @@ type Take = (opened: OpenPage, name: string) => Promise<void>
 const publicPages = (url: string, { enrolUrl }: DemoAccess): readonly (readonly [string, string])[] => [
   ['home', `${url}/`],
   ['pricing', `${url}/pricing`],
+  ['vhh', `${url}/vhh`],
   ['status', `${url}/status`],
   ['verify', `${url}/verify`],
   ['buy', `${url}/buy`],

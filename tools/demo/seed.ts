@@ -3,6 +3,7 @@
 import { enrolMember, invite } from '../../packages/server/test/fixtures/people/member.ts'
 import { makeStrokes } from '../../packages/server/test/fixtures/people/play-session.ts'
 import type { Harness } from '../../packages/server/test/fixtures/harness.ts'
+import { seedIndexHistory } from './index-history.ts'
 import { makeRandom } from './random.ts'
 import { dayMs, dayStartOf, hourMs, timeOfDay, visitsOfDay } from './rhythm.ts'
 import {
@@ -139,6 +140,7 @@ export const seedDemo = async (harness: Harness, size: DemoSize, pay: PayCheckou
   await harness.owner.query('update agents set rate_per_minute = 1000000')
   await buyCredits(demo)
   const now = Date.now()
+  await seedIndexHistory(demo, now)
   const memberEvery = Math.max(1, Math.floor((size.days - 3) / size.members))
   let member: Member | undefined
   const work = makeWorkSchedule(demo)

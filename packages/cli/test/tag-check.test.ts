@@ -16,6 +16,7 @@ import {
   type TestSetup,
 } from './tag-faults.ts'
 import { openSite } from './tag-site.ts'
+import { landingPage, visitFaults } from './tag-visit-faults.ts'
 
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false
@@ -85,6 +86,7 @@ const linesOf = ({ findings }: Report): string =>
 for (const [name, faults] of [
   ['the script', scriptFaults],
   ['the element', elementFaults],
+  ['the visit', visitFaults],
 ] as const)
   test(`every planted fault of ${name} is found, and the good page has none of them`, { skip }, async () => {
     const w = prepare()
@@ -106,6 +108,26 @@ for (const [name, faults] of [
     }
     await Promise.all([work(), work()])
   })
+
+test('a landing page needs no check, and is answered within 5 s', { skip }, async () => {
+  const w = prepare()
+  const counted = () => w.network.requests.filter(({ path }) => path === 'POST /api/track/event').length
+  const before = counted()
+  const startedAt = performance.now()
+  const report = await inspectPage(
+    w.browser,
+    w.site.plant('/landing', landingPage(w, 'data-consent="required"')),
+    { ...limits, waitMs: 3_000 },
+    { url: w.service.url },
+  )
+  assert.ok(performance.now() - startedAt < 5_000)
+  assert.deepEqual([...levelsOf(report, 'problem'), ...levelsOf(report, 'warning')], [])
+  const texts = levelsOf(report, 'ok').join('\n')
+  assert.match(texts, /visit: The service takes beacons of this page/)
+  assert.match(texts, /consent: Visits are reported after pohf\.consent\(true\)/)
+  assert.match(texts, /bytes: The script is the one that the service delivers now/)
+  assert.equal(counted() - before, 1, 'one empty list of beacons')
+})
 
 test('a script or an element that appears later is found within the time of --wait', { skip }, async () => {
   const w = prepare()

@@ -113,7 +113,7 @@ export const scriptFaults: readonly PlantedFault[] = [
   [
     'the collector alone',
     (w) => goodPage(w, { script: `<script async src="${w.service.url}/tag.js"></script>`, element: '' }),
-    [/✓ element: The page loads the collector alone/],
+    [/✓ element: The page has no check, and its scripts need none/],
   ],
   [
     'an error in our script',

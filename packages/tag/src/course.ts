@@ -45,6 +45,8 @@ type CourseOptions = {
   readonly onFailed: (detail: { readonly code: string } | FinishedSession) => void
   /** The person goes on without the check. */
   readonly onLeft: (code: string) => void
+  /** What is recorded after the questions: the session ends when this does. */
+  readonly beforeFinish?: () => Promise<void>
 }
 
 /** One check from its start to its verdict, and again as often as the person wants. */
@@ -119,7 +121,7 @@ export const makeCourse = (options: CourseOptions) => {
     else if (phase === 'asking' && !probes.isOpen() && performance.now() - movedAt > questionMsMax)
       showStuck('')
   }
-  const fail = (error: unknown): void => {
+  const fail = (error?: unknown): void => {
     const code = error instanceof PohfError ? error.code : 'failed'
     stop()
     view.show(brokenScreen(messages, code, again))
@@ -159,6 +161,7 @@ export const makeCourse = (options: CourseOptions) => {
   const finish = async (running: Session): Promise<void> => {
     const isMine = claim()
     phase = 'finishing'
+    await options.beforeFinish?.()
     rest('')
     const waiting = setTimeout(
       () => isMine() && view.show({ state: 'waiting', icon: 'wait', title: messages.ending }),
@@ -172,7 +175,7 @@ export const makeCourse = (options: CourseOptions) => {
     if (!isMine()) return
     clearInterval(watch)
     phase = 'over'
-    if (finished.verdict === 'pending') return fail(undefined)
+    if (finished.verdict === 'pending') return fail()
     tell(finished, running)
     if (finished.verdict !== 'step_up') return
     for (let polls = 0; finished.verdict === 'step_up' && polls < stepPollsMax && isMine(); polls += 1)

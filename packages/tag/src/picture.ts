@@ -14,7 +14,10 @@ const decode = (dataUrl: string): Promise<ImageBitmap> => {
 export const afterPaint = (): Promise<void> =>
   new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve())))
 
-export const draw = async (canvas: HTMLCanvasElement, { image, width, height }: Picture): Promise<void> => {
+export const draw = async (
+  canvas: HTMLCanvasElement,
+  { image, width, height }: Pick<Picture, 'image' | 'width' | 'height'>,
+): Promise<void> => {
   const bitmap = await decode(image)
   canvas.width = width
   canvas.height = height

@@ -1,5 +1,4 @@
+import type { PageGlobal } from './page-global.ts'
 import { asksForPrivacy, start } from './session.ts'
 
-/** The global `pohf` of a page once the script has run. */
-const pohf = { start, asksForPrivacy }
-Object.assign(globalThis, { pohf })
+Object.assign(globalThis, { pohf: { ...(globalThis as PageGlobal).pohf, start, asksForPrivacy } })

@@ -8,6 +8,7 @@ type State =
   | 'opening'
   | 'point'
   | 'choose'
+  | 'task'
   | 'waiting'
   | 'passed'
   | 'retry'

@@ -10,7 +10,7 @@ import type { RecordingState } from '../../server/src/sessions/recording/state.t
 import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
 
-const listen = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
+export const listen = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
   const server = createServer(answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
@@ -89,14 +89,16 @@ const openService = async (harness: Harness, folder: string, network: ReturnType
   return listen((request, response) => void serve(request, response))
 }
 
+type SiteScript = 'check' | 'tag' | 'task' | 'visit' | null
+
 /**
  * A publisher's site on another origin, with a content policy that allows the service's scripts and calls and nothing
  * else: no style, no image, nothing inline.
  */
-const openSite = async (serviceUrl: string, content: string, script: 'check' | 'tag' | null) => {
+const openSite = async (serviceUrl: string, content: string, script: SiteScript, attributes = '') => {
   const policy = `default-src 'none'; script-src ${serviceUrl}; connect-src ${serviceUrl}; form-action 'self'; base-uri 'none'`
   const sent: { path: string; body: string }[] = []
-  const tag = script ? `<script async src="${serviceUrl}/${script}.js"></script>` : ''
+  const tag = script ? `<script async ${attributes} src="${serviceUrl}/${script}.js"></script>` : ''
   const site = await listen((request, response) => {
     void bodyOf(request).then((body) => {
       if (request.url !== '/favicon.ico') sent.push({ path: `${request.method} ${request.url}`, body })
@@ -144,7 +146,8 @@ export const startFixture = async () => {
     harness,
     service,
     network,
-    open: (content: string, script: 'check' | 'tag' | null) => openSite(service.url, content, script),
+    open: (content: string, script: SiteScript, attributes?: string) =>
+      openSite(service.url, content, script, attributes),
     truthOfSession: (sessionId: string) => readTruth(harness, sessionId),
     chunksOf: (agentId: `agt_${string}`, sessionId: string) => readChunks(harness, agentId, sessionId),
     close: service.close,
@@ -198,7 +201,7 @@ type CheckSnapshot = {
 /** Reads the check in one call: a question is open for a short time only. */
 const readCheck = (page: Page): Promise<CheckSnapshot> =>
   page.evaluate<CheckSnapshot>(`(() => {
-    const check = document.querySelector('pohf-check').shadowRoot.querySelector('.w')
+    const check = document.querySelector('pohf-check, pohf-task').shadowRoot.querySelector('.w')
     const canvas = check.querySelector('canvas')
     const { x, y, width, height } = canvas ? canvas.getBoundingClientRect() : {}
     return { state: check.dataset.state, runs: check.querySelector('.bar.runs') !== null, box: canvas && { x, y, width, height } }

@@ -19,7 +19,7 @@ export const checkPage = async (page: Page, name: string): Promise<void> => {
       [...document.querySelectorAll('body *')].filter((one) => one.getBoundingClientRect().right > innerWidth).map((one) => one.outerHTML.slice(0, 120)).slice(0, 3)`)
   assert.deepEqual(wide, [], `${name} scrolls sideways`)
   const small = await page.evaluate<string[]>(`
-    [...document.querySelectorAll('pohf-check')].flatMap((check) => [...check.shadowRoot.querySelectorAll('button:not(.trap), summary, a')])
+    [...document.querySelectorAll('pohf-check, pohf-task')].flatMap((check) => [...check.shadowRoot.querySelectorAll('button:not(.trap), summary, a')])
       .filter((button) => { const box = button.getBoundingClientRect(); return box.width > 0 && (box.width < 43.9 || box.height < 43.9) })
       .map((button) => button.textContent)`)
   assert.deepEqual(small, [], `${name}: targets below 44 px`)

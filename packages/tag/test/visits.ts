@@ -23,7 +23,8 @@ export type VisitContext = {
   readonly apiKey: string
 }
 type VisitOptions = {
-  readonly script?: 'check' | 'tag'
+  readonly script?: 'check' | 'tag' | 'visit'
+  readonly scriptAttributes?: string
   readonly attributes?: string
   readonly view?: BrowserContextOptions
   readonly before?: string
@@ -55,7 +56,11 @@ export const visit = (
       assert.ok(browser && fixture)
       const { agentId, apiKey } = await fixture.harness.register('test')
       const form = `<form method="post" action="/send"><label>Name <input name="who"></label><pohf-check site="${agentId}" ${options.attributes ?? ''}></pohf-check><button id="send">Send</button></form>`
-      const site = await fixture.open(options.page ?? form, options.script ?? 'check')
+      const site = await fixture.open(
+        options.page ?? form,
+        options.script ?? 'check',
+        options.scriptAttributes,
+      )
       const context = await browser.newContext({
         viewport: { width: 1280, height: 800 },
         ...personsBrowser,

@@ -14,7 +14,15 @@ test('before the scripts are built they say how to build them', async () => {
   const pages = tagPages(folder)
   assert.deepEqual(
     pages.map((page) => page.path),
-    ['/tag.js', '/check.js', '/recaptcha/api.js', '/1/api.js', '/turnstile/v0/api.js'],
+    [
+      '/tag.js',
+      '/check.js',
+      '/visit.js',
+      '/task.js',
+      '/recaptcha/api.js',
+      '/1/api.js',
+      '/turnstile/v0/api.js',
+    ],
   )
   const answer = await pages[0]?.handler({ params: {}, query: {}, header: () => undefined })
   assert.equal(answer?.status, 503)
@@ -24,7 +32,9 @@ test('before the scripts are built they say how to build them', async () => {
 test('a built script is for every origin, is kept for five minutes, and then only asked about', async () => {
   writeFileSync(join(folder, 'tag.js'), 'first')
   writeFileSync(join(folder, 'check.js'), 'second')
+  writeFileSync(join(folder, 'task.js'), 'fourth')
   writeFileSync(join(folder, 'compat.js'), 'third')
+  writeFileSync(join(folder, 'visit.js'), 'fourth')
   const app = Fastify()
   for (const page of tagPages(folder)) mountPage(app, page)
   const first = await app.inject('/tag.js')

@@ -10,6 +10,8 @@ const builtFolder = fileURLToPath(new URL('../../../tag/dist', import.meta.url))
 const scripts = [
   ['/tag.js', 'tag.js'],
   ['/check.js', 'check.js'],
+  ['/visit.js', 'visit.js'],
+  ['/task.js', 'task.js'],
   ['/recaptcha/api.js', 'compat.js'],
   ['/1/api.js', 'compat.js'],
   ['/turnstile/v0/api.js', 'compat.js'],

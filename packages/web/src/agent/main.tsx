@@ -36,6 +36,18 @@ const pages: readonly ConsolePage[] = [
     View: lazy<PageProps>(async () => (await import('./sessions/page.tsx')).SessionsPage),
   },
   {
+    path: 'attention',
+    name: 'Attention',
+    group: 'Evidence',
+    View: lazy<PageProps>(async () => (await import('./attention/page.tsx')).AttentionPage),
+  },
+  {
+    path: 'funnel',
+    name: 'Funnel',
+    group: 'Evidence',
+    View: lazy<PageProps>(async () => (await import('./funnel/page.tsx')).FunnelPage),
+  },
+  {
     path: 'members',
     name: 'Members',
     group: 'Evidence',
@@ -52,6 +64,12 @@ const pages: readonly ConsolePage[] = [
     name: 'Purchases',
     group: 'Human work',
     View: lazy<PageProps>(async () => (await import('./purchases/page.tsx')).PurchasesPage),
+  },
+  {
+    path: 'tasks',
+    name: 'Tasks',
+    group: 'Human work',
+    View: lazy<PageProps>(async () => (await import('./tasks/page.tsx')).TasksPage),
   },
   {
     path: 'webhooks',

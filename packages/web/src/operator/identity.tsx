@@ -10,6 +10,7 @@ export const OperatorIdentity = ({ api }: { api: Api }) => {
     <p class="agent">
       <span class="hidden">Operator: </span>
       <b>{value.operator.name}</b>
+      {value.demo ? <span class="chip test">Demo data</span> : null}
       <span class="id" title={value.operator.operatorId}>
         {`${value.operator.operatorId.slice(0, 10)}…${value.operator.operatorId.slice(-4)}`}
       </span>

@@ -53,6 +53,12 @@ const pages: readonly ConsolePage[] = [
     View: lazy<PageProps>(async () => (await import('./purchases/page.tsx')).OperatorPurchasesPage),
   },
   {
+    path: 'forwards',
+    name: 'Forwards',
+    group: 'Decisions',
+    View: lazy<PageProps>(async () => (await import('./forwards/page.tsx')).ForwardsPage),
+  },
+  {
     path: 'workflows',
     name: 'Workflows',
     group: 'Service',

@@ -53,7 +53,7 @@ const seedHistory = async ({ harness }: Service, mode: 'live' | 'test', days: nu
   return agent
 }
 
-type OpenedAgent = TestPage & {
+export type OpenedAgent = TestPage & {
   readonly agent: Agent
   /** Opens a page of the console, signed in. */
   readonly open: (hash: string) => Promise<void>

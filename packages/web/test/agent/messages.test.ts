@@ -2,6 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { qualityOf } from '@pohf/scorer'
 import { accountOriginOf } from '../../src/agent/sign-in/account-origin.ts'
+import { levelOf, medianFrom } from '../../src/agent/attention/findings.ts'
+import { windowParameters } from '../../src/agent/attention/window.ts'
+import { formatValue, stepsOf } from '../../src/agent/funnel/steps.ts'
 import { checklistOf, type HomeData } from '../../src/agent/home/checklist.ts'
 import { periodStart } from '../../src/shared/lists/filter.ts'
 import { sessionText } from '../../src/agent/sessions/messages.ts'
@@ -108,4 +111,51 @@ test('credits, durations, shares and periods in words', () => {
     ['a', 1],
   ])
   assert.match(sessionText({ status: 'scored', verified: true, credentialId: null }), /Nobody asked/)
+})
+
+const readWindow = (query: string) =>
+  Object.fromEntries(windowParameters(new URLSearchParams(query), now + 12_345))
+test('a period of the address becomes times of a call, to the minute', () => {
+  assert.deepEqual(readWindow(''), { since: '2026-10-16T12:00:00.000Z' })
+  assert.deepEqual(readWindow('period=24h&site=shop.example&workflow=&other=1'), {
+    since: '2026-11-14T12:00:00.000Z',
+    site: 'shop.example',
+  })
+  assert.deepEqual(readWindow('period=before&workflow=checkout'), {
+    since: '2026-09-16T12:00:00.000Z',
+    until: '2026-10-16T12:00:00.000Z',
+    workflow: 'checkout',
+  })
+  assert.deepEqual(readWindow('period=nonsense'), readWindow(''))
+})
+
+const buckets = (...views: number[]) =>
+  views.map((count, n) => ({ from: n / 4, to: (n + 1) / 4, views: count }))
+test('the middle view is found in the buckets, and an hour has a level by its verified views', () => {
+  assert.equal(medianFrom(buckets(0, 0, 0, 0)), undefined)
+  assert.equal(medianFrom(buckets(1, 0, 0, 1)), 0.75)
+  assert.equal(medianFrom(buckets(3, 0, 1, 1)), 0)
+  assert.equal(levelOf({ views: 0, verified: 0 }, 10), undefined)
+  assert.equal(levelOf({ views: 10, verified: 4 }, 10), 0)
+  assert.deepEqual(
+    [1, 5, 8, 10].map((verified) => levelOf({ views: verified, verified }, 10)),
+    [1, 2, 4, 4],
+  )
+})
+
+const step = (name: 'views' | 'landed' | 'engaged' | 'converted', views: number) => ({
+  step: name,
+  views,
+  rate: views / 100,
+})
+test('a step of the funnel says what was lost since the one before, and a larger one nothing', () => {
+  const steps = stepsOf({
+    steps: [step('views', 100), step('landed', 60), step('engaged', 15), step('converted', 20)],
+  })
+  assert.deepEqual(
+    steps.map(({ lost }) => lost && [lost.count, lost.share]),
+    [undefined, [40, 0.4], [45, 0.75], undefined],
+  )
+  assert.match(formatValue('EUR', 19.9), /^EUR\s19\.90$/)
+  assert.equal(formatValue('XXX', 3), '3 (no currency)')
 })

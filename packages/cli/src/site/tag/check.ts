@@ -11,6 +11,7 @@ import { printable, problem, type Finding } from './finding.ts'
 import { pageFindings } from './page-findings.ts'
 import { scriptFindings } from './script-findings.ts'
 import { askServices } from './service.ts'
+import { visitFindings } from './visit-findings.ts'
 import { visitPage, type Limits } from './visit.ts'
 
 type CheckOptions = AgentRemote & { readonly wait: string }
@@ -41,12 +42,16 @@ const findAll = async (
   const { visit } = opened
   if (visit.frames.length === 0) return pageFindings(url, visit, undefined)
   const facts = await askServices(opened, remote)
-  const again = await visitPage(page, url, { ...limits, viewport: phone })
+  const visits = await visitFindings(opened)
+  // What did not appear within the time at the first load is not waited for again.
+  const waitMs = visit.frames.some(({ controls }) => controls.length > 0) ? limits.waitMs : 0
+  const again = await visitPage(page, url, { ...limits, waitMs, viewport: phone })
   const second = again.visit.failure === null ? again.visit : undefined
   return [
     ...pageFindings(url, visit, second),
     ...scriptFindings(visit, facts),
     ...controlFindings(visit, second, facts),
+    ...visits,
   ]
 }
 

@@ -242,8 +242,8 @@ const siteFindings = (target: Target, answer: SiteAnswer | undefined): Finding[]
 }
 
 const noControlFinding = ({ scripts }: Visit): Finding =>
-  scripts.length > 0 && scripts.every(({ url }) => scriptPathOf(url) === '/tag.js')
-    ? ok('element', 'The page loads the collector alone, which needs no element.')
+  scripts.length > 0 && scripts.every(({ url }) => ['/tag.js', '/visit.js'].includes(scriptPathOf(url) ?? ''))
+    ? ok('element', 'The page has no check, and its scripts need none.')
     : problem(
         'element',
         'The page has no <pohf-check>.',

@@ -6,6 +6,9 @@ export type ScriptTag = {
   readonly isDeferred: boolean
   readonly isInHead: boolean
   readonly hasIntegrity: boolean
+  /** Of visit.js: `data-base-url` and `data-consent`. */
+  readonly baseUrl: string | null
+  readonly consent: string | null
 }
 
 /** A `<pohf-check>`, or a container of another product that a compatible script fills, or should have filled. */
@@ -42,6 +45,8 @@ export type Frame = {
   readonly isTop: boolean
   readonly language: string | null
   readonly isControlled: boolean
+  /** By a meta element. */
+  readonly referrerPolicy: string | null
   readonly scripts: readonly ScriptTag[]
   readonly controls: readonly Control[]
 }
@@ -50,6 +55,7 @@ export type Frame = {
 const scriptPaths = [
   '/check.js',
   '/tag.js',
+  '/visit.js',
   '/recaptcha/api.js',
   '/1/api.js',
   '/turnstile/v0/api.js',
@@ -62,7 +68,7 @@ export const scriptPathOf = (url: string): ScriptPath | undefined => {
   const { pathname } = new URL(url)
   return scriptPaths.find((path) =>
     // Who serves the script from an own folder keeps its name; the other addresses are fixed.
-    path === '/check.js' || path === '/tag.js' ? pathname.endsWith(path) : pathname === path,
+    path.lastIndexOf('/') === 0 ? pathname.endsWith(path) : pathname === path,
   )
 }
 
@@ -76,7 +82,7 @@ export const readFrame = `(() => {
   const fields = { 'g-recaptcha': 'g-recaptcha-response', 'h-captcha': 'h-captcha-response', 'cf-turnstile': 'cf-turnstile-response' }
   const forms = [...document.forms]
   const formOf = (one) => one.hasAttribute('form') ? document.getElementById(one.getAttribute('form')) : one.closest('form')
-  const scripts = [...document.querySelectorAll('script[src]')].filter((one) => /\\/(check|tag|api)\\.js$/.test(new URL(one.src, document.baseURI).pathname))
+  const scripts = [...document.querySelectorAll('script[src]')].filter((one) => /\\/(check|tag|visit|api)\\.js$/.test(new URL(one.src, document.baseURI).pathname))
   const isCheck = (one) => one?.localName === 'pohf-check'
   // A button has its check behind it.
   const checkOf = (one) => one.querySelector('pohf-check') ?? (isCheck(one.nextElementSibling) ? one.nextElementSibling : null)
@@ -110,9 +116,11 @@ export const readFrame = `(() => {
     url: cut(location.href, 1000), origin: cut(self.origin), isSecure: isSecureContext, isTop: self === top,
     language: cut(document.documentElement?.lang, 35),
     isControlled: isSecureContext && self.origin !== 'null' && Boolean(navigator.serviceWorker?.controller),
+    referrerPolicy: cut(document.querySelector('meta[name="referrer" i]')?.content, 100),
     scripts: scripts.slice(0, 20).map((one) => ({
       src: cut(one.src, 1000), type: cut(one.type), isAsync: one.async, isDeferred: one.defer,
       isInHead: one.closest('head') !== null, hasIntegrity: one.integrity !== '',
+      baseUrl: cut(one.dataset.baseUrl), consent: cut(one.dataset.consent, 35),
     })),
     controls: controls.slice(0, 20).map(read),
   })

@@ -9,14 +9,14 @@ const blockedFinding = ({ url, failure, status }: LoadedScript): Finding => {
     return problem(
       'script',
       `The script ${url} answers with status ${status}.`,
-      'Correct its address: the service has /check.js and /tag.js.',
+      'Correct its address: the service has /check.js, /tag.js and /visit.js.',
     )
   // Chromium says so where another origin answers a request for a script with something else, such as an error page.
   if (/BLOCKED_BY_ORB/.test(failure ?? ''))
     return problem(
       'script',
       `The address ${url} does not deliver a script.`,
-      'Correct it: the service has /check.js and /tag.js.',
+      'Correct it: the service has /check.js, /tag.js and /visit.js.',
     )
   if (/csp/i.test(failure ?? ''))
     return problem(
@@ -44,7 +44,7 @@ const bytesFinding = (script: LoadedScript, delivered: Delivered | undefined): F
       problem(
         'service',
         `The address that the script calls does not deliver our scripts: ${'failure' in delivered ? delivered.failure : `status ${delivered.status}`}.`,
-        'If you serve the script yourself, name the service in the attribute base-url.',
+        'If you serve the script yourself, name the service: base-url at the check, data-base-url at visit.js.',
       ),
     ]
   return [
@@ -60,13 +60,16 @@ const bytesFinding = (script: LoadedScript, delivered: Delivered | undefined): F
 
 const tagFindings = (tag: ScriptTag, frame: Frame): Finding[] => {
   const found: Finding[] = []
+  const isVisit = scriptPathOf(tag.src) === '/visit.js'
   const hasBaseUrl = frame.controls.every(({ baseUrl }) => baseUrl !== null)
-  if (tag.type === 'module' && !(frame.controls.length > 0 && hasBaseUrl))
+  if (tag.type === 'module' && (isVisit || !(frame.controls.length > 0 && hasBaseUrl)))
     found.push(
       problem(
         'script tag',
         'The script is loaded as a module and cannot know the address of the service.',
-        'Remove type="module", or name the service in the attribute base-url.',
+        isVisit
+          ? 'Remove type="module".'
+          : 'Remove type="module", or name the service in the attribute base-url.',
       ),
     )
   if (tag.hasIntegrity)
@@ -74,7 +77,7 @@ const tagFindings = (tag: ScriptTag, frame: Frame): Finding[] => {
       warning(
         'script tag',
         'The script tag has an integrity attribute, and the script changes with every release.',
-        'Remove integrity, or the check stops working at the next release.',
+        'Remove integrity, or the script stops working at the next release.',
       ),
     )
   if (tag.isInHead && !tag.isAsync && !tag.isDeferred && tag.type !== 'module')
@@ -143,7 +146,9 @@ export const scriptFindings = (visit: Visit, facts: ServiceFacts): Finding[] => 
   )
   if (loaded.length === 0 && missing.length === 0) return [noScriptFinding(visit)]
   const doubled = visit.frames.some(
-    ({ scripts }) => scripts.filter(({ src }) => loaded.some(({ url }) => url === src)).length > 1,
+    ({ scripts }) =>
+      scripts.filter(({ src }) => scriptPathOf(src) !== '/visit.js' && loaded.some(({ url }) => url === src))
+        .length > 1,
   )
   return [
     ...missing.map(blockedFinding),

@@ -2,7 +2,7 @@ import { generateKeyPairSync } from 'node:crypto'
 import { isId } from '@pohf/protocol'
 import { agentCall, type AgentRemote } from '../../command/agent.ts'
 import { CommandError } from '../../command/errors.ts'
-import { scriptPathOf, type Control, type Frame, type ScriptPath } from './page.ts'
+import { scriptPathOf, type Control, type Frame, type ScriptPath, type ScriptTag } from './page.ts'
 import type { LoadedScript, OpenVisit, PageCall, Visit } from './visit.ts'
 
 /** What the service delivers now at the address of one of its scripts. */
@@ -89,11 +89,20 @@ const fetchScript = async (service: string, path: ScriptPath): Promise<Delivered
   }
 }
 
-/** The service that a script calls: a `base-url` in its frame, otherwise its own origin. */
+/** The service that visit.js calls: its `data-base-url`, otherwise its own origin; null where it cannot be known. */
+export const visitServiceOf = ({ src, baseUrl }: ScriptTag): string | null =>
+  URL.canParse(baseUrl ?? src) ? new URL(baseUrl ?? src).origin : null
+
+/** The service that a script of the check calls: a `base-url` in its frame, otherwise its own origin. */
 const serviceOf = (script: LoadedScript, targets: readonly Target[]): string =>
   targets.find(
     ({ frame, service }) => service !== null && frame.scripts.some(({ src }) => src === script.url),
   )?.service ?? new URL(script.url).origin
+
+const visitService = ({ frames }: Visit, { url }: LoadedScript): string | null => {
+  const tag = frames.flatMap(({ scripts }) => scripts).find(({ src }) => src === url)
+  return tag ? visitServiceOf(tag) : new URL(url).origin
+}
 
 type Profile = {
   readonly agentId: string
@@ -159,7 +168,8 @@ export const askServices = async (opened: OpenVisit, remote: AgentRemote): Promi
   const delivered = new Map<string, Delivered>()
   for (const script of opened.visit.scripts.filter(isOurs)) {
     const path = scriptPathOf(script.url)
-    if (path) delivered.set(script.url, await fetchScript(serviceOf(script, targets), path))
+    const service = path === '/visit.js' ? visitService(opened.visit, script) : serviceOf(script, targets)
+    if (path && service !== null) delivered.set(script.url, await fetchScript(service, path))
   }
   const connections = new Map<string, PageCall>()
   const sites = new Map<string, SiteAnswer>()

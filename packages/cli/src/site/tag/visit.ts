@@ -72,7 +72,7 @@ const readScript = async (response: Response): Promise<LoadedScript> => {
 
 const isRedirect = (response: Response): boolean => response.status() >= 300 && response.status() < 400
 
-const isAboutUs = (text: string): boolean => /pohf|\/(check|tag)\.js\b/i.test(text)
+const isAboutUs = (text: string): boolean => /pohf|\/(check|tag|visit)\.js\b/i.test(text)
 
 /** Collects what the browser reports about our scripts while a page loads. */
 const watchPage = (page: Page) => {
@@ -170,6 +170,11 @@ const readFrames = async (page: Page, session: CDPSession, answerMs: number): Pr
   return found.flat()
 }
 
+/** Whether the check is there, or the page has the script of visits alone, which needs no element. */
+const hasWhatItLoads = ({ controls, scripts }: Frame): boolean =>
+  controls.some((control) => control.isDefined) ||
+  (scripts.length > 0 && scripts.every(({ src }) => scriptPathOf(src) === '/visit.js'))
+
 /** Reads until the check is there, at most for the time to wait. */
 const waitForCheck = async (
   page: Page,
@@ -179,7 +184,7 @@ const waitForCheck = async (
   const deadline = performance.now() + waitMs
   for (;;) {
     const frames = await readFrames(page, session, answerMs)
-    const isThere = frames.some(({ frame }) => frame.controls.some((control) => control.isDefined))
+    const isThere = frames.some(({ frame }) => hasWhatItLoads(frame))
     if (isThere || performance.now() >= deadline) return frames
     await sleep(250)
   }

@@ -19,7 +19,7 @@ const CredentialRow = ({ credential, href, now }: RowProps) => (
         {credential.kind}, {formatUnit(credential.quality)}
       </span>
     </th>
-    <td class="wide-only">{credential.kind}</td>
+    <td class="wide-only word">{credential.kind}</td>
     <td class="wide-only">
       <span class={`chip ${credentialStatusTones[credential.status]}`}>{credential.status}</span>
     </td>

@@ -16,6 +16,7 @@ export const OriginsForm = (props: { api: Api; profile: AgentProfile; onSaved: (
   const [text, setText] = useState(profile.allowedOrigins.join('\n'))
   const action = useAction(props.onSaved)
   const origins = linesOf(text)
+  const isSaved = origins.join() === profile.allowedOrigins.join()
   return (
     <section class="card pad" aria-labelledby="origins">
       <h2 class="h3" id="origins">
@@ -46,9 +47,11 @@ export const OriginsForm = (props: { api: Api; profile: AgentProfile; onSaved: (
         />
         <ActionResult message={action.message} error={action.error} />
         <p>
-          <button class="btn main" type="submit" disabled={action.busy}>
+          <button class="btn main" type="submit" disabled={action.busy || isSaved}>
             {origins.length === 0
-              ? 'Allow any site'
+              ? isSaved
+                ? 'Save'
+                : 'Allow any site'
               : `Allow ${origins.length === 1 ? 'this site' : `these ${origins.length} sites`}`}
           </button>
         </p>

@@ -8,6 +8,7 @@ import { hrefOf } from '../../shared/shell/router.ts'
 import { useProfile } from '../profile.ts'
 import type { SessionRecord, Sessions } from '../wire.ts'
 import { FloorForm } from './floor-form.tsx'
+import { LandingCard } from './landing-check.tsx'
 import { OriginsForm } from './origins-form.tsx'
 
 /** A session that has ended is seen here within 5 seconds. */
@@ -133,6 +134,7 @@ export const InstallPage = ({ api }: PageProps) => {
           <OriginsForm api={api} profile={profile.value} onSaved={profile.refetch} />
           <ServerCard />
           <FloorForm api={api} profile={profile.value} onSaved={profile.refetch} />
+          <LandingCard api={api} />
           <CheckCard />
         </div>
       ) : null}

@@ -40,7 +40,7 @@ const OrderCard = ({ order, offered, now }: { order: Order; offered: WorkflowCat
       </p>
       <UnitBar order={order} />
       <p class="small">
-        <Moment at={order.createdAt} now={now} />
+        <Moment at={order.createdAt} now={now} />{' '}
         {order.waitsForOperator ? <span class="faint">The offer waits for an operator.</span> : null}
       </p>
       {review > 0 ? <p class="chip warn">{review} to review</p> : null}

@@ -100,9 +100,10 @@ const RequestTable = (props: { requests: readonly LoggedRequest[]; values: Value
 
 const finding = ({ requests, nextCursor }: Requests, isFiltered: boolean): string => {
   if (requests.length === 0) return isFiltered ? 'No request matches' : 'No request in the last 7 days'
-  const count = `${nextCursor === null ? '' : 'More than '}${pluralize(requests.length, 'request')}`
+  // A filter reads so many rows for each page, so that a page may have few and still be followed by others.
+  const count = `${pluralize(requests.length, 'request')} found${nextCursor === null ? '' : ' so far'}`
   const bad = requests.filter(({ status }) => status >= 400).length
-  if (isFiltered) return `${count} found`
+  if (isFiltered) return count
   return bad === 0
     ? `The latest ${requests.length} requests were answered`
     : `${bad} of the latest ${requests.length} requests were refused`

@@ -19,6 +19,13 @@ const Instant = ({ at, now }: { at: string; now: number }) => (
   </time>
 )
 
+/** Keys that sign first, then the newest. */
+const inOrder = (keys: readonly SigningKey[]): readonly SigningKey[] =>
+  keys.toSorted(
+    (a, b) =>
+      Number(b.state === 'active') - Number(a.state === 'active') || b.activeFrom.localeCompare(a.activeFrom),
+  )
+
 const KeyTable = ({ keys }: { keys: readonly SigningKey[] }) => {
   const now = Date.now()
   return (
@@ -36,7 +43,7 @@ const KeyTable = ({ keys }: { keys: readonly SigningKey[] }) => {
           </tr>
         </thead>
         <tbody>
-          {keys.map((key) => (
+          {inOrder(keys).map((key) => (
             <tr key={`${key.signer} ${key.kid}`}>
               <th scope="row">
                 <CopyId value={key.kid} label="key" />

@@ -29,7 +29,10 @@ export type Api = {
   readonly call: <T>(method: Method, path: string, body?: unknown, idempotencyKey?: string) => Promise<T>
   /** The answer as it was written, for files. */
   readonly text: (path: string) => Promise<string>
+  /** One page of a file, and the cursor of the next one. */
+  readonly page: (path: string) => Promise<FilePage>
 }
+type FilePage = { readonly text: string; readonly nextCursor: string | undefined }
 type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE'
 
 export class ApiCallError extends Error {
@@ -147,6 +150,11 @@ export const makeApi = (access: ApiAccess): Api => {
     call: <T>(method: string, path: string, body?: unknown, idempotencyKey?: string) =>
       request({ method, path, body, idempotencyKey }, (response) => response.json() as Promise<T>),
     text: (path) => request({ method: 'GET', path, body: undefined }, (response) => response.text()),
+    page: (path) =>
+      request({ method: 'GET', path, body: undefined }, async (response) => ({
+        text: await response.text(),
+        nextCursor: response.headers.get('x-next-cursor') ?? undefined,
+      })),
   }
 }
 

@@ -5,14 +5,13 @@ type FiltersProps = {
   readonly path: string
   readonly query: URLSearchParams
   readonly filters: readonly Filter[]
+  /** Parameters of the address that another control sets; a choice keeps them. */
+  readonly also?: readonly string[]
 }
 
 /** Choices above a list. They are kept in the address, so that a link shows the same list. */
-export const Filters = ({ path, query, filters }: FiltersProps) => {
-  const values = filterValues(
-    query,
-    filters.map(({ name }) => name),
-  )
+export const Filters = ({ path, query, filters, also = [] }: FiltersProps) => {
+  const values = filterValues(query, [...filters.map(({ name }) => name), ...also])
   const isSet = Object.values(values).some((value) => value !== undefined)
   return (
     <div class="filterbar" role="group" aria-label="Filters">
