@@ -1,6 +1,7 @@
 import { journey } from './journey.ts'
 import { attestation, presence } from './sections/services/evidence.ts'
-import { attention, beacons, conversions, verifiedFunnel } from './sections/services/tracking.ts'
+import { attentionReport, verifiedFunnel } from './sections/services/attention.ts'
+import { attention, beacons, conversions } from './sections/services/tracking.ts'
 import { authentication } from './sections/interface/authentication.ts'
 import { autonomousPurchase } from './sections/services/purchases.ts'
 import { availableWork, orderFunding, orders } from './sections/services/orders.ts'
@@ -43,6 +44,7 @@ export const sections: readonly Section[] = [
   conversions,
   attention,
   verifiedFunnel,
+  attentionReport,
   microTasks,
   webhookRegistration,
   pointsConversion,

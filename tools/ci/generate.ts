@@ -10,6 +10,7 @@ import { endpointFiles } from './pages/endpoints.ts'
 import { errorRateFiles } from './pages/error-rates.ts'
 import { errorFiles, errorsFolder } from './pages/errors.ts'
 import { eventFiles } from './pages/events.ts'
+import { indexRateFiles } from './pages/index-rate.ts'
 import { root } from './pages/markdown.ts'
 import { masterKeyFiles } from './pages/master-key.ts'
 import { metricFiles } from './pages/metrics.ts'
@@ -43,6 +44,7 @@ const expectedFiles = new Map<string, string>([
   ...errorFiles(),
   ...errorRateFiles(),
   ...eventFiles(),
+  ...indexRateFiles(),
   ...masterKeyFiles(),
   ...metricFiles(),
   ...settingFiles(),

@@ -27,6 +27,8 @@ const columnTypes: Readonly<Record<string, string>> = {
   'sessions.counted': 'NullableJsonColumn<SessionCounts>',
   'sessions.evidence': 'JsonColumn<readonly EvidenceItem[]>',
   'sessions.telemetry': 'NullableJsonColumn<TelemetrySeal>',
+  'vhh_epochs.details': 'NullableJsonColumn<EpochDetails>',
+  'vhh_inputs.document': 'JsonColumn<JsonRecord>',
   'workflows.answer_form': 'JsonColumn<AnswerForm>',
   'workflows.gold': 'JsonColumn<readonly KnownAnswer[]>',
   'workflows.input_form': 'JsonColumn<InputForm>',

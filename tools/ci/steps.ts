@@ -73,6 +73,11 @@ export const steps: readonly Step[] = [
     command: ['node', 'tools/interop/x402-clients.ts', '--json'],
   },
   {
+    name: 'clickhouse',
+    checks: 'beacons arrive in ClickHouse and count once; skipped where chdb has no library',
+    command: ['node', 'tools/chaos/attention/run-attention.ts', '--smoke'],
+  },
+  {
     name: 'fuzz',
     checks: 'random requests get answers of the OpenAPI document',
     command: ['node', 'tools/fuzz/main.ts', '--requests', '6000'],

@@ -22,7 +22,7 @@ export const publishedPackages: readonly PublishedPackage[] = [
   { folder: 'verify' },
   { folder: 'scorer' },
   { folder: 'sdk' },
-  { folder: 'tag', sideEffects: ['./dist/check.js'], hasScripts: true },
+  { folder: 'tag', sideEffects: ['./dist/check.js', './dist/task.js'], hasScripts: true },
   // The server is run from a checkout or the image. pg is only for the command that checks its database.
   { folder: 'cli', isProgram: true, leaveOut: ['@pohf/server', 'pg'] },
 ]

@@ -107,6 +107,11 @@ const soon = (days: number) => new Date(Date.now() + days * 86_400_000)
 
 const settingFaults: readonly Planted[] = [
   {
+    name: 'a ClickHouse that does not answer',
+    find: () => plant({ CLICKHOUSE_URL: 'http://127.0.0.1:9/pohf' }),
+    expected: ['clickhouse', /ClickHouse does not answer/, /correct CLICKHOUSE_URL/],
+  },
+  {
     name: 'a setting that is not valid',
     find: () => plant({ PORT: 'abc' }),
     expected: ['settings', /^PORT /, /settings\.md/],

@@ -19,7 +19,7 @@ export const sections: readonly Section[] = [
     title: 'Check visitors',
     paths: inFolder(
       'guides',
-      'check tag-check siteverify migrate-recaptcha migrate-hcaptcha migrate-turnstile sessions tracking tasks devices presence',
+      'check tag-check siteverify migrate-recaptcha migrate-hcaptcha migrate-turnstile sessions tracking visits attention tasks devices presence',
     ),
   },
   {
@@ -32,7 +32,10 @@ export const sections: readonly Section[] = [
   },
   {
     title: 'People and work',
-    paths: inFolder('guides', 'members work workers buy mcp discovery partners index-vhh forwards'),
+    paths: inFolder(
+      'guides',
+      'members work workers buy mcp discovery partners index-vhh index-methodology forwards',
+    ),
   },
   {
     title: 'Reference',
@@ -47,7 +50,7 @@ export const sections: readonly Section[] = [
     title: 'Operate',
     paths: inFolder(
       'operate',
-      'install operations checklist containers systemd high-availability scale keys backup restore upgrade release branding observability runbooks budgets faults threat-model abuse-cases',
+      'install operations checklist containers systemd high-availability scale clickhouse keys backup restore upgrade release branding observability runbooks budgets faults threat-model abuse-cases',
     ),
   },
   {

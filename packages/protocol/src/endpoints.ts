@@ -6,6 +6,7 @@ import * as discovery from './discovery/operations.ts'
 import type { Endpoint } from './platform/endpoint.ts'
 import * as evidence from './evidence/operations.ts'
 import * as members from './members/operations.ts'
+import * as campaigns from './microtasks/campaigns.ts'
 import * as microtasks from './microtasks/operations.ts'
 import * as operatorAgents from './operators/agents.ts'
 import * as operators from './operators/operations.ts'
@@ -109,6 +110,8 @@ export const additions = [
   { id: 'evidence.devices.step-up-options', publicId: 'evidence.step-up-options', method: 'POST', path: '/api/step-up/options', auth: 'public', ...evidence.stepUpOptions },
   { id: 'evidence.devices.step-up', publicId: 'evidence.step-up', method: 'POST', path: '/api/step-up', auth: 'public', ...evidence.stepUp },
   { id: 'evidence.scoring.test-session', publicId: 'evidence.test-session', method: 'POST', path: '/api/test/sessions', auth: 'bearer', scope: 'evidence', ...evidence.testSession },
+  { id: 'vhh.inputs', publicId: 'vhh.inputs', method: 'GET', path: '/api/index/vhh/inputs', auth: 'public', ...vhh.inputs },
+  { id: 'vhh.series-inputs', publicId: 'vhh.series-inputs', method: 'GET', path: '/api/index/{code}/inputs', auth: 'licensed', scope: 'index', ...vhh.seriesInputs },
   { id: 'purchases.read', publicId: 'work.purchase-read', method: 'GET', path: '/api/agent/purchases/{purchaseId}', auth: 'public', ...purchases.purchaseRead },
   { id: 'purchases.list', publicId: 'work.purchases-list', method: 'GET', path: '/api/agents/purchases', auth: 'bearer', scope: 'work', ...purchases.purchasesList },
   { id: 'work.orders.list', publicId: 'work.orders-list', method: 'GET', path: '/api/agents/orders', auth: 'bearer', scope: 'work', ...workOrders.ordersList },
@@ -126,6 +129,12 @@ export const additions = [
   { id: 'work.workers.appeal', publicId: 'work.worker-appeal', method: 'POST', path: '/api/work/assignments/{assignmentId}/appeal', auth: 'member', ...worker.workerAppeal },
   { id: 'work.workers.earnings', publicId: 'work.worker-earnings', method: 'GET', path: '/api/work/earnings', auth: 'member', ...worker.workerEarnings },
   { id: 'work.workers.payout', publicId: 'work.worker-payout', method: 'POST', path: '/api/work/payout', auth: 'member', ...worker.workerPayout },
+  { id: 'microtasks.campaigns.create', publicId: 'tasks.campaign-create', method: 'POST', path: '/api/agents/campaigns', auth: 'bearer', scope: 'partners', ownerInLive: true, ...campaigns.campaignCreate },
+  { id: 'microtasks.campaigns.list', publicId: 'tasks.campaigns-list', method: 'GET', path: '/api/agents/campaigns', auth: 'bearer', scope: 'partners', ...campaigns.campaignList },
+  { id: 'microtasks.campaigns.read', publicId: 'tasks.campaign-read', method: 'GET', path: '/api/agents/campaigns/{campaignId}', auth: 'bearer', scope: 'partners', ...campaigns.campaignRead },
+  { id: 'microtasks.campaigns.update', publicId: 'tasks.campaign-update', method: 'PATCH', path: '/api/agents/campaigns/{campaignId}', auth: 'bearer', scope: 'partners', ...campaigns.campaignUpdate },
+  { id: 'microtasks.campaigns.visitor', publicId: 'tasks.visitor', method: 'POST', path: '/api/agents/tasks/visitor', auth: 'bearer', scope: 'partners', ...campaigns.visitorToken },
+  { id: 'partners.statement', publicId: 'partners.statement', method: 'GET', path: '/api/partner/statement', auth: 'bearer', scope: 'partners', ...partners.partnerStatement },
   { id: 'webhooks.endpoints.list', publicId: 'webhooks.list', method: 'GET', path: '/api/agents/webhooks', auth: 'bearer', scope: 'webhooks', ...webhooks.list },
   { id: 'webhooks.endpoints.update', publicId: 'webhooks.update', method: 'PATCH', path: '/api/agents/webhooks/{webhookId}', auth: 'bearer', scope: 'webhooks', needsRecentSignIn: true, ...webhooks.update },
   { id: 'webhooks.endpoints.remove', publicId: 'webhooks.remove', method: 'DELETE', path: '/api/agents/webhooks/{webhookId}', auth: 'bearer', scope: 'webhooks', ...webhooks.remove },
@@ -140,6 +149,7 @@ export const additions = [
   { id: 'credentials.issued.list', publicId: 'credentials.list', method: 'GET', path: '/api/agents/credentials', auth: 'bearer', scope: 'verify', ...credentials.list },
   { id: 'credentials.issued.read', publicId: 'credentials.read', method: 'GET', path: '/api/agents/credentials/{credentialId}', auth: 'bearer', scope: 'verify', ...credentials.read },
   { id: 'credits.usage', publicId: 'credits.usage', method: 'GET', path: '/api/agents/usage', auth: 'bearer', scope: 'credits', ...credits.usage },
+  { id: 'tracking.attention', publicId: 'tracking.attention', method: 'GET', path: '/api/agents/metrics/attention', auth: 'bearer', scope: 'tracking', ...tracking.attention },
   { id: 'requests.list', publicId: 'requests.list', method: 'GET', path: '/api/agents/requests', auth: 'bearer', scope: 'keys', ...requests.list },
   { id: 'credentials.forging.table', publicId: 'credentials.forging-table', method: 'GET', path: '/.well-known/pohf-forging.json', auth: 'public', ...credentials.forgingTable },
   { id: 'credentials.status.list', publicId: 'credentials.status-list', method: 'GET', path: '/status/{list}', auth: 'public', ...credentials.statusList },
@@ -202,6 +212,7 @@ export const operatorEndpoints = [
   { id: 'agents.operator-confirm', publicId: 'agents.operator-confirm', method: 'POST', path: '/operator/agents/{agentId}/email/confirm', auth: 'operator', needsRecentSignIn: true, ...operators.agentConfirm },
   { id: 'credits.operator-grant', publicId: 'credits.operator-grant', method: 'POST', path: '/operator/agents/{agentId}/credits', auth: 'operator', needsRecentSignIn: true, ...credits.operatorGrant },
   { id: 'partners.limit-grant', publicId: 'partners.limit-grant', method: 'POST', path: '/operator/agents/{agentId}/points-limit', auth: 'operator', needsRecentSignIn: true, ...partners.limitGrant },
+  { id: 'partners.rate-set', publicId: 'partners.rate-set', method: 'POST', path: '/operator/agents/{agentId}/points-rate', auth: 'operator', needsRecentSignIn: true, ...partners.rateSet },
   { id: 'members.membership.operator-invite', publicId: 'members.operator-invite', method: 'POST', path: '/operator/workers/invite', auth: 'operator', needsRecentSignIn: true, ...members.operatorInvite },
   { id: 'signing.keys-list', publicId: 'signing.keys-list', method: 'GET', path: '/operator/keys', auth: 'operator', ...operators.signingKeysList },
   { id: 'signing.keys-onchain', publicId: 'signing.keys-onchain', method: 'GET', path: '/operator/keys/onchain', auth: 'operator', ...operators.signingKeysOnchain },
@@ -230,6 +241,10 @@ export const operatorEndpoints = [
   { id: 'partners.payout-approve', publicId: 'partners.payout-approve', method: 'POST', path: '/operator/payouts/{requestId}/approve', auth: 'operator', needsRecentSignIn: true, ...partners.payoutApprove },
   { id: 'partners.payout-pay', publicId: 'partners.payout-pay', method: 'POST', path: '/operator/payouts/{requestId}/pay', auth: 'operator', needsRecentSignIn: true, ...partners.payoutPay },
   { id: 'partners.payout-reject', publicId: 'partners.payout-reject', method: 'POST', path: '/operator/payouts/{requestId}/reject', auth: 'operator', needsRecentSignIn: true, ...partners.payoutReject },
+  { id: 'vhh.operator-close', publicId: 'vhh.operator-close', method: 'POST', path: '/operator/index/close', auth: 'operator', needsRecentSignIn: true, ...vhh.operatorClose },
+  { id: 'vhh.operator-explain', publicId: 'vhh.operator-explain', method: 'GET', path: '/operator/index/{epoch}', auth: 'operator', ...vhh.operatorExplain },
+  { id: 'vhh.forwards.operator-list', publicId: 'vhh.operator-forwards', method: 'GET', path: '/operator/forwards', auth: 'operator', ...vhh.operatorForwards },
+  { id: 'vhh.forwards.operator-move', publicId: 'vhh.operator-forward-move', method: 'POST', path: '/operator/forwards/{orderId}/move', auth: 'operator', needsRecentSignIn: true, ...vhh.operatorForwardMove },
   { id: 'purchases.operator-purchases', publicId: 'work.operator-purchases', method: 'GET', path: '/operator/purchases', auth: 'operator', ...purchases.operatorPurchases },
   { id: 'purchases.operator-refund', publicId: 'work.operator-refund', method: 'POST', path: '/operator/purchases/{purchaseId}/refund', auth: 'operator', needsRecentSignIn: true, ...purchases.operatorRefund },
   { id: 'work.operator.workflows', publicId: 'work.operator-workflows', method: 'GET', path: '/operator/workflows', auth: 'operator', ...workOperators.operatorWorkflows },

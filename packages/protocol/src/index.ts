@@ -89,12 +89,21 @@ export {
   type Usage,
 } from './credits/operations.ts'
 export { deviceAssurances, sandboxProfiles } from './evidence/operations.ts'
+export { campaignStates, type CampaignState } from './microtasks/campaigns.ts'
 export { payoutStates, type NamedAccount, type PayoutRisk, type PayoutState } from './partners/operations.ts'
 export { normalizePayoutAccount } from './partners/payout-account.ts'
 export { purchaseStates, type PaymentRequirement, type Purchase } from './purchases/operations.ts'
 export { requestDays, type LoggedRequest } from './requests/operations.ts'
-export { type MetricsRow } from './tracking/operations.ts'
-export { type Epoch } from './vhh/operations.ts'
+export {
+  attentionDaysMax,
+  attentionFlagsMax,
+  attentionPagesMax,
+  funnelSteps,
+  qualityBuckets,
+  type AttentionReport,
+  type MetricsRow,
+} from './tracking/operations.ts'
+export { forwardStatuses, type Epoch, type ForwardOrder } from './vhh/operations.ts'
 export { type WorkflowWithWarnings, type Workflow } from './work/workflows.ts'
 export { type WorkWarning } from './work/warnings.ts'
 export { type AnswerForm, type InputForm } from './work/forms.ts'

@@ -1,6 +1,5 @@
 // `npm run dev`: everything a developer needs, on this machine, from nothing.
 import { spawn, type ChildProcess } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,6 +9,7 @@ import { startCheckoutSimulator, type CheckoutSimulator } from '@pohf/checkout-s
 import { ConfigFaults, readConfig, type Config } from '../src/platform/ops/config.ts'
 import { buildPages } from './build-pages.ts'
 import { openChain, type DevChain } from './chain.ts'
+import { clusterFolder, devDatabase, runningPort } from './cluster-folder.ts'
 import { createDatabase, startCluster } from './cluster.ts'
 import { buyDemoUnits, demoDatabase, demoFolder, prepareDemoFolder, seedDemo } from './demo.ts'
 import { seedOperator, writeDevVariables } from './dev-variables.ts'
@@ -37,32 +37,8 @@ const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
 }
 
 const isDemo = process.argv.includes('--demo')
-const databaseName = isDemo ? demoDatabase : 'pohf_dev'
+const databaseName = isDemo ? demoDatabase : devDatabase
 const withPages = !process.argv.includes('--no-pages')
-
-/** As root the cluster belongs to another user, who may not enter a private home folder. */
-const clusterFolder = (dataDir: string): string =>
-  process.getuid?.() === 0
-    ? join('/var/tmp', `pohf-${createHash('sha256').update(dataDir).digest('hex').slice(0, 12)}`)
-    : join(dataDir, 'postgres')
-
-/** The port of a cluster that an earlier start left running. */
-const runningPort = async (folder: string): Promise<number | undefined> => {
-  const pidFile = join(folder, 'data/postmaster.pid')
-  if (!existsSync(pidFile)) return undefined
-  const port = Number(readFileSync(pidFile, 'utf8').split('\n')[3])
-  const client = new Client({
-    connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,
-    connectionTimeoutMillis: 1_000,
-  })
-  try {
-    await client.connect()
-    await client.end()
-    return port
-  } catch {
-    return undefined
-  }
-}
 
 const openDatabase = async (
   { clusterDir, isNew }: Preparation,

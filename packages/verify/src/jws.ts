@@ -89,7 +89,9 @@ export type ExpectedToken = {
   readonly maxChars: number
   readonly keys: KeySource
   /** The purpose that the signing key must have: a test key must not sign live credentials. */
-  readonly purpose: (payload: Readonly<Record<string, unknown>>) => 'live' | 'test' | 'status' | 'forging'
+  readonly purpose: (
+    payload: Readonly<Record<string, unknown>>,
+  ) => 'live' | 'test' | 'status' | 'forging' | 'epoch'
 }
 export type RecordCheck = (name: CheckName, note: string) => void
 

@@ -74,6 +74,7 @@ const groups: Readonly<Record<string, readonly SettingName[]>> = {
     'ROOT_ACCOUNT_PER_DAY',
     'NETWORKS_FILE',
   ],
+  'Beacons and conversions': ['BEACONS_PER_MINUTE', 'CLICKHOUSE_URL', 'CLICKHOUSE_SPOOL_ENTRIES'],
   Evidence: [
     'TELEMETRY_KEEP_DAYS',
     'SESSION_KEEP_DAYS',

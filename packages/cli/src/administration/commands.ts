@@ -1,5 +1,7 @@
 import type { CommandGroup } from '../command/help.ts'
+import { addAttention } from './attention-commands.ts'
 import { addGrantCommands } from './grants.ts'
+import { addIndexAdministration } from './index-rate.ts'
 import { addKeys } from './key-commands.ts'
 import { addMoney } from './money.ts'
 import { addOperators } from './operators.ts'
@@ -23,7 +25,9 @@ export const administrationGroup: CommandGroup = {
     addPayouts(program)
     addRoots(program)
     addMoney(program)
+    addIndexAdministration(program)
     addKeys(program)
     addRestore(program)
+    addAttention(program)
   },
 }

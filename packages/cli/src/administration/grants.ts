@@ -40,9 +40,27 @@ const addGrants = (operator: Command): void => {
   )
 }
 
+const addRate = (operator: Command): void => {
+  addOperator(
+    operator,
+    'points-rate <agentId> <stars> <points>',
+    'set how many Stars so many points of a partner are worth, for conversions from now on',
+    "operator points-rate agt_0123 2 3 --reason 'contract 2'",
+  )
+    .requiredOption('--reason <text>', 'reason, for the audit log')
+    .action((agentId: string, stars: string, points: string, { reason, ...remote }) =>
+      operatorCall(remote, 'POST', agentPath(agentId, 'points-rate'), {
+        stars: Number(stars),
+        points: Number(points),
+        reason,
+      }),
+    )
+}
+
 /** The commands with which an operator acts for agents, members and workers. */
 export const addGrantCommands = (program: Command, operator: Command): void => {
   addGrants(operator)
+  addRate(operator)
   addOperator(
     operator,
     'confirm-email <agentId>',

@@ -21,6 +21,10 @@ export const bodies: Readonly<Record<string, unknown>> = {
   },
   'sessions.telemetry': signedChunk,
   'sessions.finish': signedChunk,
+  'tasks.campaign-create': {
+    name: 'Headlines',
+    questions: [{ prompt: 'Does the headline fit the text?', options: ['yes', 'no'] }],
+  },
   'tracking.conversion': { vt: 'vt_example', name: 'sign-up' },
   'vhh.forwards-order': {
     name: 'Ada Example',

@@ -25,6 +25,7 @@ const groupTitles: Readonly<Record<string, string>> = {
   roots: 'Roots',
   sessions: 'Sessions',
   signing: 'Public keys',
+  tasks: 'Micro-tasks',
   tracking: 'Tracking and metrics',
   vhh: 'The VHH index',
   webhooks: 'Webhooks and events',

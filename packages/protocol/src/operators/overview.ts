@@ -30,6 +30,7 @@ export const operatorOverview = operation({
         .boolean()
         .meta({ description: 'False for an operator that was created over the listener.' }),
     }),
+    demo: z.boolean().meta({ description: 'The service runs on demo data: nothing of it is real.' }),
     payoutApproval: z.boolean().meta({ description: 'Whether PAYOUT_APPROVAL is on.' }),
     mailServer: z
       .boolean()

@@ -23,6 +23,18 @@ export const conflicts = {
     'A task token works once.',
     'Fetch a new task from /api/tasks/next.',
   ),
+  campaign_limit_reached: entry(
+    409,
+    'This agent has too many campaigns that have not ended.',
+    'An agent has at most 20 campaigns that are active or paused.',
+    'End a campaign with PATCH /api/agents/campaigns/{campaignId}.',
+  ),
+  campaign_ended: entry(
+    409,
+    'This campaign has ended.',
+    'The end of a campaign is final, and its budget was returned.',
+    'Create a new campaign with POST /api/agents/campaigns.',
+  ),
   session_not_ready: asRetryable(
     entry(
       409,
@@ -30,6 +42,18 @@ export const conflicts = {
       'The session is still open, or it is being scored.',
       'Finish the session and try again in a second.',
     ),
+  ),
+  index_conflict: entry(
+    409,
+    'Another revision of this month was published at the same time.',
+    'A month has one newest revision, and another operator restated it first.',
+    'Read the new revision with pohf index explain, and restate again only if it is still needed.',
+  ),
+  forward_conflict: entry(
+    409,
+    'This request for capacity cannot go to that state.',
+    'A request goes from received to quoted, countersigned, invoiced and closed; it can be closed from any state.',
+    'Read its state with pohf forwards list, and move it one step.',
   ),
   network_busy: asRetryable(
     entry(

@@ -200,6 +200,16 @@ export const events = {
     { sessionId: id, name: z.string(), value: count.nullable(), currency: z.string().nullable() },
     { sessionId, name: 'purchase', value: 49.9, currency: 'USD' },
   ),
+  'task.question_settled': event(
+    'People agreed on the answer to a question of a campaign, or too many disagreed.',
+    { campaignId: id, n: count, state: z.string(), answer: z.string().nullable(), answers: count },
+    { campaignId: 'cpg_aa01k2example00000000000', n: 1, state: 'agreed', answer: 'fits', answers: 4 },
+  ),
+  'task.campaign_exhausted': event(
+    'The budget of a campaign is used up, and it was paused.',
+    { campaignId: id },
+    { campaignId: 'cpg_aa01k2example00000000000' },
+  ),
   'task.completed': event(
     'A micro-task was completed.',
     { completionId: id, taskId: id, sessionId: id.nullable(), verified: z.boolean() },

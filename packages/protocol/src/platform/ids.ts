@@ -12,6 +12,7 @@ export const idPrefixes = {
   evt_: { name: 'event', long: false },
   dlv_: { name: 'webhook delivery', long: false },
   tsk_: { name: 'micro-task', long: false },
+  cpg_: { name: 'campaign of micro-tasks', long: false },
   cmp_: { name: 'task completion', long: false },
   pay_: { name: 'payout request', long: false },
   fwd_: { name: 'forward order', long: false },
@@ -59,6 +60,7 @@ export const tokenPrefixes = {
   opb_: { name: 'bearer of an operator who signed in', form: 'signed' },
   vt_: { name: 'view token', form: 'signed' },
   tkt_: { name: 'token of a micro-task', form: 'signed' },
+  tvs_: { name: 'token of a visitor who answers micro-tasks', form: 'signed' },
   stp_: { name: 'step-up link', form: 'signed' },
   cur_: { name: 'cursor of a list', form: 'signed' },
 } as const

@@ -1,4 +1,9 @@
 export { makeBearers } from './bearer.ts'
 export { authenticate } from './entry/visitor.ts'
 export { routes } from './routes.ts'
-export { deleteExpired, findIsInAccount as isInAccount, voidConsoleSignIns } from './store.ts'
+export {
+  deleteExpired,
+  findIsInAccount as isInAccount,
+  listAccountsOfAgents,
+  voidConsoleSignIns,
+} from './store.ts'

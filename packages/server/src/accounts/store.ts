@@ -87,6 +87,19 @@ export const findIsInAccount = async (tx: Tx, agentId: string): Promise<boolean>
   return row !== undefined
 }
 
+/** The account of each of these agents that has one. */
+export const listAccountsOfAgents = async (
+  tx: Tx,
+  agentIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  const { rows } = await sql<{ agentId: string; accountId: string }>`
+    select key.agent_id as "agentId", owned.account_id as "accountId"
+    from unnest(${[...agentIds]}::text[]) key (agent_id)
+    cross join lateral (select account_id from account_agents where account_agents.agent_id = key.agent_id
+      limit 1) owned`.execute(tx)
+  return new Map(rows.map(({ agentId, accountId }) => [agentId, accountId]))
+}
+
 /** How many rows one statement deletes: a deletion of all at once would hold its locks for long. */
 const batch = 1_000
 

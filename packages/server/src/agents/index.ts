@@ -4,6 +4,7 @@ export type { ReadHoldings } from './operator-read.ts'
 export { pages } from './pages.ts'
 export { addConfirmedAgent, networkTagOf } from './register.ts'
 export { operatorRoutes, routes } from './routes.ts'
+export { listOrigins } from './origins/store.ts'
 export { deleteOldMailTokens } from './store.ts'
 export { findEmailConfirmed as isEmailConfirmed, findRegistrationOrigin } from './store.ts'
 export {

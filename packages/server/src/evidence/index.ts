@@ -16,7 +16,7 @@ export { deleteOldNonces, listMemberTraces, voidNonces } from './store.ts'
 export { eraseEvidence } from './erase.ts'
 export { makePasskeyVerifier } from './devices/passkey-verifier.ts'
 export { loadDeviceTrust } from './devices/attestation-trust.ts'
-export { recordTaskSession } from './scoring/task-session.ts'
+export { holdTaskAttention, recordHeldTask, recordTaskSession } from './scoring/task-session.ts'
 export { claimRecordings } from './scoring/store.ts'
 export {
   consumeWalletNonce,

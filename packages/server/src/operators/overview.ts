@@ -48,6 +48,7 @@ export const overview = async (deps: OverviewDeps, operator: Operator): Promise<
         name: operator.name,
         decidesPayouts: operator.madeBy === undefined,
       },
+      demo: ctx.config.DEMO_DATA === 'true',
       payoutApproval: ctx.config.PAYOUT_APPROVAL === 'on',
       mailServer: ctx.config.SMTP_URL !== undefined,
       checks,

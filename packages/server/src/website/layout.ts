@@ -82,9 +82,10 @@ const header = ({ name }: Branding, docsPath: string, hasMenu: boolean): Html =>
 const footer = ({ footer: text, links }: Branding, docsPath: string): Html =>
   html`<footer class="foot">
     <nav aria-label="Footer">
-      <a href="${docsPath}">Docs</a><a href="/pricing">Pricing</a><a href="/status">Status</a
-      ><a href="/verify">Verify a credential</a><a href="/work">Paid tasks</a><a href="/me">Your data</a
-      ><a href="/openapi.json">OpenAPI</a><a href="/.well-known/jwks.json">Public keys</a
+      <a href="${docsPath}">Docs</a><a href="/pricing">Pricing</a><a href="/vhh">VHH index</a
+      ><a href="/status">Status</a><a href="/verify">Verify a credential</a><a href="/work">Paid tasks</a
+      ><a href="/me">Your data</a><a href="/openapi.json">OpenAPI</a
+      ><a href="/.well-known/jwks.json">Public keys</a
       ><a href="/.well-known/pohf-forging.json">Price table</a>
       ${links.map(({ label, url }) => html`<a href="${url}">${label}</a>`)}
     </nav>

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { ForgingFile } from '@pohf/protocol'
+import type { Epoch, ForgingFile } from '@pohf/protocol'
 import type { ErrorPage, Page, PageResponse } from '../platform/http/call.ts'
 import { acceptsHtml } from '../platform/http/negotiation.ts'
 import { staticPage } from '../platform/http/static-page.ts'
@@ -7,11 +7,13 @@ import type { Ctx } from '../platform/ops/context.ts'
 import type { Branding } from './branding.ts'
 import { makeErrorPage } from './error-page.ts'
 import { iconPages } from './icons.ts'
+import { makeKeptReader } from './kept-reader.ts'
 import { landing } from './landing.ts'
 import { makeLayout } from './layout.ts'
 import { pricing } from './pricing.ts'
 import type { PartStates } from './rules.ts'
 import { makeStatusReader, statusPage } from './status.ts'
+import { indexKeptSeconds, indexPage } from './vhh.ts'
 
 export type WebsiteDeps = {
   readonly ctx: Pick<Ctx, 'config' | 'clock'>
@@ -25,6 +27,8 @@ export type WebsiteDeps = {
   /** What `/` answers to programs. */
   readonly programHome: Page
   readonly readParts: () => Promise<PartStates>
+  /** The months of the index, oldest first. */
+  readonly readIndex: () => Promise<readonly Epoch[]>
 }
 
 const scriptPage = (name: string): Page =>
@@ -66,6 +70,12 @@ export const makeWebsite = (deps: WebsiteDeps): { readonly pages: Page[]; readon
       homePage(landingPage, deps.programHome),
       fixedPage('/pricing', render(pricing({ config, acceptsCards }))),
       statusPage(render, makeStatusReader(ctx.clock, deps.readParts)),
+      indexPage(
+        render,
+        { docsPath, baseUrl: config.BASE_URL },
+        makeKeptReader(ctx.clock, indexKeptSeconds, deps.readIndex),
+      ),
+      scriptPage('vhh.js'),
       scriptPage('landing.js'),
       scriptPage('seal.js'),
       ...iconPages(branding),

@@ -2,6 +2,7 @@ import type { Page } from '../platform/http/call.ts'
 import { html, type Html } from '../platform/http/html.ts'
 import { acceptsHtml, languageOf, type Language } from '../platform/http/negotiation.ts'
 import type { Clock } from '../platform/ops/clock.ts'
+import { makeKeptReader, type Reading } from './kept-reader.ts'
 import type { RenderWebsitePage } from './layout.ts'
 import { messagesOf, type Messages } from './messages.ts'
 import { partNames, type PartName, type PartState, type PartStates } from './rules.ts'
@@ -9,29 +10,11 @@ import { partNames, type PartName, type PartState, type PartStates } from './rul
 /** One reading serves all visitors for this long, so a flood of visits costs no statement. */
 export const keptSeconds = 15
 
-type Reading = { readonly at: Date; readonly states: PartStates }
+type StatusReading = Reading<PartStates>
 
-/** Reads the parts at most every 15 seconds, once for all who ask at the same time. */
-export const makeStatusReader = (
-  clock: Clock,
-  readParts: () => Promise<PartStates>,
-): (() => Promise<Reading>) => {
-  let last: Reading | undefined
-  let running: Promise<Reading> | undefined
-  const read = async (): Promise<Reading> => {
-    const states = await readParts()
-    last = { at: clock.now(), states }
-    return last
-  }
-  return async () => {
-    // The clock may be set back.
-    if (last && Math.abs(clock.now().getTime() - last.at.getTime()) < keptSeconds * 1_000) return last
-    running ??= read().finally(() => {
-      running = undefined
-    })
-    return running
-  }
-}
+/** Reads the parts for all visitors together. */
+export const makeStatusReader = (clock: Clock, readParts: () => Promise<PartStates>) =>
+  makeKeptReader(clock, keptSeconds, readParts)
 
 const stateSigns: Readonly<Record<PartState, readonly [tone: string, sign: string]>> = {
   working: ['ok', '✓'],
@@ -51,7 +34,7 @@ const rowOf = (name: PartName, state: PartState, { parts, states }: Messages['st
   </li>`
 }
 
-const bodyOf = ({ at, states }: Reading, language: Language): Html => {
+const bodyOf = ({ at, value: states }: StatusReading, language: Language): Html => {
   const messages = messagesOf(language).status
   const instant = at.toISOString()
   const [before = '', after = ''] = messages.at.replace('{seconds}', String(keptSeconds)).split('{time}')
@@ -68,11 +51,11 @@ const bodyOf = ({ at, states }: Reading, language: Language): Html => {
 }
 
 /** Plain lines for programs; load balancers use `/readyz`. */
-const textOf = ({ at, states }: Reading): string =>
+const textOf = ({ at, value: states }: StatusReading): string =>
   [...partNames.map((name) => `${name}: ${states[name]}`), `checked: ${at.toISOString()}`, ''].join('\n')
 
 /** The health of the parts, for people. */
-export const statusPage = (render: RenderWebsitePage, read: () => Promise<Reading>): Page => ({
+export const statusPage = (render: RenderWebsitePage, read: () => Promise<StatusReading>): Page => ({
   path: '/status',
   handler: async (request) => {
     const reading = await read()

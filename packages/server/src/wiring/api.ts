@@ -28,6 +28,7 @@ import * as website from '../website/index.ts'
 import * as work from '../work/index.ts'
 import { makeReadParts, type Health } from './health.ts'
 import type { Services } from './services.ts'
+import { indexDepsOf } from './sources.ts'
 import { unitDepsOf, settlersOf } from './settlement.ts'
 
 /** An agent's allowed origins and our own: people work on our pages, whatever origins the agent lists. */
@@ -151,13 +152,18 @@ const apiRoutes = (services: Services): Route[] => {
       findRecordingOwner: services.findRecordingOwner,
       roots: services.roots,
     }),
-    ...tracking.routes(ctx),
+    ...tracking.routes(ctx, tracking.makeAttentionStore(ctx)),
     ...requests.routes(ctx),
     ...work.routes(ctx, workDepsOf(services)),
     ...microtasks.routes(ctx, {
       findMode: agents.findMode,
       isBeforeRestore: signing.isBeforeRestore,
       recordTaskSession: (tx, completion) => evidence.recordTaskSession(tx, services.roots, completion),
+      holdTaskAttention: (tx, completion) => evidence.holdTaskAttention(tx, services.roots, completion),
+      recordHeldTask: (tx, completion) => evidence.recordHeldTask(tx, services.roots, completion),
+      networkTagOf: (address) => agents.networkTagOf(ctx, address),
+      isEmailConfirmed: agents.isEmailConfirmed,
+      findMemberState: members.resolveMember,
     }),
     ...purchases.routes({
       ctx,
@@ -168,7 +174,7 @@ const apiRoutes = (services: Services): Route[] => {
     ...webhooks.routes(ctx),
     ...partners.routes({ ctx, isEmailConfirmed: agents.isEmailConfirmed }),
     ...signing.routes(signer),
-    ...vhh.routes(ctx, signer),
+    ...vhh.routes(indexDepsOf(ctx, signer)),
   ]
 }
 
@@ -200,6 +206,7 @@ const websiteOf = (services: Services, health: Health, others: readonly Page[]) 
     docsPath: others.some(({ path }) => path === '/docs' || path === '/docs/') ? '/docs' : '/llms.txt',
     programHome: discovery.home,
     readParts: makeReadParts(services, health),
+    readIndex: () => vhh.readRecentMonths(ctx),
   })
 }
 

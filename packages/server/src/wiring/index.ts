@@ -12,6 +12,7 @@ import { makeHealth } from './health.ts'
 import { renderMetrics } from './metrics.ts'
 import { buildOperator } from './operator.ts'
 import { buildServices, type Services } from './services.ts'
+import { indexDepsOf } from './sources.ts'
 
 export { buildContext } from './context.ts'
 export { renderMetrics } from './metrics.ts'
@@ -56,7 +57,7 @@ const makeSeeding = (ctx: Ctx, { restoreGuard, signer }: Services) => {
     await agents.ensurePlatformAgents(ctx)
     await work.seedWorkflows(ctx)
     // So that the first reader does not wait for the signature. Where this fails, the first read publishes the epoch.
-    await vhh.ensureEpochs(ctx, signer).catch((error: unknown) => {
+    await vhh.ensureEpochs(indexDepsOf(ctx, signer)).catch((error: unknown) => {
       ctx.log.warn({ err: error }, 'VHH epoch not published at start; the first reader publishes it')
     })
   }

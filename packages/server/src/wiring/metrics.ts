@@ -3,6 +3,7 @@ import * as ledger from '../ledger/index.ts'
 import { unlessUnavailable } from '../platform/db/unless-unavailable.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { measureOutbox } from '../platform/queue/outbox.ts'
+import { measureDelivery } from '../tracking/index.ts'
 
 /**
  * Reads what the database knows, runs `measures`, and writes all metrics of the process. In an outage the metrics of the
@@ -12,6 +13,7 @@ export const renderMetrics = async (ctx: Ctx, measures: readonly (() => Promise<
   const { metrics } = ctx
   const fromDatabase = Promise.all([
     measureOutbox(ctx),
+    measureDelivery(ctx),
     ledger.measureDrift(ctx),
     credentials.measurePendingRevocations(ctx),
   ])
@@ -21,6 +23,8 @@ export const renderMetrics = async (ctx: Ctx, measures: readonly (() => Promise<
   ])
   if (measured === undefined) {
     metrics.outboxAge.reset()
+    metrics.attentionLag.remove()
+    metrics.attentionSpool.remove()
     metrics.ledgerDrift.remove()
     metrics.revocationPending.remove()
   }

@@ -18,11 +18,13 @@ import type { Ctx } from '../platform/ops/context.ts'
 import * as purchases from '../purchases/index.ts'
 import * as roots from '../roots/index.ts'
 import * as signing from '../signing/index.ts'
+import * as vhh from '../vhh/index.ts'
 import * as work from '../work/index.ts'
 import type { Services } from './services.ts'
 import type { Health } from './health.ts'
 import { countWork, readHoldings, readKeysOf } from './overview.ts'
 import { restorePartsOf } from './restore-parts.ts'
+import { indexDepsOf } from './sources.ts'
 import { comparisons, unitDepsOf, settlersOf } from './settlement.ts'
 
 /** Only workers' Stars are in the ledger of the platform agent. */
@@ -75,6 +77,7 @@ const operatorRoutes = (services: Services, readChecks: Health['readChecks']): R
       isAgent,
       changeCredentialState: unitDepsOf(ctx).changeCredentialState,
     }),
+    ...vhh.operatorRoutes({ ...indexDepsOf(ctx, services.signer), audit }),
     ...purchases.operatorRoutes({ ctx, audit, settlement: services.chainSettlement }),
   ]
 }

@@ -25,6 +25,7 @@ import * as webhooks from '../webhooks/index.ts'
 import * as work from '../work/index.ts'
 import { makeMinting } from './minting.ts'
 import { erasureOf } from './services.ts'
+import { indexDepsOf } from './sources.ts'
 import { comparisons, unitDepsOf, makePurchaseSettlement, settlersOf } from './settlement.ts'
 
 /** A job changes what the database has, so it waits while the database is from the past. */
@@ -46,7 +47,8 @@ const deletions = [
   partners.deleteOldAccounts,
   dropOldRequests,
   signing.deleteOldBatches,
-  tracking.deleteOldBeaconHours,
+  tracking.deleteOldBeaconFigures,
+  tracking.deleteOldBatches,
 ]
 
 /** Every background job of the worker. */
@@ -88,16 +90,17 @@ export const buildJobs = (ctx: Ctx, signer: signing.Signer = signing.connectSign
         ]
       : []),
     ...work.jobs(ctx, unitDepsOf(ctx)),
-    microtasks.tokenCleanupJob(ctx),
+    ...microtasks.jobs(ctx),
     ...(purchaseSettlement ? purchases.purchaseJobs(purchaseSettlement) : []),
     ...sessions.jobs(ctx),
     ...payments.jobs(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
     ...evidence.makeScoring(ctx, work.findWorkHistory).jobs,
     ...rootJobs(ctx),
-    vhh.epochJob(ctx, signer),
+    vhh.epochJob(indexDepsOf(ctx, signer)),
     credentials.statusListJob(ctx, signer),
     ledger.reconcileJob(ctx, comparisons),
     tracking.retentionJob(ctx),
+    ...tracking.deliveryJobs(ctx),
     webhooks.retentionJob(ctx),
     maintenanceJob(ctx, deletions),
   ]

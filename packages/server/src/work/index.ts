@@ -18,8 +18,10 @@ export { usdCentsOf } from './rules.ts'
 export {
   countStock,
   hasStock,
+  listSoldWork,
   markStockUnitSold,
   releaseStockUnit,
   reserveStockUnit,
 } from './workflows/stock.ts'
 export { findTestWorkflow, isTestWorkflowId } from './workflows/test-workflows.ts'
+export { listSettledUnits } from './settled/store.ts'

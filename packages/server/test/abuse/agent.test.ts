@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
-import { makeTaskToken } from '../../src/microtasks/token.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { enrolMember, registerConfirmedAgent } from '../fixtures/people/member.ts'
+import { giveTask } from '../fixtures/people/micro-task.ts'
 import { playSession } from '../fixtures/people/play-session.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
 import { makeScoredSession } from '../fixtures/scored-session.ts'
@@ -17,16 +17,10 @@ const subjectOf = (answer: { readonly json: { readonly pohf_jwt: string } }) =>
 
 /** A micro-task that a visitor has attended to; `complete` sends the answer, and who the visitor says they are. */
 const attendTask = async () => {
-  const token = makeTaskToken(harness.ctx, {
-    agentId: live.agentId,
-    mode: 'live',
-    taskId: 'tsk_odd_fruit',
-    nonce: harness.ctx.ids.random(),
-    expiresAt: new Date(harness.ctx.clock.now().getTime() + 600_000),
-  })
+  const { token, answer } = giveTask(harness, live)
   const recording = (await playSession(harness, { site: live.agentId, kind: 'task' })).sessionId
   const complete = async (memberRef?: string) => {
-    const body = { token, answer: 'hammer', sessionId: recording, memberRef }
+    const body = { token, answer, sessionId: recording, memberRef }
     return (await harness.call('POST', '/api/tasks/complete', { body })).json as {
       verified: boolean
       sessionId: string

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
 import { cellOf, consoleCookie, operatorBrowserCookie, operatorCookie, tokenPrefixes } from '@pohf/protocol'
+import { readVisitorToken } from '../../src/microtasks/token.ts'
 import { hashKey } from '../../src/platform/ops/keys.ts'
 import { startHarness, type TestResponse } from '../fixtures/harness.ts'
 import { linkOf, startMailbox } from '../fixtures/mailbox.ts'
@@ -142,6 +143,14 @@ test('view, task and step-up tokens carry the tag, and are unknown with that of 
     (await harness.call('POST', '/api/track/event', { body: { vt, type: 'landed' } })).json.recorded
   assert.equal(await beacon(foreign(session.vt)), 0)
   assert.equal(await beacon(session.vt), 1)
+  const { memberId } = await enrolMember(harness, live)
+  const named = await harness.call('POST', '/api/agents/tasks/visitor', {
+    key: live.apiKey,
+    body: { memberId },
+  })
+  const visitor = noteToken(named.json.visitor)
+  assert.equal(readVisitorToken(harness.ctx, visitor, { ...live, now: new Date() }), memberId)
+  assert.equal(readVisitorToken(harness.ctx, foreign(visitor), { ...live, now: new Date() }), undefined)
   const next = await harness.call('GET', `/api/tasks/next?site=${live.agentId}`)
   const { token } = next.json.task
   noteToken(token)

@@ -22,7 +22,7 @@ export const permittedImports: Readonly<Record<string, readonly string[]>> = {
   evidence: ['members', 'roots', 'sessions', 'signing'],
   ledger: [],
   members: ['sessions', 'webhooks'],
-  microtasks: [],
+  microtasks: ['ledger', 'partners', 'sessions'],
   operators: [],
   partners: ['ledger'],
   payments: [],
@@ -51,7 +51,7 @@ const httpFiles =
   /(^|\/)routes\.ts$|^platform\/http\/http[a-z-]*\.ts$|^discovery\/mcp\.ts$|^wiring\/[a-z]+\.ts$/
 // The signer and its clients speak over a Unix socket, or with TLS to each other and to nobody else.
 const networkFiles =
-  /^platform\/net\/(outbound|kept-connections|mail)\.ts$|^platform\/ops\/metrics-listener\.ts$|^platform\/db\/(pool|migrate)\.ts$|^signing\/transport\/signer-(socket|connection)\.ts$|^main\.ts$|^roles\/supervisor\.ts$/
+  /^platform\/net\/(outbound|kept-connections|mail)\.ts$|^platform\/ops\/metrics-listener\.ts$|^platform\/db\/(pool|migrate|clickhouse)\.ts$|^signing\/transport\/signer-(socket|connection)\.ts$|^main\.ts$|^roles\/supervisor\.ts$/
 const meaninglessNames = new Set(['utils', 'helpers', 'lib', 'common'])
 
 const importsOf = (file: SourceFile): string[] =>
@@ -92,6 +92,8 @@ const restrictedCallFaults = (file: SourceFile): string[] => {
     faults.push(`${path}: network outside platform/net/outbound.ts`)
   // The card provider's SDK has a way out of its own, which card-client replaces.
   if (!/^payments\/card\/(client|provider)\.ts$/.test(path) && has(/from 'stripe'/))
+    faults.push(`${path}: network outside platform/net/outbound.ts`)
+  if (path !== 'platform/db/clickhouse.ts' && has(/from '@clickhouse\//))
     faults.push(`${path}: network outside platform/net/outbound.ts`)
   // The exporter sends to the collector by itself.
   if (path !== 'platform/ops/tracing/tracing-otlp.ts' && has(/from '@opentelemetry\//))

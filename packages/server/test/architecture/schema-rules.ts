@@ -16,6 +16,8 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'photo_hashes',
   // The index is one for the whole deployment, and a forward order comes from somebody who has no agent yet.
   'vhh_epochs',
+  'vhh_inputs',
+  'vhh_running',
   'forward_orders',
   // A place in the free plan is one of so many of a mail domain or network, whichever agent takes it.
   'free_plan_places',
@@ -88,6 +90,9 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'root_credentials',
   'root_suspensions',
   'root_losses',
+  // A batch for ClickHouse holds rows of several agents.
+  'attention_batches',
+  'attention_delivery',
   // How far two ledgers were compared, for all agents at once.
   'ledger_compared',
 ])

@@ -29,7 +29,7 @@ import { payloadHash, typedId } from '../../src/signing/rules.ts'
 import { headersOf, signingKeyOf } from '../../src/webhooks/rules.ts'
 import { makePurchaseId } from '../../src/purchases/id.ts'
 import { recoveryMessage, secretHashOf } from '../../src/purchases/rules.ts'
-import { makeTaskToken, readTaskToken } from '../../src/microtasks/token.ts'
+import { makeTaskToken, makeVisitorToken, readTaskToken } from '../../src/microtasks/token.ts'
 import { sessionChallengeOf, vestingAccountOf, payeeRefOf, workerRefOf } from '../../src/work/units/rules.ts'
 
 const fixedMasterKey = Buffer.alloc(32, 7)
@@ -165,6 +165,7 @@ const codesOf = (secrets: Secrets): Record<string, string> => {
       nonce: 'nonce',
       expiresAt: at,
     }),
+    'visitor token': makeVisitorToken(signing, { agentId, mode, memberId, expiresAt: at }),
     'view token without a tag': JSON.stringify(readViewToken(signing, untaggedTokens.view)),
     'task token without a tag': JSON.stringify(readTaskToken(signing, untaggedTokens.task)),
     'payout account':

@@ -17,6 +17,7 @@ import { respondWith, startReceiver } from '../fixtures/webhook-receiver.ts'
 const folder = mkdtempSync(join(tmpdir(), 'pohf-traces-'))
 const { url: databaseUrl, drop } = await makeDatabase()
 const collector = await startCollector()
+after(collector.stop)
 const receiver = await startReceiver()
 const port = await freePort()
 const environment = {

@@ -10,6 +10,7 @@ import {
   type Config,
 } from '@pohf/server/doctor'
 import { messageOf } from '../../command/errors.ts'
+import { checkAttention } from './attention.ts'
 import { checkRecipient } from './chain.ts'
 import { ok, problem, type Finding, type Machine } from './finding.ts'
 
@@ -90,6 +91,14 @@ const checkMasterKey = async (client: Client, { DATA_DIR: dataDir }: Config): Pr
   return problem('master-key', note, steps.map((step) => step.replace(/^ +- /, '')).join(' '))
 }
 
+/** Entries that wait for ClickHouse, at most. */
+const countWaiting = async (client: Client): Promise<number> => {
+  const { rows } = await client
+    .query<{ entries: string }>('select entries from attention_spool_state()')
+    .catch(() => ({ rows: [] }))
+  return Number(rows[0]?.entries ?? 0)
+}
+
 const findingsOf = async (client: Client, config: Config, machine: Machine): Promise<Finding[]> => {
   const recipient = await checkRecipient(config, client)
   return [
@@ -100,6 +109,7 @@ const findingsOf = async (client: Client, config: Config, machine: Machine): Pro
     await checkClock(client, machine),
     await checkMasterKey(client, config),
     ...(recipient ? [recipient] : []),
+    ...(await checkAttention(config, await countWaiting(client))),
   ]
 }
 

@@ -11,12 +11,11 @@ import {
 } from '../../../test/fixtures/networks.ts'
 import { grantCredits } from '../../../test/fixtures/payments/ledger.ts'
 import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
+import { giveTask } from '../../../test/fixtures/people/micro-task.ts'
 import { playSession } from '../../../test/fixtures/people/play-session.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 import * as agents from '../../agents/index.ts'
 import { makeCredits } from '../../credits/index.ts'
-import { microTasks } from '../../microtasks/items.ts'
-import { makeTaskToken } from '../../microtasks/token.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { makeRoots } from '../../roots/index.ts'
 import { findSession } from '../../sessions/index.ts'
@@ -127,17 +126,10 @@ test('a binding and presence on a session leave its own credential what the sess
 
 test('a micro-task takes over what its recording reserved', async () => {
   await moveClockTo(harness, 9, 5)
-  const token = makeTaskToken(ctx, {
-    agentId: agent.agentId,
-    mode: 'live',
-    taskId: 'tsk_odd_fruit',
-    nonce: ctx.ids.random(),
-    expiresAt: new Date(ctx.clock.now().getTime() + 600_000),
-  })
+  const { token, answer } = giveTask(harness, { ...agent, mode: 'live' })
   const page = browseFrom(harness, '203.0.113.13')
   const recorded = await playSession(page, { site: agent.agentId, kind: 'task' })
   assert.deepEqual(await listReserved(), [recorded.sessionId])
-  const answer = microTasks.find(({ id }) => id === 'tsk_odd_fruit')?.knownAnswer
   const { json } = await post('/api/tasks/complete', { token, answer, sessionId: recorded.sessionId })
   assert.equal(json.verified, true, JSON.stringify(json))
   assert.deepEqual(await listReserved(), [json.sessionId])

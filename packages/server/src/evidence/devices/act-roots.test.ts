@@ -12,11 +12,10 @@ import {
   sha256,
 } from '../../../test/fixtures/people/device-attestation.ts'
 import { enrolMember } from '../../../test/fixtures/people/member.ts'
+import { giveTask } from '../../../test/fixtures/people/micro-task.ts'
 import { playSession } from '../../../test/fixtures/people/play-session.ts'
 import { openSecurityKey } from '../../../test/fixtures/people/security-key.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
-import { microTasks } from '../../microtasks/items.ts'
-import { makeTaskToken } from '../../microtasks/token.ts'
 import * as operators from '../../operators/index.ts'
 
 const model = await makeAttestedModel()
@@ -63,16 +62,9 @@ test('an attested authenticator that answers for a session a person played raise
 
 /** Completes a micro-task; returns the session of its completion. */
 const completeTask = async (isAttested: boolean): Promise<string> => {
-  const token = makeTaskToken(harness.ctx, {
-    agentId: live.agentId,
-    mode: 'live',
-    taskId: 'tsk_odd_fruit',
-    nonce: harness.ctx.ids.random(),
-    expiresAt: new Date(harness.ctx.clock.now().getTime() + 600_000),
-  })
+  const { token, answer } = giveTask(harness, { ...live, mode: 'live' })
   const { sessionId } = await playSession(harness, { site: live.agentId, kind: 'task' })
   if (isAttested) await openSecurityKey(harness, model).attest(live.apiKey, sessionId)
-  const answer = microTasks.find(({ id }) => id === 'tsk_odd_fruit')?.knownAnswer
   const done = await harness.call('POST', '/api/tasks/complete', { body: { token, answer, sessionId } })
   assert.equal(done.json.verified, true, done.text)
   return done.json.sessionId

@@ -69,6 +69,25 @@ const attentionFaultOf = (session: Session | undefined, completion: TaskCompleti
   return undefined
 }
 
+/** The attention of a recorded session. */
+const recordedAttention = (
+  session: Session | undefined,
+  completion: TaskCompletion,
+): Attention | MissingAttention => {
+  const fault = attentionFaultOf(session, completion)
+  if (fault !== undefined || !session?.components || !session.counted)
+    return { missing: fault ?? 'session_not_ready' }
+  return {
+    components: session.components,
+    flags: session.flags as FlagName[],
+    counted: session.counted,
+    scoring: session.scoring ?? rulesVersion,
+    telemetry: session.telemetry ?? undefined,
+    recordedId: session.sessionId,
+    recordedAt: session.at,
+  }
+}
+
 const findAttention = async (
   tx: Tx,
   completion: TaskCompletion,
@@ -84,19 +103,9 @@ const findAttention = async (
   if (completion.mode === 'test' && !session?.jkt)
     return completion.answered ? sandboxAttention : { missing: 'answer_missing' }
   if (completion.recordedSessionId === undefined) return { missing: 'attention_missing' }
-  const fault = attentionFaultOf(session, completion)
-  if (fault !== undefined || !session?.components || !session.counted)
-    return { missing: fault ?? 'session_not_ready' }
-  if (!(await insertAttentionClaim(tx, key, completionOf))) return { missing: 'session_used' }
-  return {
-    components: session.components,
-    flags: session.flags as FlagName[],
-    counted: session.counted,
-    scoring: session.scoring ?? rulesVersion,
-    telemetry: session.telemetry ?? undefined,
-    recordedId: session.sessionId,
-    recordedAt: session.at,
-  }
+  const found = recordedAttention(session, completion)
+  if ('missing' in found) return found
+  return (await insertAttentionClaim(tx, key, completionOf)) ? found : { missing: 'session_used' }
 }
 
 /** In the sandbox an attended answer is correct: developers do not know the known answers. */
@@ -105,28 +114,38 @@ const isAnswerCorrect = (completion: TaskCompletion, attention: Attention): bool
   return attention === sandboxAttention ? true : completion.correct
 }
 
-type RecordedTask = { sessionId: string; verified: boolean; attended: boolean; reasons: string[] }
+type RecordedTask = {
+  readonly sessionId: string
+  readonly verified: boolean
+  readonly attended: boolean
+  readonly reasons: readonly string[]
+}
+type TaskRoots = Pick<Roots, 'replace'>
 
-/** Scores a micro-task into a session of kind task, from the recorded attention and the answer. */
-export const recordTaskSession = async (
-  tx: Tx,
-  roots: Pick<Roots, 'replace'>,
-  completion: TaskCompletion,
-): Promise<RecordedTask> => {
-  const sessionId = tx.ids.make('ses_')
-  const key = { agentId: completion.agentId, mode: completion.mode, sessionId }
-  const found = await findAttention(tx, completion, sessionId)
-  const attention = 'missing' in found ? noAttention : found
-  const { components, flags, counted, scoring, telemetry, recordedId, recordedAt } = attention
+const verdictOf = (found: Attention | MissingAttention, answerCorrect: boolean | null) => {
+  const { components, flags, counted } = 'missing' in found ? noAttention : found
   const evaluated = evaluateAttention({
     components,
     flags,
     probesOffered: counted?.probes ?? 0,
     returning: counted?.returning ?? false,
-    answerCorrect: isAnswerCorrect(completion, attention),
+    answerCorrect,
   })
-  const verdict =
-    'missing' in found ? { ...evaluated, reasons: [found.missing, ...evaluated.reasons] } : evaluated
+  return 'missing' in found ? { ...evaluated, reasons: [found.missing, ...evaluated.reasons] } : evaluated
+}
+
+/** Stores the session of a completion, and moves what the recording stands for to it. */
+const insertTaskSession = async (
+  tx: Tx,
+  roots: TaskRoots,
+  completion: TaskCompletion & { readonly sessionId: string },
+  found: Attention | MissingAttention,
+): Promise<RecordedTask> => {
+  const { sessionId } = completion
+  const key = { agentId: completion.agentId, mode: completion.mode, sessionId }
+  const attention = 'missing' in found ? noAttention : found
+  const { components, flags, counted, scoring, telemetry, recordedId, recordedAt } = attention
+  const verdict = verdictOf(found, isAnswerCorrect(completion, attention))
   const salt = Buffer.from(tx.ids.random(), 'base64url')
   const isSimulated = completion.mode === 'test' && recordedId === undefined
   await insertScoredSession(tx, key, {
@@ -159,4 +178,42 @@ export const recordTaskSession = async (
     attended: !('missing' in found),
     reasons: [...verdict.reasons],
   }
+}
+
+/** Scores a micro-task into a session of kind task, from the recorded attention and the answer. */
+export const recordTaskSession = async (
+  tx: Tx,
+  roots: TaskRoots,
+  completion: TaskCompletion,
+): Promise<RecordedTask> => {
+  const sessionId = tx.ids.make('ses_')
+  const found = await findAttention(tx, completion, sessionId)
+  return insertTaskSession(tx, roots, { ...completion, sessionId }, found)
+}
+
+/**
+ * Claims the attention for an answer whose correctness is not known yet. Where it would not support a right answer, and in the
+ * sandbox, where every answer is right, the session is stored at once.
+ */
+export const holdTaskAttention = async (
+  tx: Tx,
+  roots: TaskRoots,
+  completion: TaskCompletion,
+): Promise<RecordedTask | { readonly heldFor: string }> => {
+  const sessionId = tx.ids.make('ses_')
+  const found = await findAttention(tx, completion, sessionId)
+  const isEnough = !('missing' in found) && verdictOf(found, true).verified
+  if (isEnough && found !== sandboxAttention) return { heldFor: sessionId }
+  return insertTaskSession(tx, roots, { ...completion, sessionId }, found)
+}
+
+/** Stores the session for which the attention was claimed, now that it is known whether the answer is right. */
+export const recordHeldTask = async (
+  tx: Tx,
+  roots: TaskRoots,
+  completion: TaskCompletion & { readonly sessionId: string },
+): Promise<RecordedTask> => {
+  const { agentId, mode, recordedSessionId = '' } = completion
+  const session = await findSession(tx, { agentId, mode, sessionId: recordedSessionId })
+  return insertTaskSession(tx, roots, completion, recordedAttention(session, completion))
 }

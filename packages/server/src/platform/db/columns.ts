@@ -29,6 +29,18 @@ export type OrderTerms = {
   readonly goldAnswer?: unknown
 }
 
+/** vhh_epochs.details: the fields of an epoch that method vhh-1 added. */
+export type EpochDetails = {
+  readonly revision: number
+  readonly units: number
+  readonly inputsRoot: string
+  readonly tooFew: readonly string[]
+  readonly carried: { readonly value: number; readonly epoch: string } | null
+  readonly restates: { readonly revision: number; readonly reason: string } | null
+  readonly excluded: Readonly<Record<string, number>>
+  readonly demo?: true
+}
+
 /** workflows.gold: known-answer items. */
 export type KnownAnswer = { readonly input: unknown; readonly answer: unknown }
 

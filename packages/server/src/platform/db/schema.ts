@@ -4,7 +4,7 @@
  */
 
 import type { ColumnType } from "kysely";
-import type { AnswerForm, CredentialPolicy, EvidenceItem, FrozenAnswer, Hex, InputForm, JsonColumn, JsonRecord, KnownAnswer, NullableJsonColumn, OrderTerms, Scope, SessionComponents, SessionCounts, TelemetrySeal } from "./columns.ts";
+import type { AnswerForm, CredentialPolicy, EpochDetails, EvidenceItem, FrozenAnswer, Hex, InputForm, JsonColumn, JsonRecord, KnownAnswer, NullableJsonColumn, OrderTerms, Scope, SessionComponents, SessionCounts, TelemetrySeal } from "./columns.ts";
 
 export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
   ? U[]
@@ -180,11 +180,71 @@ export interface Assignments {
   worker: string;
 }
 
+export interface AttentionBatches {
+  beacons: number;
+  conversions: number;
+  delivered_at: Timestamp | null;
+  number: bigint;
+  sealed_at: Generated<Timestamp>;
+  spool_nos: ArrayType<bigint>;
+}
+
 export interface AttentionClaims {
   agent_id: string;
   mode: 'live' | 'test';
   session_id: string;
   used_by: string;
+}
+
+export interface AttentionDelivery {
+  attempt: Generated<bigint>;
+  beacons_copied: Generated<Timestamp>;
+  conversions_copied: Generated<Timestamp>;
+  lease_until: Generated<Timestamp>;
+  name: 'clickhouse';
+  returned: Generated<bigint>;
+  sealed: Generated<bigint>;
+}
+
+export interface AttentionErasures {
+  after_batch: bigint;
+  agent_id: string;
+  done_at: Timestamp | null;
+  erasure_id: Generated<string>;
+  requested_at: Generated<Timestamp>;
+  session_id: string | null;
+}
+
+export interface AttentionPages {
+  agent_id: string;
+  day: Timestamp;
+  mode: 'live' | 'test';
+  page: number;
+  path: string;
+}
+
+export interface AttentionSegments {
+  agent_id: string;
+  day: Timestamp;
+  mode: 'live' | 'test';
+  segment: number;
+  site: string;
+  workflow: string;
+}
+
+export interface AttentionSpool {
+  agent_id: string;
+  kind: 'beacons' | 'conversions';
+  lines: string;
+  mode: 'live' | 'test';
+  page: number;
+  recorded_at: Generated<Timestamp>;
+  rows: number;
+  segment: number;
+  session_id: string;
+  spool_no: Generated<bigint>;
+  viewed_at: Timestamp;
+  with_view: boolean;
 }
 
 export interface BeaconHours {
@@ -193,6 +253,7 @@ export interface BeaconHours {
   hour: Timestamp;
   landed: number;
   mode: 'live' | 'test';
+  segment: Generated<number>;
   slot: number;
 }
 
@@ -305,6 +366,7 @@ export interface ConversionHours {
   currency: string;
   hour: Timestamp;
   mode: 'live' | 'test';
+  segment: Generated<number>;
   slot: number;
   total: Numeric;
   valued: number;
@@ -318,6 +380,7 @@ export interface Conversions {
   first_of_view: Generated<boolean>;
   mode: 'live' | 'test';
   name: string;
+  segment: Generated<number>;
   session_id: string;
   value: number | null;
   viewed_at: Timestamp;
@@ -425,20 +488,27 @@ export interface ForgottenValues {
 
 export interface ForwardOrders {
   assessment: 'within' | 'stretch' | 'beyond';
+  cash_settled: Generated<boolean>;
   category: string | null;
+  changed_at: Generated<Timestamp>;
   company: string;
   email: string;
   epoch: string;
   hours: number;
   hours_available: number;
+  invoice_ref: string | null;
   month: string;
   name: string;
+  note: string | null;
   notes: string | null;
   order_id: string;
   premium_pct: number;
+  quoted_usd_cents: bigint | null;
   received_at: Generated<Timestamp>;
-  status: Generated<'received'>;
+  resellable: Generated<boolean>;
+  status: Generated<'received' | 'quoted' | 'countersigned' | 'invoiced' | 'closed'>;
   total_usd_cents: bigint | null;
+  transferable: Generated<boolean>;
 }
 
 export interface FreePlanGrants {
@@ -505,6 +575,28 @@ export interface KeyRevocations {
   digest: Generated<Buffer>;
   jws: string;
   kid: string;
+}
+
+export interface LandingDays {
+  agent_id: string;
+  day: Timestamp;
+  engaged: number;
+  landed: number;
+  mode: 'live' | 'test';
+  page: number;
+  segment: number;
+  slot: number;
+}
+
+export interface LandingHours {
+  agent_id: string;
+  engaged: number;
+  hour: Timestamp;
+  landed: number;
+  mode: 'live' | 'test';
+  page: number;
+  segment: number;
+  slot: number;
 }
 
 export interface LedgerAccounts {
@@ -787,10 +879,22 @@ export interface PartnerConversions {
   balance: Generated<bigint>;
   claim: string;
   claimed_at: Generated<Timestamp>;
+  dropped: Generated<string>;
   mode: 'live' | 'test';
   points: number;
+  rate_points: Generated<bigint>;
+  rate_stars: Generated<bigint>;
   stars: bigint;
   user_ref: string;
+}
+
+export interface PartnerRates {
+  agent_id: string;
+  changed_at: Generated<Timestamp>;
+  changed_by: string;
+  mode: 'live' | 'test';
+  points: bigint;
+  stars: bigint;
 }
 
 export interface PasskeyChallenges {
@@ -1168,19 +1272,66 @@ export interface StrokeSketches {
   sketch: Buffer;
 }
 
+export interface TaskAnswers {
+  agent_id: string;
+  answer: string;
+  assigned_at: Timestamp;
+  at: Generated<Timestamp>;
+  campaign_id: string;
+  completion_id: string;
+  held_stars: Generated<number>;
+  member_id: string | null;
+  mode: 'live' | 'test';
+  n: number;
+  recorded_session: string | null;
+  session_id: string;
+  state: 'waiting' | 'right' | 'wrong';
+  visitor: string;
+}
+
+export interface TaskCampaigns {
+  agent_id: string;
+  agreement: number;
+  budget_stars: bigint;
+  campaign_id: string;
+  changed_at: Generated<Timestamp>;
+  created_at: Generated<Timestamp>;
+  exhausted: Generated<boolean>;
+  mode: 'live' | 'test';
+  name: string;
+  reward_stars: number;
+  status: Generated<'active' | 'paused' | 'ended'>;
+}
+
 export interface TaskCompletions {
   agent_id: string;
   answer: Json | null;
   at: Generated<Timestamp>;
   attended: boolean;
+  campaign_id: string | null;
   completion_id: string;
   correct: boolean | null;
   member_ref: string | null;
   mode: 'live' | 'test';
+  question: number | null;
   reward_stars: number;
   session_id: string;
   task_id: string;
   verified: boolean;
+}
+
+export interface TaskQuestions {
+  agent_id: string;
+  agreed_answer: string | null;
+  answers: Generated<number>;
+  campaign_id: string;
+  known_answer: string | null;
+  mode: 'live' | 'test';
+  n: number;
+  options: string[];
+  prompt: string;
+  right_answers: Generated<number>;
+  state: Generated<'open' | 'agreed' | 'disagreed'>;
 }
 
 export interface TaskTokenClaims {
@@ -1188,6 +1339,18 @@ export interface TaskTokenClaims {
   expires_at: Timestamp;
   mode: 'live' | 'test';
   nonce: string;
+}
+
+export interface TaskVisitors {
+  agent_id: string;
+  campaign_id: string;
+  changed_at: Generated<Timestamp>;
+  correct: Generated<number>;
+  done: Generated<number>;
+  graded: Generated<number>;
+  last_correct: Generated<boolean>;
+  mode: 'live' | 'test';
+  visitor: string;
 }
 
 export interface TrackEventClaims {
@@ -1205,8 +1368,10 @@ export interface TrackEvents {
   client_event_id: string | null;
   first_engagement: Generated<boolean>;
   mode: 'live' | 'test';
+  page: Generated<number>;
   path: string | null;
   props: Json | null;
+  segment: Generated<number>;
   seq: number;
   session_id: string;
   type: string;
@@ -1219,12 +1384,15 @@ export interface TrackViews {
   converted: Generated<boolean>;
   engaged: Generated<boolean>;
   mode: 'live' | 'test';
+  page: Generated<number>;
+  segment: Generated<number>;
   session_id: string;
   viewed_at: Timestamp;
 }
 
 export interface VhhEpochs {
   code: string;
+  details: NullableJsonColumn<EpochDetails>;
   epoch: string;
   input_clusters: number;
   input_hours: number;
@@ -1237,22 +1405,49 @@ export interface VhhEpochs {
   value_usd_cents: bigint | null;
 }
 
+export interface VhhInputs {
+  code: string;
+  document: JsonColumn<JsonRecord>;
+  epoch: string;
+  revision: number;
+}
+
+export interface VhhRunning {
+  as_of: Timestamp;
+  code: string;
+  input_clusters: number;
+  input_hours: number;
+  input_workers: number;
+  month: string;
+  status: 'running' | 'insufficient_data';
+  value_usd_cents: bigint | null;
+}
+
 export interface ViewFlagHours {
   agent_id: string;
   flag: string;
   hour: Timestamp;
   mode: 'live' | 'test';
+  segment: Generated<number>;
   slot: number;
   views: number;
 }
 
 export interface ViewHours {
+  abandoned: Generated<number>;
   agent_id: string;
+  durations: number[] | null;
+  finished: Generated<number>;
   hour: Timestamp;
   mode: 'live' | 'test';
+  opened: Generated<number>;
+  passed: Generated<number>;
+  probes: Generated<number>;
+  qualities: number[] | null;
   quality: Numeric;
   rejected: number;
   scored: number;
+  segment: Generated<number>;
   slot: number;
   verified: number;
   views: number;
@@ -1415,7 +1610,13 @@ export interface DB {
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
   assignments: Assignments;
+  attention_batches: AttentionBatches;
   attention_claims: AttentionClaims;
+  attention_delivery: AttentionDelivery;
+  attention_erasures: AttentionErasures;
+  attention_pages: AttentionPages;
+  attention_segments: AttentionSegments;
+  attention_spool: AttentionSpool;
   beacon_hours: BeaconHours;
   binding_allowances: BindingAllowances;
   browser_sessions: BrowserSessions;
@@ -1447,6 +1648,8 @@ export interface DB {
   idempotency_keys: IdempotencyKeys;
   key_manifests: KeyManifests;
   key_revocations: KeyRevocations;
+  landing_days: LandingDays;
+  landing_hours: LandingHours;
   ledger_accounts: LedgerAccounts;
   ledger_checkpoints: LedgerCheckpoints;
   ledger_claims: LedgerClaims;
@@ -1473,6 +1676,7 @@ export interface DB {
   orders: Orders;
   outbox: Outbox;
   partner_conversions: PartnerConversions;
+  partner_rates: PartnerRates;
   passkey_challenges: PasskeyChallenges;
   payment_bindings: PaymentBindings;
   payout_account_refusals: PayoutAccountRefusals;
@@ -1513,12 +1717,18 @@ export interface DB {
   status_entries: StatusEntries;
   status_lists: StatusLists;
   stroke_sketches: StrokeSketches;
+  task_answers: TaskAnswers;
+  task_campaigns: TaskCampaigns;
   task_completions: TaskCompletions;
+  task_questions: TaskQuestions;
   task_token_claims: TaskTokenClaims;
+  task_visitors: TaskVisitors;
   track_event_claims: TrackEventClaims;
   track_events: TrackEvents;
   track_views: TrackViews;
   vhh_epochs: VhhEpochs;
+  vhh_inputs: VhhInputs;
+  vhh_running: VhhRunning;
   view_flag_hours: ViewFlagHours;
   view_hours: ViewHours;
   webhook_attempts: WebhookAttempts;

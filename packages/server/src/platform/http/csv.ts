@@ -12,6 +12,10 @@ const cellOf = (value: Cell): string => {
   return typeof value === 'number' ? String(value) : textCell(value)
 }
 
+export type CsvRow = readonly Cell[]
+/** One line, which ends in CRLF. */
+export const writeLine = (row: CsvRow): string => `${row.map(cellOf).join(',')}\r\n`
+
 /** The rows as CSV with a header line; every line ends in CRLF. */
-export const writeRows = (columns: readonly string[], rows: readonly (readonly Cell[])[]): string =>
-  [columns, ...rows].map((row) => `${row.map(cellOf).join(',')}\r\n`).join('')
+export const writeRows = (columns: readonly string[], rows: readonly CsvRow[]): string =>
+  [columns, ...rows].map(writeLine).join('')

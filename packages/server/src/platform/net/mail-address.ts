@@ -1,3 +1,5 @@
+import { getDomain } from 'tldts'
+
 /** Mail addresses as they are stored and compared. No mail provider of note tells A@x from a@x. */
 export const normaliseEmail = (address: string): string => {
   const text = address.trim().normalize('NFC').toLowerCase()
@@ -15,4 +17,21 @@ export const mailboxOf = (address: string): string => {
   const domain = mailDomainOf(address)
   const [name = ''] = address.slice(0, address.lastIndexOf('@')).split('+')
   return dotlessDomains.has(domain) ? `${name.replaceAll('.', '')}@gmail.com` : `${name}@${domain}`
+}
+
+/** Providers that give anyone a mailbox: their domain identifies nobody. */
+const publicMailDomains: ReadonlySet<string> = new Set(
+  'gmail.com googlemail.com outlook.com hotmail.com live.com msn.com yahoo.com ymail.com icloud.com me.com aol.com proton.me protonmail.com pm.me gmx.de gmx.net gmx.com web.de mail.com zoho.com fastmail.com yandex.ru yandex.com mail.ru qq.com 163.com 126.com'.split(
+    ' ',
+  ),
+)
+/**
+ * Who owns a normalised address: the registrable domain by the public suffix list, or at a public
+ * provider the mailbox. The list's private part, such as github.io or eu.org, does not count as a suffix: there anybody
+ * gets any number of names for free.
+ */
+export const mailOwnerOf = (address: string): string => {
+  const domain = mailDomainOf(address)
+  if (publicMailDomains.has(domain)) return mailboxOf(address)
+  return getDomain(domain, { allowPrivateDomains: false }) ?? domain
 }

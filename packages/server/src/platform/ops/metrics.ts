@@ -17,6 +17,20 @@ const makeDatabaseMetrics = (registry: Registry) => ({
   }),
 })
 
+/** The delivery to ClickHouse. */
+const makeAttentionMetrics = (registry: Registry) => ({
+  attentionLag: new Gauge({
+    name: 'pohf_attention_lag_seconds',
+    help: 'Age in seconds of the oldest beacon or conversion that ClickHouse has not acknowledged, read from the database. 0: none waits, as always without CLICKHOUSE_URL.',
+    registers: [registry],
+  }),
+  attentionSpool: new Gauge({
+    name: 'pohf_attention_spool_entries',
+    help: 'Entries that wait for ClickHouse, at most, read from the database. At CLICKHOUSE_SPOOL_ENTRIES beacons and conversions are refused.',
+    registers: [registry],
+  }),
+})
+
 /** What every process counts about its own output. */
 const makeOutputMetrics = (registry: Registry) => ({
   droppedLines: new Counter({
@@ -164,6 +178,7 @@ export const makeMetrics = () => {
       registers: [registry],
     }),
     ...makeServiceMetrics(registry),
+    ...makeAttentionMetrics(registry),
     ...makeTlsMetrics(registry),
     ...makeSignerFigures(registry),
     ...makeOutputMetrics(registry),

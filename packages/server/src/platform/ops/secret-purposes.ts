@@ -64,6 +64,13 @@ export const secretPurposes = {
     ifLeaked:
       'With the database, nullifiers on a chain can be matched to people, and to each other across agents.',
   },
+  index: {
+    protects: 'The pseudonyms of funding clusters and workers in the published inputs of the VHH index.',
+    ifLost:
+      'A month that is restated later has other pseudonyms. Published epochs and their inputs stay valid.',
+    ifLeaked:
+      'With the database, the rows of published inputs can be matched to buyers, and the listed workers to the codes of their Star accounts.',
+  },
   journal: {
     protects:
       'The keys in the signer’s journal by which an act, a photo or a token is recognised after a restore of the database.',
@@ -149,10 +156,17 @@ export const secretPurposes = {
       'Anybody can make a link for a session or member whose id they know. An answer there still needs an attested authenticator.',
   },
   'task-token': {
-    protects: 'Tokens of micro-tasks.',
+    protects:
+      'Tokens of micro-tasks, the answers of items that the service makes, and which question a visitor is shown.',
     ifLost: 'Tokens that were issued in the last ten minutes are refused. The page requests a new task.',
     ifLeaked:
-      'Anybody can complete tasks of any site without having been given them. A live completion counts only behind a recorded session.',
+      'Anybody can complete tasks of any site without having been given them and knows the answers of items that the service makes. A live completion counts only behind a recorded session.',
+  },
+  'task-visitor': {
+    protects: 'The tokens by which an agent names a member as the visitor who answers micro-tasks.',
+    ifLost: 'Tokens of the last hour count as anonymous. The page requests a new one.',
+    ifLeaked:
+      'Anybody can name a member of any agent as the visitor, so that the Stars of a right answer go to that member.',
   },
   vt: {
     protects: 'View tokens, which tie beacons and conversions to a verified view.',

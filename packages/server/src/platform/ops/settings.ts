@@ -1,5 +1,6 @@
 import { cellTagPattern } from '@pohf/protocol'
 import { z } from 'zod'
+import { attentionSettings } from '../db/clickhouse-settings.ts'
 import { isLoopbackHost } from '../net/loopback.ts'
 import { observabilitySettings } from './observability-settings.ts'
 import { rootSettings } from './root-settings.ts'
@@ -144,6 +145,7 @@ export const settings = z.object({
   }),
   ...rootSettings,
   ...observabilitySettings,
+  ...attentionSettings,
   KEY_LIMIT_PER_MINUTE: integer(
     1,
     10_000_000,
@@ -153,8 +155,8 @@ export const settings = z.object({
   FORWARD_CAPACITY_HOURS_PER_MONTH: integer(
     0,
     10_000_000,
-    160,
-    'Verified human hours per month against which a forward order is assessed.',
+    0,
+    'Verified human hours per month against which a forward order is assessed. 0: the settled hours of an average month of the last three.',
   ),
   TELEMETRY_KEEP_DAYS: integer(
     1,

@@ -72,6 +72,7 @@ const untaggedPrefixes = {
   vt_: 'vt_',
   tkt_: 'tkt_',
   stp_: undefined,
+  tvs_: null,
   cur_: null,
   cns_: null,
   opb_: null,

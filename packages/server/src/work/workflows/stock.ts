@@ -1,6 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 import type { UnitKey } from '../units/store.ts'
+import { listUnitWork } from '../settled/store.ts'
 import { claimStockUnit, countStockByTask, existsInStock, findStockState, updateStock } from './store.ts'
 
 /** A finished unit that is reserved for a purchase: its answer, and the session in which a person did it. */
@@ -58,3 +59,9 @@ export const countStock = async (tx: Tx): Promise<ReadonlyMap<string, Readonly<R
 /** Whether a unit is in stock. Only a reservation guarantees one. */
 export const hasStock = (tx: Tx, workflowId: string, mode: Mode): Promise<boolean> =>
   existsInStock(tx, workflowId, mode)
+
+/** The worker, the time and the category of units that were sold, by their references. */
+export const listSoldWork = async (tx: Tx, unitRefs: readonly string[]) => {
+  const work = await listUnitWork(tx, unitRefs.map(parseUnitRef))
+  return new Map(unitRefs.map((unitRef, index) => [unitRef, work[index]]))
+}
