@@ -82,7 +82,7 @@ export const inlineAssets = (published: PublishedPackage, staging: string): void
   for (const path of globSync('**/*.js', { cwd: dist })) {
     const file = join(dist, path)
     const code = readFileSync(file, 'utf8').replaceAll(
-      /from '(\.\/[^']+\.(?:json|css))(?:\?inline)?'(?: with \{ type: 'json' \})?/g,
+      /from '(\.{1,2}\/[^']+\.(?:json|css))(?:\?inline)?'(?: with \{ type: 'json' \})?/g,
       (_, asset: string) => {
         const from = join(path, '..', asset)
         const text = readFileSync(join(source, from), 'utf8')

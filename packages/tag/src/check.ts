@@ -6,7 +6,6 @@ import { button, el } from './dom.ts'
 import { consentLines, idleScreen } from './screens.ts'
 import { asksForPrivacy, ownOrigin, start, type FinishedSession, type Options } from './session.ts'
 import { fill, messagesFor } from './messages.ts'
-import type { PageGlobal } from './page-global.ts'
 import { makeView } from './view.ts'
 
 /** The service reserves what a passed check needs for this long; a page may want less. */
@@ -295,5 +294,5 @@ declare global {
   }
 }
 
-Object.assign(globalThis, { pohf: { ...(globalThis as PageGlobal).pohf, start, asksForPrivacy } })
+globalThis.pohf = { ...globalThis.pohf, start, asksForPrivacy }
 if (!customElements.get('pohf-check')) customElements.define('pohf-check', PohfCheck)

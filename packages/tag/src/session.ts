@@ -87,6 +87,11 @@ const environment = () => ({
   coalesces: coalesces(),
 })
 
+declare global {
+  /** What the scripts of one page share: each keeps what another has put there. */
+  var pohf: object | undefined
+}
+
 /** Whether this browser sends Global Privacy Control; then nothing is recorded before the person agrees. */
 export const asksForPrivacy = (): boolean =>
   (navigator as { globalPrivacyControl?: boolean }).globalPrivacyControl === true

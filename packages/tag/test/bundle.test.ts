@@ -16,8 +16,8 @@ for (const [name, bytesMax] of [
   ['tag.js', 8_000],
   ['check.js', 14_000],
   ['visit.js', 8_000],
-  // The check is in it.
-  ['compat.js', 14_400],
+  // The check is in it: 14 KiB in all.
+  ['compat.js', 14_336],
   ['task.js', 14_500],
 ] as const)
   test(`${name} is one plain script of at most ${bytesMax} bytes, gzipped`, (t) => {

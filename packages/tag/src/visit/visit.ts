@@ -1,5 +1,4 @@
 import { makeBeacons, type Props } from './beacons.ts'
-import type { PageGlobal } from '../page-global.ts'
 import { watchVisit } from './events.ts'
 
 /** The parameter of a landing address that has the view token, in the query or in the fragment. */
@@ -51,7 +50,7 @@ const visit = {
   /** The token of this visit, for your server; undefined without one. */
   viewToken: (): string | undefined => vt,
 }
-Object.assign(globalThis, { pohf: { ...(globalThis as PageGlobal).pohf, ...visit } })
+globalThis.pohf = { ...globalThis.pohf, ...visit }
 
 if (consentMode !== 'required' && !asksForPrivacy) begin()
 document.dispatchEvent(new Event('pohf-visit'))
