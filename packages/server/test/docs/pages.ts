@@ -127,7 +127,6 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
     'it needs a ClickHouse; npm run battery:attention applies the same statements',
     'it needs a ClickHouse; npm run battery:attention copies the same way',
     'it needs a ClickHouse; npm run battery:attention copies and inspects the same way',
-    'it needs a ClickHouse with rows',
   ],
   'docs/operate/checklist.md': ['it needs the settings of the server', 'production', 'production'],
   'docs/operate/install.md': ['npm run battery:setup runs it on a fresh clone'],

@@ -15,7 +15,7 @@ export type Step = {
 
 const shells = new Set(['sh', 'bash'])
 const scripts = new Set(['ts', 'js', 'mjs', 'python', 'go'])
-const shown = new Set(['ini', 'json', 'text', 'http', 'html', 'sql', 'solidity'])
+const shown = new Set(['ini', 'json', 'text', 'http', 'html', 'css', 'sql', 'solidity'])
 
 /** Ports that the pages write, and the name of what listens there in a test. 5432 is PostgreSQL. */
 export type Ports = Readonly<Record<'3000' | '3001' | '4000', number>> & { readonly '5432'?: number }
