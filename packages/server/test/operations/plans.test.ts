@@ -110,14 +110,26 @@ const drive = async (): Promise<void> => {
   await subscribe(harness, agent, receiver.url)
   await verifyMany(harness, 10)
   const { sessionId } = await playSession(harness, { site: agent.agentId })
-  for (const _ of ['minted', 'stored']) await post(harness, '/api/agents/verify', agent.apiKey, { sessionId })
+  for (const _ of ['minted', 'stored']) {
+    const { vt } = await post(harness, '/api/agents/verify', agent.apiKey, { sessionId })
+    await post(harness, '/api/track/event', agent.apiKey, { vt, type: 'click', path: '/a', eventId: 'e1' })
+  }
   const { apiKey } = await harness.register('test')
   const items = ['One?', 'Two?']
   const order = { taskType: 'wf_judge', quantity: items.length, items }
   const { orderId } = await post(harness, '/api/agents/order', apiKey, order)
   await post(harness, '/api/agents/order/fund', apiKey, { orderId })
   const lists = ['credentials', 'sessions', 'requests', 'requests?status=4xx', 'usage', 'usage?bucket=hour']
-  for (const path of ['credits/balance', 'metrics', 'webhooks', 'events', 'keys', ...lists]) {
+  for (const path of [
+    'credits/balance',
+    'metrics',
+    'metrics/attention',
+    'metrics/funnel',
+    'webhooks',
+    'events',
+    'keys',
+    ...lists,
+  ]) {
     const answer = await harness.call('GET', `/api/agents/${path}`, { key: agent.apiKey })
     assert.equal(answer.status, 200, answer.text)
   }
