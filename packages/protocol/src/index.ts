@@ -31,6 +31,7 @@ export {
   operatorBrowserCookie,
   operatorCookie,
   secretErrors,
+  usualBodyLimitBytes,
   type Auth,
   type Endpoint,
 } from './platform/endpoint.ts'

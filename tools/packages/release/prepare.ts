@@ -3,6 +3,7 @@
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { currentInterface, printInterface, readReleased } from '../../ci/compatibility/interface.ts'
 import { root } from '../catalogue.ts'
 import { contentFaults } from '../inspect.ts'
 import { buildPackages } from '../staging.ts'
@@ -30,6 +31,10 @@ const tarballs = buildPackages(join(root, 'dist/packages'), values.repository)
 const versions = [...new Set(tarballs.map(({ version }) => version))]
 const [version = ''] = versions
 if (versions.length !== 1) throw new Error(`the packages have several versions: ${versions.join(', ')}`)
+if (printInterface(readReleased()) !== printInterface({ ...currentInterface(), release: version }))
+  throw new Error(
+    `the interface of ${version} is not recorded. Run npm run compatibility -- --release and commit first`,
+  )
 const faults = tarballs.flatMap((tarball) => contentFaults(tarball))
 if (faults.length > 0) throw new Error(faults.join('\n'))
 

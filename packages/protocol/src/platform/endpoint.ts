@@ -36,6 +36,9 @@ export const operatorCookie = '__Host-pohf_operator'
 /** The cookie by which a challenge works only in the browser in which an operator began to sign in. */
 export const operatorBrowserCookie = '__Host-pohf_operator_browser'
 
+/** The longest body of a row that has no `bodyLimitBytes`. */
+export const usualBodyLimitBytes = 262_144
+
 export type Endpoint = {
   /** `<module>.<operation>` is the file `packages/server/src/<module>/<operation>.ts`. */
   readonly id: string

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import { operationNameOf, type Endpoint } from '@pohf/protocol'
+import { operationNameOf, usualBodyLimitBytes, type Endpoint } from '@pohf/protocol'
 import type { RateLimits } from './rate-limits.ts'
 import type { AccountPerson, Agent, ErrorPage, Handler, Operator, Page, Person, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
@@ -81,7 +81,6 @@ export type ListenerOptions = {
   readonly errorPage?: ErrorPage
 }
 
-const bodyLimitBytes = 262_144
 /** Runs work in the scope and the span of a request. */
 const withinRequestOf = <T>({ scope, span }: Pick<FastifyRequest, 'scope' | 'span'>, work: () => T): T =>
   withinRequest(scope, () => withinSpan(span, work))
@@ -102,7 +101,7 @@ const mount = (
   app.route({
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
-    bodyLimit: endpoint.bodyLimitBytes ?? bodyLimitBytes,
+    bodyLimit: endpoint.bodyLimitBytes ?? usualBodyLimitBytes,
     config: { endpoint },
     onRequest: async (request, reply) => {
       request.span = startRequestSpan(operationNameOf(endpoint), {
@@ -226,7 +225,7 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
     requestTimeout: 30_000,
     connectionTimeout: 60_000,
     keepAliveTimeout: 72_000,
-    bodyLimit: bodyLimitBytes,
+    bodyLimit: usualBodyLimitBytes,
     // The schemas bound every parameter; the router's own error would not have our error body.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
     // A request that arrives while the listener closes is served.
