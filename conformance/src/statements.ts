@@ -21,6 +21,7 @@ import { personhoodCheck, walletChallenges } from './sections/services/personhoo
 import { publicKeys } from './sections/interface/jwks.ts'
 import { registration } from './sections/interface/registration.ts'
 import { siteverifyProtocol } from './sections/services/siteverify.ts'
+import { discoveryDocuments } from './sections/interface/documents.ts'
 import { serviceManifest } from './sections/interface/discovery.ts'
 import { transactionBinding } from './sections/services/binding.ts'
 import { verifySession } from './sections/services/verify.ts'
@@ -59,6 +60,7 @@ export const sections: readonly Section[] = [
   rateIndex,
   capacity,
   serviceManifest,
+  discoveryDocuments,
   machineTools,
   lists,
   authentication,

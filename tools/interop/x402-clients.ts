@@ -20,6 +20,8 @@ const clients = [
   { name: '@x402/fetch', file: 'x402-v2-fetch.mjs', version: 2 },
   { name: '@x402/axios', file: 'x402-v2-axios.mjs', version: 2 },
   { name: 'mppx', file: 'mppx.mjs', version: 2 },
+  // It finds what to buy by the documents of discovery, and verifies the credential itself.
+  { name: 'jose', file: 'agent.mjs', version: 2 },
 ] as const
 type Client = (typeof clients)[number]
 
@@ -77,7 +79,9 @@ const faultOf = async (chain: Chain, baseUrl: string, client: Client): Promise<s
     maxBuffer: 1_048_576,
     env: {
       ...process.env,
-      BUY_URL: `${baseUrl}/api/agent/tasks/wf_test_ok/buy`,
+      ...(client.file === 'agent.mjs'
+        ? { BASE_URL: baseUrl }
+        : { BUY_URL: `${baseUrl}/api/agent/tasks/wf_test_ok/buy` }),
       PAYER_PRIVATE_KEY: privateKey,
     },
   })
@@ -118,7 +122,10 @@ try {
       error instanceof Error ? error.message.slice(0, 2_000) : String(error),
     )
     if (fault !== undefined) failed += 1
-    const name = `${client.name} ${versionOf(client.name)}`
+    const name =
+      client.file === 'agent.mjs'
+        ? `an agent by ${client.name} ${versionOf(client.name)}`
+        : `${client.name} ${versionOf(client.name)}`
     const took = `${((performance.now() - clientStartedAt) / 1_000).toFixed(1)} s`
     console.log(
       `${name.padEnd(26)}v${client.version}     ${fault === undefined ? `✓  ${took}` : `✗  ${fault}`}`,

@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 
 /** A change that breaks clients on purpose, word for word as the comparison prints it. */
-export type Declaration = { readonly change: string; readonly reason: string }
+type Declaration = { readonly change: string; readonly reason: string }
 
 const declaredFile = new URL('declared.json', import.meta.url)
 const reasonLengthMin = 20

@@ -2,11 +2,13 @@ import { createPublicKey, verify as verifySignature } from 'node:crypto'
 import { decodeProtectedHeader } from 'jose'
 import { at, booleanAt, expectAbsent, expectEqual, expectThat, fractionAt, textAt } from '../../expect.ts'
 import { keySet, mintSession, verifyJwt, sharedMember, sharedSession, testAgent } from '../../fixtures.ts'
+import { expectStatus } from '../../http.ts'
 import { notObservable, type Section } from '../../statement.ts'
 
 const verify = 'POST /api/agents/verify'
 const personhood = 'POST /api/agents/verify-personhood'
 const jwks = 'GET /.well-known/jwks.json'
+const testSession = 'POST /api/test/sessions'
 
 export const credential: Section = {
   name: 'Credential response',
@@ -213,11 +215,18 @@ export const credential: Section = {
       [verify, jwks],
       "needs a real person's session and a live key with credits",
     ),
-    notObservable(
-      'credential.work-kind',
-      'the session of a worker gives a work credential',
-      [verify, jwks],
-      'needs a person who works through a task in the browser',
-    ),
+    {
+      id: 'credential.work-kind',
+      title: 'the session of a worker gives a work credential',
+      needs: [verify, jwks, testSession],
+      run: async (world) => {
+        const agent = await testAgent(world)
+        const made = await world.http.post('/api/test/sessions', { kind: 'work' }, { key: agent.apiKey })
+        expectStatus(made, 200)
+        const { answer, claims } = await mintSession(world, agent, textAt(made.body, 'sessionId'))
+        expectEqual(at(answer.body, 'kind'), 'work', 'kind')
+        expectEqual((await claims())['kind'], 'work', 'claim kind')
+      },
+    },
   ],
 }

@@ -9,16 +9,35 @@ import {
   listAt,
   numberAt,
   recordAt,
+  textAt,
 } from '../../expect.ts'
-import { uniqueText, mintSession, sharedSession, otherAgent, testAgent, type Agent } from '../../fixtures.ts'
+import {
+  uniqueText,
+  mintSession,
+  registerAgent,
+  sharedSession,
+  otherAgent,
+  testAgent,
+  type Agent,
+} from '../../fixtures.ts'
 import { expectObject, expectRefusal, expectStatus, type HttpResponse } from '../../http.ts'
-import { refusesInput, notObservable, type Section } from '../../statement.ts'
+import { refusesInput, type Section } from '../../statement.ts'
 import { pollUntil, type RunContext } from '../../run-context.ts'
 
 const event = 'POST /api/track/event'
 const conversion = 'POST /api/agents/track/conversion'
 const metrics = 'GET /api/agents/metrics'
 const verify = 'POST /api/agents/verify'
+const funnel = 'GET /api/agents/metrics/funnel'
+
+/** The view token of a verified view. In the sandbox a simulated person views. */
+const viewTokenOf = async (world: RunContext, agent: Agent): Promise<string> =>
+  textAt((await mintSession(world, agent)).answer.body, 'vt')
+
+const landedOf = async (world: RunContext, agent: Agent): Promise<{ readonly landed: number }> => {
+  const answer = await world.http.get('/api/agents/metrics/funnel', { key: agent.apiKey })
+  return { landed: numberAt(answer.body, 'landed') }
+}
 
 const origin = 'https://shop.example'
 const beacon = (
@@ -110,12 +129,23 @@ export const beacons: Section = {
         expectThat(/content-type/i.test(allowed), 'content-type among the allowed headers', allowed)
       },
     },
-    notObservable(
-      'track.tied-to-a-view',
-      'an event with a genuine view token counts towards that view',
-      [event],
-      'a genuine view token comes only from a view in a browser',
-    ),
+    {
+      id: 'track.tied-to-a-view',
+      title: 'an event with a genuine view token counts towards that view',
+      needs: [event, verify, funnel],
+      run: async (world) => {
+        const agent = await registerAgent(world, 'test')
+        const { landed } = await landedOf(world, agent)
+        const vt = await viewTokenOf(world, agent)
+        expectStatus(await world.http.post('/api/track/event', { vt, type: 'landed' }), 200)
+        const counted = await pollUntil(
+          world,
+          () => landedOf(world, agent),
+          (now) => now.landed > landed,
+        )
+        expectEqual(counted.landed, landed + 1, 'views that landed:')
+      },
+    },
   ],
 }
 
@@ -172,12 +202,28 @@ export const conversions: Section = {
       field: 'value',
       body: { vt: 'vt', name: 'sale', value: '12.5' },
     }),
-    notObservable(
-      'conversion.attributed',
-      'a conversion with the token of a verified view is attributed',
-      [conversion],
-      'a genuine view token comes only from a view in a browser',
-    ),
+    {
+      id: 'conversion.attributed',
+      title: 'a conversion with the token of a verified view is attributed',
+      needs: [conversion, verify],
+      run: async (world) => {
+        const vt = await viewTokenOf(world, await testAgent(world))
+        const answer = await convert(world, { vt, name: 'signup' })
+        expectStatus(answer, 200)
+        expectEqual(at(answer.body, 'attributed'), true, 'attributed')
+      },
+    },
+    {
+      id: 'conversion.of-another',
+      title: "a conversion with the token of another agent's view is not attributed",
+      needs: [conversion, verify],
+      isProjectDecision: true,
+      run: async (world) => {
+        const vt = await viewTokenOf(world, await otherAgent(world))
+        const answer = await convert(world, { vt, name: 'signup' })
+        expectThat(at(answer.body, 'attributed') !== true, 'no attribution', answer.text)
+      },
+    },
   ],
 }
 

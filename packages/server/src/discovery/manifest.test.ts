@@ -128,6 +128,8 @@ test('nothing that is published shows a secret', async () => {
     '/llms.txt',
     '/.well-known/api-catalog',
     '/openapi.json',
+    '/mcp/server.json',
+    '/mcp/identity/server.json',
     '/',
   ]) {
     const { text, status } = await harness.call('GET', path)

@@ -1,11 +1,14 @@
 import { credentialKinds, endpoints, freePlanCondition, freeSealsPerMonth, rails } from '@pohf/protocol'
 import type { ResultOf } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import { summary } from './documents/index.ts'
 
 /** Which payments are configured; passed in by the wiring. */
 export type PaymentOptions = {
   /** CAIP-2 names of the chains that purchases settle on; empty where none is configured. */
   readonly chains: readonly string[]
+  /** The address of the token that purchases are paid in, where a chain is configured. */
+  readonly asset?: string
   /** Whether a card checkout is configured. */
   readonly card: boolean
   /** Undefined while the database is unavailable. */
@@ -95,8 +98,7 @@ export const manifest = async (
   const now = ctx.clock.now().toISOString()
   return {
     service: 'PoHF',
-    summary:
-      'Signed credentials which say that a real, attentive human did a specific act, and work by such humans.',
+    summary,
     provides: [...capabilities],
     credential: {
       format: 'JWT (compact JWS)',

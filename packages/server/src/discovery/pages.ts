@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
-import { errorCatalogue, errorCodes, openApiDocument } from '@pohf/protocol'
+import { errorCatalogue, errorCodes } from '@pohf/protocol'
 import type { Page } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { html, renderPage } from '../platform/http/html.ts'
 import { staticPage } from '../platform/http/static-page.ts'
 import { docsPages } from './docs-pages.ts'
-import { llmsText } from './llms-text.ts'
+import { addresses, catalogueLink, makeDocuments } from './documents/index.ts'
+import type { PaymentOptions } from './manifest.ts'
 
 const script = 'text/javascript; charset=utf-8'
 
@@ -32,8 +33,6 @@ const assetPage = (name: string, { files, mediaType }: (typeof assets)[string]):
   })
 }
 
-const openApi = JSON.stringify(openApiDocument())
-
 /** What `/` answers to programs. */
 export const home: Page = {
   path: '/',
@@ -47,13 +46,10 @@ export const home: Page = {
         </p>
         <ul class="plain">
           <li><a href="/verify">Verify a credential</a></li>
-          <li><a href="/openapi.json">OpenAPI document</a></li>
-          <li><a href="/api/agents/discovery">Manifest</a></li>
-          <li><a href="/llms.txt">For language models</a></li>
-          <li><a href="/docs/errors">Error codes</a></li>
+          ${addresses.map(({ path, title }) => html`<li><a href="${path}">${title}</a></li>`)}
         </ul>`,
     )
-    return { ...page, headers: { ...page.headers, link: '</.well-known/api-catalog>; rel="api-catalog"' } }
+    return { ...page, headers: { ...page.headers, link: catalogueLink } }
   },
 }
 
@@ -121,27 +117,6 @@ const errorPage: Page = {
 /** What the pages of error codes say where the documentation is not built. */
 export const errorPages: readonly Page[] = [errorIndex, errorPage]
 
-/** RFC 9727: where a crawler that knows only the host finds the description of the API. */
-const apiCatalog = (baseUrl: string): string =>
-  JSON.stringify({
-    linkset: [
-      {
-        anchor: `${baseUrl}/.well-known/api-catalog`,
-        item: [{ href: `${baseUrl}/` }],
-      },
-      {
-        anchor: `${baseUrl}/`,
-        'service-desc': [{ href: `${baseUrl}/openapi.json`, type: 'application/json' }],
-        'service-doc': [
-          { href: `${baseUrl}/docs`, type: 'text/html' },
-          { href: `${baseUrl}/llms.txt`, type: 'text/plain' },
-        ],
-        'service-meta': [{ href: `${baseUrl}/api/agents/discovery`, type: 'application/json' }],
-        status: [{ href: `${baseUrl}/readyz`, type: 'text/plain' }],
-      },
-    ],
-  })
-
 /** A text that changes only with a new version, readable from any origin. */
 const publicText = (path: string, mediaType: string, text: string): Page =>
   staticPage(path, {
@@ -150,13 +125,9 @@ const publicText = (path: string, mediaType: string, text: string): Page =>
     headers: { 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' },
   })
 
-export const pages = ({ config }: Ctx): Page[] => [
-  publicText('/openapi.json', 'application/json; charset=utf-8', openApi),
-  publicText('/llms.txt', 'text/plain; charset=utf-8', llmsText(config.BASE_URL)),
-  publicText(
-    '/.well-known/api-catalog',
-    'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"',
-    apiCatalog(config.BASE_URL),
+export const pages = ({ config }: Ctx, { chains, asset }: PaymentOptions): Page[] => [
+  ...makeDocuments({ baseUrl: config.BASE_URL, chains, asset }).map(({ path, mediaType, text }) =>
+    publicText(path, mediaType, text),
   ),
   ...docsPages(errorPages),
   ...Object.entries(assets).map(([name, asset]) => assetPage(name, asset)),

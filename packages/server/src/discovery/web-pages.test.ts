@@ -64,7 +64,7 @@ test('operators’ pages are pages of their listener: not one file of them is am
 
 test('the stylesheet needs no build', async () => {
   const harness = await startHarness()
-  const sheet = await pages(harness.ctx)
+  const sheet = await pages(harness.ctx, { chains: [], card: false, countPurchasable: async () => 0 })
     .find((page) => page.path === '/assets/pohf.css')
     ?.handler({ params: {}, query: {}, header: () => undefined })
   assert.match(sheet?.text ?? '', /--seal:/)

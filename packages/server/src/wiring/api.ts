@@ -184,7 +184,7 @@ const apiPages = (services: Services): Page[] => {
     ...agents.pages,
     ...credits.pages(ctx, services.payments),
     ...payments.pages(ctx),
-    ...discovery.pages(ctx),
+    ...discovery.pages(ctx, paymentOptionsOf(services)),
     ...discovery.webPages(ctx.config.BASE_URL),
     ...discovery.tagPages(),
     ...members.pages(membersDepsOf(services)),
@@ -213,6 +213,7 @@ const websiteOf = (services: Services, health: Health, others: readonly Page[]) 
 /** The payment methods that the discovery documents advertise. */
 const paymentOptionsOf = ({ ctx, chainSettlement, payments }: Services): discovery.PaymentOptions => ({
   chains: chainSettlement ? [chainSettlement.network.caip2] : [],
+  ...(chainSettlement ? { asset: chainSettlement.network.asset } : {}),
   card: payments.acceptsCards,
   countPurchasable: async () =>
     chainSettlement

@@ -51,8 +51,17 @@ test('every row is mounted, and nothing else that writes or is under /api, /cons
     )
     t.diagnostic(`${mounted.length} mounted, ${rows.length} rows`)
     assert.ok(mounted.length > 0)
-    // RFC 9727 fixes where the first page lies, people look for the second, and operators work at the third.
-    const pages = rows === endpoints ? ['GET /.well-known/api-catalog', 'GET /status'] : ['GET /operator']
+    // RFC 9727 fixes where the first page lies, people look for the second, programs for those beside MCP, and operators
+    // work at the last.
+    const pages =
+      rows === endpoints
+        ? [
+            'GET /.well-known/api-catalog',
+            'GET /status',
+            'GET /mcp/server.json',
+            'GET /mcp/identity/server.json',
+          ]
+        : ['GET /operator']
     assert.deepEqual(
       mounted.toSorted(),
       [...rows.map((row) => `${row.method} ${routePath(row.path)}`), ...pages].toSorted(),

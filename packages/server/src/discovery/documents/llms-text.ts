@@ -1,4 +1,5 @@
 import { specification, type Endpoint } from '@pohf/protocol'
+import { addresses, mcpSurfaces, type DocumentFacts } from './addresses.ts'
 
 const authLabels: Record<Endpoint['auth'], string> = {
   public: 'no key',
@@ -17,7 +18,7 @@ const lineOf = (baseUrl: string, row: Endpoint): string =>
   `- \`${row.method} ${baseUrl}${row.path}\` (${authLabels[row.auth]}): ${row.summary}`
 
 /** /llms.txt: what a language model needs to use the service, generated from the endpoint table. */
-export const llmsText = (baseUrl: string, rows: readonly Endpoint[] = specification): string => `# PoHF
+export const llmsText = ({ baseUrl }: DocumentFacts): string => `# PoHF
 
 > Proof of human: signed credentials (ES256 JWT) which say that a real, attentive human did a specific act. Anyone checks them offline against public keys.
 
@@ -25,18 +26,13 @@ A key comes from \`POST ${baseUrl}/api/agents/register\` with \`{"name", "contac
 
 ## Documents
 
-- [Documentation](${baseUrl}/docs): quick starts and guides for people
-- [API reference](${baseUrl}/docs/reference/api): every operation with its fields, errors and a request to copy
-- [OpenAPI](${baseUrl}/openapi.json): every operation with its schemas
-- [Manifest](${baseUrl}/api/agents/discovery): what can be bought and how it is paid, at this moment
-- [Error codes](${baseUrl}/docs/errors): what happened, why, and what to do
+${addresses.map(({ path, title, about }) => `- [${title}](${baseUrl}${path}): ${about}`).join('\n')}
 
 ## Tools (MCP, Streamable HTTP)
 
-- \`${baseUrl}/mcp\`: find, order and buy human work, check credentials
-- \`${baseUrl}/mcp/identity\`: register an agent, verify a human
+${mcpSurfaces.map(({ path, about }) => `- \`POST ${baseUrl}${path}\`: ${about}`).join('\n')}
 
 ## Operations
 
-${rows.map((row) => lineOf(baseUrl, row)).join('\n')}
+${specification.map((row) => lineOf(baseUrl, row)).join('\n')}
 `

@@ -1,0 +1,37 @@
+import { isIP } from 'node:net'
+import { apiVersion } from '@pohf/protocol'
+import type { DocumentFacts, McpSurface } from './addresses.ts'
+
+/** The registry admits a name only from the owner of the domain, which it has in reverse. An address without one gets `localhost`. */
+const namespaceOf = (baseUrl: string): string => {
+  const { hostname } = new URL(baseUrl)
+  return isIP(hostname.replaceAll(/[[\]]/g, '')) === 0
+    ? hostname.split('.').toReversed().join('.')
+    : 'localhost'
+}
+
+/** The document by which the registry of MCP lists a surface. An operator submits it; the service does not. */
+export const serverJson = ({ baseUrl }: DocumentFacts, { path, name, title, about }: McpSurface): string =>
+  JSON.stringify({
+    $schema: 'https://static.modelcontextprotocol.io/schemas/2025-12-11/server.schema.json',
+    name: `${namespaceOf(baseUrl)}/${name}`,
+    title,
+    description: about,
+    version: apiVersion,
+    websiteUrl: `${baseUrl}/docs`,
+    remotes: [
+      {
+        type: 'streamable-http',
+        url: `${baseUrl}${path}`,
+        headers: [
+          {
+            name: 'Authorization',
+            description: 'Bearer and an API key. Tools that need none work without it.',
+            placeholder: 'Bearer svc_test_…',
+            isRequired: false,
+            isSecret: true,
+          },
+        ],
+      },
+    ],
+  })
