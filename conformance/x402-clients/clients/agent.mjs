@@ -1,8 +1,9 @@
 // An agent that knows the address of the service and nothing else, and has a wallet and no key: it finds the documents, lists the work,
-// buys a unit and verifies the credential. @x402/fetch 2.27 pays, jose verifies. It calls no address that a document did not name.
+// buys a unit and verifies the credential. @x402/fetch 2.27 pays, jose verifies, mppx reads OpenAPI. It calls no address that a document did not name.
 import { ExactEvmScheme } from '@x402/evm'
 import { decodePaymentResponseHeader, wrapFetchWithPaymentFromConfig } from '@x402/fetch'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
+import { validate } from 'mppx/discovery'
 import { privateKeyToAccount } from 'viem/accounts'
 
 const say = (step, what) => console.error(`${step.padEnd(9)} ${what}`)
@@ -22,6 +23,15 @@ const { href } = documents.find(({ title }) => title === 'Manifest')
 const manifest = await (await read(href)).json()
 say('discover', `${href}: ${manifest.summary}`)
 if (!manifest.settlement.agent_native.configured) throw new Error('nothing can be bought without a person')
+
+// Understand: a validator of others reads OpenAPI and what it says about payment.
+const [{ href: openApiAddress }] = linkset.flatMap((context) => context['service-desc'] ?? [])
+const openApi = await (await read(openApiAddress)).json()
+const errors = validate(openApi).filter(({ severity }) => severity === 'error')
+if (errors.length > 0) throw new Error(`OpenAPI is not valid: ${JSON.stringify(errors)}`)
+const paid = Object.values(openApi.paths).filter((operations) => operations.get?.['x-payment-info'])
+if (paid.length === 0) throw new Error('OpenAPI names no paid operation')
+say('describe', `${openApiAddress}: ${paid.map(({ get }) => get.operationId).join()} is paid`)
 
 // List: the manifest names the operation, and the list says how a task is bought.
 const [, listAddress] = manifest.endpoints['work.workflows-available'].split(' ')

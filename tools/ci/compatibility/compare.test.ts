@@ -237,6 +237,18 @@ const breaking: readonly (readonly [
     [`${balance}: response 200.balance may be number`],
   ],
   [
+    'a response that loses one of its objects',
+    buy,
+    (row) => (row.responses['402'][json] = { $ref: '#/components/schemas/Error' }),
+    [`${buy}: response 402.accepts is removed`, `${buy}: response 402.purchase_id is removed`],
+  ],
+  [
+    'an object that becomes null',
+    verify,
+    (row) => (responseOf(row).properties.telemetry = { type: 'null' }),
+    [`${verify}: response 200.telemetry is never an object`],
+  ],
+  [
     'another format of a response',
     buy,
     (row) => (responseOf(row, '202').properties.statusUrl = { type: 'string' }),

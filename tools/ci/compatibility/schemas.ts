@@ -220,17 +220,28 @@ export const schemaBreaks = (versions: Versions, { side, at, before, after }: Ch
       ? [`${at} has the default ${print(is)} instead of ${print(was)}`]
       : []
   if (outers.some(isAnything)) return defaults
-  return [
-    ...defaults,
-    ...inners.flatMap((inner) => {
-      const candidates = outers
-        .filter((outer) => fits(inner, outer))
-        .map((outer) => alternativeBreaks(versions, { side, at, inner, outer }))
-        .toSorted((a, b) => a.length - b.length)
-      const type = typeOf(inner) === 'any' ? 'any value' : typeOf(inner)
-      return (
-        candidates[0] ?? [side === 'request' ? `${at} no longer accepts ${type}` : `${at} may be ${type}`]
-      )
-    }),
-  ]
+  const nearest = (pairs: readonly Pair[]): string[] | undefined =>
+    pairs
+      .filter(({ inner, outer }) => fits(inner, outer))
+      .map((pair) => alternativeBreaks(versions, pair))
+      .toSorted((a, b) => a.length - b.length)[0]
+  const unmatched = inners.flatMap((inner) => {
+    const type = typeOf(inner) === 'any' ? 'any value' : typeOf(inner)
+    return (
+      nearest(outers.map((outer) => ({ side, at, inner, outer }))) ?? [
+        side === 'request' ? `${at} no longer accepts ${type}` : `${at} may be ${type}`,
+      ]
+    )
+  })
+  // A response that never has one of its objects again has lost the fields of that object.
+  const lost =
+    side === 'request'
+      ? []
+      : outers
+          .filter((outer) => typeOf(outer) === 'object')
+          .flatMap(
+            (outer) =>
+              nearest(inners.map((inner) => ({ side, at, inner, outer }))) ?? [`${at} is never an object`],
+          )
+  return [...new Set([...defaults, ...unmatched, ...lost])]
 }

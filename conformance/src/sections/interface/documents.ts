@@ -30,13 +30,13 @@ const bodyOf = async (world: RunContext, path: string): Promise<unknown> =>
  * configures. The purchases and the tests of the project call them.
  */
 const isForOthers = async (world: RunContext): Promise<(address: NamedAddress) => boolean> => {
-  const takesCards = at(
+  const hasCardProvider = at(
     await bodyOf(world, '/api/agents/discovery'),
     'settlement.human_in_the_loop.configured',
   )
   return ({ path }) =>
     path === '/api/agent/purchases/{purchaseId}' ||
-    (path === '/api/payments/card/webhook' && takesCards === false)
+    (path === '/api/payments/card/webhook' && hasCardProvider === false)
 }
 
 /** A status list that exists, from a credential that refers to it. */

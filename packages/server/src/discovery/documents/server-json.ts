@@ -1,13 +1,11 @@
-import { isIP } from 'node:net'
 import { apiVersion } from '@pohf/protocol'
 import type { DocumentFacts, McpSurface } from './addresses.ts'
 
 /** The registry admits a name only from the owner of the domain, which it has in reverse. An address without one gets `localhost`. */
 const namespaceOf = (baseUrl: string): string => {
   const { hostname } = new URL(baseUrl)
-  return isIP(hostname.replaceAll(/[[\]]/g, '')) === 0
-    ? hostname.split('.').toReversed().join('.')
-    : 'localhost'
+  const isNumber = hostname.startsWith('[') || /^[\d.]+$/.test(hostname)
+  return isNumber ? 'localhost' : hostname.split('.').toReversed().join('.')
 }
 
 /** The document by which the registry of MCP lists a surface. An operator submits it; the service does not. */
