@@ -12,6 +12,8 @@ import { beaconRequest, preflightRequest, seedViews } from './views.ts'
 const connections = 64
 /** Of a page after a view: it loads, the person scrolls, clicks and leaves. */
 const types = ['load', 'scroll', 'click', 'dwell'] as const
+/** So many people are on pages at a time: the beacons of one person do not arrive in the same millisecond. */
+const visitors = 500
 
 const countBeacons = async ({ client }: VerifyFixture): Promise<number> => {
   const { rows } = await client.query<{ n: string }>('select count(*) as n from track_events')
@@ -43,8 +45,9 @@ const measureBeacons = async (fixture: VerifyFixture, seconds: number, round: nu
   let k = -1
   const next = () => {
     k += 1
-    const vt = tokens[Math.floor(k / types.length) % tokens.length] ?? ''
-    const type = types[k % types.length] ?? 'load'
+    const group = Math.floor(k / (visitors * types.length))
+    const vt = tokens[(group * visitors + (k % visitors)) % tokens.length] ?? ''
+    const type = types[Math.floor(k / visitors) % types.length] ?? 'load'
     return beaconRequest(
       JSON.stringify({ vt, type, eventId: `e${k}`, path: `/page/${k % 20}?q=1`, ts: Date.now() }),
     )
@@ -149,7 +152,7 @@ const report = ({ rounds, ratio, forged, seconds }: Measured): void =>
 
 \`npm run bench -- beacons --report\`: \`POST /api/track/event\` with one beacon in the form of sendBeacon, ${connections} connections, answered
 after its transaction is committed and flushed, beside the answer 204 of the same process to the browser's preflight, which
-reads no body and no row. ${rounds.length} rounds of ${seconds} s for each side, in turns. Each view sends four beacons with event ids.
+reads no body and no row. ${rounds.length} rounds of ${seconds} s for each side, in turns. Each view sends four beacons with event ids, and ${visitors} views at a time.
 Every answered beacon is a row, or the bench fails. ${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; the load generator runs on
 them, too.
 

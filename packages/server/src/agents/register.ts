@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { confirmationStep, freePlanCondition, type Mode } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
@@ -10,6 +9,7 @@ import { addKey } from './keys/key.ts'
 import { mailConfirmation } from './mails.ts'
 import { allScopes } from './rules.ts'
 import { insertAgent } from './store.ts'
+import { hmacOf } from '../platform/ops/secrets.ts'
 
 type Registration = {
   readonly name: string
@@ -20,7 +20,7 @@ type Registration = {
 
 /** A keyed hash of a network: comparable, not reversible. */
 const tagOf = (ctx: Ctx, network: string): string =>
-  createHmac('sha256', ctx.secrets.derive('network')).update(network).digest('base64url')
+  hmacOf(ctx.secrets.derive('network')).update(network).digest('base64url')
 
 /** The tag of the network that a call came from. */
 export const networkTagOf = (ctx: Ctx, address: string): string => tagOf(ctx, networkPrefixOf(address))

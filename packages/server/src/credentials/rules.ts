@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import {
   lifetimeDays,
   testLifetimeDays,
@@ -7,6 +6,7 @@ import {
   type Mode,
 } from '@pohf/protocol'
 import type { Session, SessionKind } from '../sessions/index.ts'
+import { hmacOf } from '../platform/ops/secrets.ts'
 
 export const credentialKindOf: Readonly<Record<SessionKind, 'view' | 'work' | 'presence'>> = {
   view: 'view',
@@ -17,7 +17,7 @@ export const credentialKindOf: Readonly<Record<SessionKind, 'view' | 'work' | 'p
 
 /** The pairwise identifier of a person at this agent (different at every agent). */
 export const pairwiseSubject = (key: Buffer, agentId: string, person: string): string =>
-  `psu_${createHmac('sha256', key).update(agentId).update('\0').update(person).digest('base64url').slice(0, 32)}`
+  `psu_${hmacOf(key).update(agentId).update('\0').update(person).digest('base64url').slice(0, 32)}`
 
 /**
  * Who did a session: the member that the agent or the person named, else the key of the browser. The page of a

@@ -1,8 +1,8 @@
-import { createHmac } from 'node:crypto'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { mailOwnerOf } from '../platform/net/mail-address.ts'
 import { deleteGrant, insertGrant, insertPlace, updateMonthGranted, type FreePlanPlace } from './store.ts'
+import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** What the caps count of a registration. */
 type Registration = {
@@ -19,7 +19,7 @@ export type AgentLookup = {
 
 /** The places that an agent needs, in the order in which every caller locks them. */
 const placesOf = ({ config, secrets }: Pick<Ctx, 'config' | 'secrets'>, origin: Registration) => {
-  const mailTag = createHmac('sha256', secrets.derive('free-plan'))
+  const mailTag = hmacOf(secrets.derive('free-plan'))
     .update(mailOwnerOf(origin.contactEmail))
     .digest('base64url')
   const places: FreePlanPlace[] = [{ kind: 'mail', tag: mailTag, places: config.FREE_PLANS_PER_MAIL_DOMAIN }]

@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto'
 import { memberCookie, type Mode } from '@pohf/protocol'
+import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** Version of the consent text. A change of its meaning needs a new version. Enrolled members are not asked again. */
 export const consentVersion = '2026-11-15'
@@ -48,7 +48,7 @@ export const originOf = ({
 type Membership = { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
 /** The challenge of this member's attention check: a session recorded for another purpose does not carry it. */
 export const attentionChallenge = (key: Buffer, member: Membership): string =>
-  `att_${createHmac('sha256', key).update([member.agentId, member.mode, member.memberId].join('\0')).digest('base64url')}`
+  `att_${hmacOf(key).update([member.agentId, member.mode, member.memberId].join('\0')).digest('base64url')}`
 
 /** Whether a session says of itself that it is an attention check of a member. */
 export const isAttentionChallenge = (challenge: string | null): boolean =>
@@ -56,15 +56,12 @@ export const isAttentionChallenge = (challenge: string | null): boolean =>
 
 /** What an external proof must cover, so that it belongs to this person. */
 export const signalOf = (key: Buffer, personId: string): string =>
-  createHmac('sha256', key).update(personId).digest('base64url')
+  hmacOf(key).update(personId).digest('base64url')
 
 /** One human, one action, one nullifier. Fields are length-prefixed, so that no two lists encode alike. */
 export const nullifierOf = (key: Buffer, fields: readonly string[]): Buffer =>
   fields
-    .reduce(
-      (mac, field) => mac.update(`${Buffer.byteLength(field)}:`).update(field),
-      createHmac('sha256', key),
-    )
+    .reduce((mac, field) => mac.update(`${Buffer.byteLength(field)}:`).update(field), hmacOf(key))
     .digest()
 
 export const loginCookie = (token: string): string =>

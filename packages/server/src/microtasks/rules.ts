@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto'
 import type { Line } from '../ledger/index.ts'
+import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** How often a visitor who is trusted is shown a known-answer item. */
 const knownAnswerShare = 0.2
@@ -33,7 +33,7 @@ export const isTrusted = ({ graded, correct, lastCorrect }: VisitorAccuracy): bo
   lastCorrect && (graded < gradedMin || correct >= accuracyMin * graded)
 
 const fractionOf = (key: Buffer, ...fields: readonly (string | number)[]): number =>
-  createHmac('sha256', key)
+  hmacOf(key)
     .update(JSON.stringify(['slot', ...fields]))
     .digest()
     .readUIntBE(0, 6) /
@@ -72,7 +72,7 @@ export const visitorOf = (
   campaignId: string,
   who: { readonly memberId: string } | { readonly network: string; readonly day: string },
 ): string =>
-  createHmac('sha256', key)
+  hmacOf(key)
     .update(JSON.stringify(['visitor', campaignId, who]))
     .digest()
     .subarray(0, 16)

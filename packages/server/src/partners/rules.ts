@@ -1,6 +1,7 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { normalizePayoutAccount, type Mode, type PayoutState } from '@pohf/protocol'
 import type { Line } from '../ledger/index.ts'
+import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** Equal calls without a key are deduplicated for this long. */
 export const deduplicationHours = 24
@@ -119,5 +120,5 @@ export const payoutAccountOf = (key: Buffer, text: string): PayoutAccount | unde
   const account = normalizePayoutAccount(text)
   return account === undefined
     ? undefined
-    : { hash: createHmac('sha256', key).update(account).digest(), end: account.slice(-4) }
+    : { hash: hmacOf(key).update(account).digest(), end: account.slice(-4) }
 }

@@ -1,5 +1,6 @@
-import { createHmac, timingSafeEqual } from 'node:crypto'
+import { timingSafeEqual } from 'node:crypto'
 import type { Network } from '../payments/index.ts'
+import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** The terms that a purchase id is signed for: with other terms its MAC does not verify. */
 export type PurchaseTerms = {
@@ -12,7 +13,7 @@ export type PurchaseTerms = {
 const quoteSeconds = 600
 
 const macOf = (key: Buffer, terms: PurchaseTerms, head: string): Buffer =>
-  createHmac('sha256', key)
+  hmacOf(key)
     .update(
       JSON.stringify([
         head,

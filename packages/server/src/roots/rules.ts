@@ -1,4 +1,4 @@
-import { createHash, createHmac } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import type { Config } from '../platform/ops/config.ts'
 import {
   addressPartsOf,
@@ -6,6 +6,7 @@ import {
   networkPrefixOf,
   wideNetworkPrefixOf,
 } from '../platform/http/rate-limiter.ts'
+import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** A kind of root that is stronger than a network. */
 export type StrongRootKind = 'authenticator' | 'app' | 'payout_account' | 'external'
@@ -46,7 +47,7 @@ export const strongBudgetOf = (config: Config, kind: StrongRootKind): number =>
   kind === 'authenticator' || kind === 'app' ? config.ROOT_DEVICE_PER_DAY : config.ROOT_ACCOUNT_PER_DAY
 
 const tagOf = (key: Buffer, ...parts: readonly string[]): string =>
-  createHmac('sha256', key).update(parts.join('\0')).digest().subarray(0, 16).toString('base64url')
+  hmacOf(key).update(parts.join('\0')).digest().subarray(0, 16).toString('base64url')
 
 /** Tags of an address under the key of a day, and the factor of its kind of network. */
 export type NetworkTags = { readonly narrow: string; readonly wide: string; readonly factor: number }

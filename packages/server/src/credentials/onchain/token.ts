@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { assurances, type Assurance, type Mode, type OnchainClaims } from '@pohf/protocol'
 import type { Hex } from 'viem'
 import { encodeFunctionData, parseAbi } from 'viem/utils'
@@ -10,6 +9,7 @@ import type { Config } from '../../platform/ops/config.ts'
 import { headerOf, onchainTyp, type Signer } from '../../signing/index.ts'
 import type { CredentialsDeps } from '../mint/mint.ts'
 import { claimWallet, listIssuedCredentials } from '../store.ts'
+import { hmacOf } from '../../platform/ops/secrets.ts'
 
 type OnchainTokenInput = {
   readonly claims: Pick<OnchainClaims, 'iss' | 'iat' | 'exp'> & { readonly assurance: Assurance }
@@ -94,7 +94,7 @@ export const issueOnchainToken = async (
   const key = ctx.secrets.derive('onchain-wallet')
   const claim = {
     human,
-    wallet: createHmac('sha256', key).update(wallet.wallet.toLowerCase()).digest(),
+    wallet: hmacOf(key).update(wallet.wallet.toLowerCase()).digest(),
     holder: agentId,
     until: new Date(claims.exp * 1_000),
   }

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import type { Person } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
@@ -6,6 +5,7 @@ import { refreshAssurance, type MembersDeps } from '../membership/enrol.ts'
 import { requirePerson } from './login.ts'
 import { signalOf } from '../rules.ts'
 import { insertProof } from './store.ts'
+import { hmacOf } from '../../platform/ops/secrets.ts'
 
 type Input = { readonly issuer: string; readonly proof: unknown }
 
@@ -16,7 +16,7 @@ export const proofAdd = async (deps: MembersDeps, { personId }: Person, input: I
   if (!issuer) throw new Refusal('not_found', { message: 'This issuer is not configured on this service.' })
   const code = await issuer.verify(input.proof, signalOf(ctx.secrets.derive('external'), personId))
   if (code === undefined) throw new Refusal('proof_refused')
-  const hash = createHmac('sha256', ctx.secrets.derive('external-codes')).update(code).digest()
+  const hash = hmacOf(ctx.secrets.derive('external-codes')).update(code).digest()
   return inTransaction(ctx, 'system', async (tx) => {
     await requirePerson(tx, personId)
     if ((await insertProof(tx, { issuer: issuer.name, hash, personId })) !== personId)

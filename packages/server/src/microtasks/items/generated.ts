@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto'
 import { seededRandom, shuffled } from '../../sessions/index.ts'
 import { digitsOf } from './digits.ts'
+import { hmacOf } from '../../platform/ops/secrets.ts'
 
 export type TaskLanguage = 'en' | 'de'
 
@@ -19,7 +19,7 @@ const idsOf = (isPicture: boolean): GeneratedId[] =>
 
 /** The seed of an item. Nobody computes it from a token: the key stays on the server. */
 export const seedOf = (key: Buffer, text: string): string =>
-  createHmac('sha256', key).update(`item ${text}`).digest('base64url')
+  hmacOf(key).update(`item ${text}`).digest('base64url')
 
 /** Pictures, or words for people who do not see them. Chosen by the seed, so that a caller cannot select. */
 export const chooseGenerated = (seed: string, usesWords: boolean): GeneratedId => {

@@ -1,9 +1,9 @@
-import { createHash, createHmac, type Hash, type Hmac } from 'node:crypto'
+import { createHash, type Hash, type Hmac } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Ctx } from '../ops/context.ts'
 import { inTransaction, type Tenant, type Tx } from './db.ts'
 import { Refusal } from '../http/errors.ts'
-import { openFor, sealFor } from '../ops/secrets.ts'
+import { hmacOf, openFor, sealFor } from '../ops/secrets.ts'
 
 /** Identifies a stored response: the caller, the operation and the Idempotency-Key. */
 export type IdempotencyScope = {
@@ -38,7 +38,7 @@ export const readIdempotencyKey = (header: string | undefined): string | undefin
 /** Keyed for people and operators, whose requests may contain an account number, which could be found by trying. */
 const fingerprintOf = ({ secrets }: Ctx, { agentId }: IdempotencyScope, body: unknown): Buffer => {
   const hash: Hash | Hmac =
-    agentId === 'system' ? createHmac('sha256', secrets.derive('request-fingerprint')) : createHash('sha256')
+    agentId === 'system' ? hmacOf(secrets.derive('request-fingerprint')) : createHash('sha256')
   return hash.update(JSON.stringify(body ?? {})).digest()
 }
 

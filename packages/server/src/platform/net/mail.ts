@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { createTransport } from 'nodemailer'
 import type { Ctx } from '../ops/context.ts'
 import type { Tx } from '../db/db.ts'
@@ -6,6 +5,7 @@ import { countMail } from '../db/mails.ts'
 import { enqueue, type OutboxRow } from '../queue/outbox.ts'
 import { mailboxOf } from './mail-address.ts'
 import { htmlOf } from './mail-html.ts'
+import { hmacOf } from '../ops/secrets.ts'
 
 type Mail = { readonly to: string; readonly subject: string; readonly text: string }
 
@@ -15,7 +15,7 @@ export type MailKind =
 
 /** A keyed hash of the mailbox, or of the mailbox and the network that asked: comparable, not reversible. */
 const recipientTagOf = ({ secrets }: Pick<Ctx, 'secrets'>, parts: readonly string[]): string =>
-  createHmac('sha256', secrets.derive('mail-recipient')).update(parts.join(' ')).digest('base64url')
+  hmacOf(secrets.derive('mail-recipient')).update(parts.join(' ')).digest('base64url')
 
 /** One network asks for at most this part of the mails of a mailbox, so that it cannot use up all of them. */
 const networkShare = 0.5

@@ -1,8 +1,8 @@
-import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { cellOf, type tokenPrefixes, type TokenPrefix } from '@pohf/protocol'
 import type { Ids } from './ids.ts'
 import { hashKey } from './keys.ts'
-import type { Secrets } from './secrets.ts'
+import { hmacOf, type Secrets } from './secrets.ts'
 
 // Every token that a later request brings back alone is made and read here, so that each carries the tag of its cell.
 // Tokens from before the tags have none. They are read until they expire; a recovery code never does.
@@ -52,7 +52,7 @@ export type SigningCtx = { readonly ids: Cell; readonly secrets: Pick<Secrets, '
 
 /** 128 bits. Compared as text, so that a token has one spelling. */
 const macOf = (key: Buffer, signed: string): string =>
-  createHmac('sha256', key).update(signed).digest().subarray(0, 16).toString('base64url')
+  hmacOf(key).update(signed).digest().subarray(0, 16).toString('base64url')
 
 /** Prefix, cell tag, the fields as JSON, and a MAC over all of it. Checking it needs no read. */
 export const signToken = (

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import type { CredentialClaims } from '@pohf/protocol'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
@@ -8,6 +7,7 @@ import type { JournalAct } from '../journal.ts'
 import type { BatchId, CommittedBatch, SignedBatch, Signer } from '../signer-client.ts'
 import type { RestoreGuard } from './guard.ts'
 import { listBatches } from './store.ts'
+import { hmacOf } from '../../platform/ops/secrets.ts'
 
 /** The HMAC of an act or of a value that counts once, for the journal. Equal for equal texts, and nothing to read. */
 export const journalKeyOf = (
@@ -15,11 +15,7 @@ export const journalKeyOf = (
   kind: 'act' | 'photo' | 'payment',
   text: string,
 ) =>
-  createHmac('sha256', secrets.derive('journal'))
-    .update(`${kind} ${text}`)
-    .digest()
-    .subarray(0, 16)
-    .toString('base64url')
+  hmacOf(secrets.derive('journal')).update(`${kind} ${text}`).digest().subarray(0, 16).toString('base64url')
 
 /** The natural key of an act that is minted once. */
 type Act = {

@@ -1,6 +1,6 @@
-import { createHmac } from 'node:crypto'
 import { currentMethod, sortedInputs, type InputsDocument } from '@pohf/verify/vhh'
 import type { SettledUnit, SoldWork } from './sources.ts'
+import { hmacOf } from '../../platform/ops/secrets.ts'
 
 /** Why settled live work is not an input of the index. */
 export type ExclusionReason =
@@ -98,7 +98,7 @@ export const clustersOf = (links: readonly Link[]): ((node: string) => string) =
 type Series = { readonly code: string; readonly epoch: string; readonly key: Buffer }
 /** A name that is valid in one series and month: 96 bits of a keyed hash. */
 const pseudonymOf = ({ code, epoch, key }: Series, kind: 'cluster' | 'worker', id: string): string =>
-  createHmac('sha256', key).update(`${code}\n${epoch}\n${kind}\n${id}`).digest('base64url').slice(0, 16)
+  hmacOf(key).update(`${code}\n${epoch}\n${kind}\n${id}`).digest('base64url').slice(0, 16)
 
 /** The inputs of a series: one row for each pair of cluster and worker, without names. */
 export const documentOf = (

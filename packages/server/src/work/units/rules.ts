@@ -1,8 +1,8 @@
-import { createHmac } from 'node:crypto'
 import type { Mode, assignmentStates, rejectReasons, unitStates } from '@pohf/protocol'
 import type { Line } from '../../ledger/index.ts'
 import type { Session } from '../../sessions/index.ts'
 import { cardAccounts, escrowAccountOf } from '../rules.ts'
+import { hmacOf } from '../../platform/ops/secrets.ts'
 
 /** The review period, after which a unit is accepted automatically, and the appeal period. */
 export const reviewHours = 72
@@ -60,10 +60,7 @@ export type RecentReviews = { readonly rejected: number; readonly delivered: num
 /** Each field is preceded by its length, so that different lists never give the same input. */
 const pseudonymOf = (key: Buffer, fields: readonly string[]): string =>
   fields
-    .reduce(
-      (mac, field) => mac.update(`${Buffer.byteLength(field)}:`).update(field),
-      createHmac('sha256', key),
-    )
+    .reduce((mac, field) => mac.update(`${Buffer.byteLength(field)}:`).update(field), hmacOf(key))
     .digest('base64url')
     .slice(0, 32)
 
@@ -83,7 +80,7 @@ export const isAssignmentSession = ({ kind, challenge }: Pick<Session, 'kind' | 
 
 /** A number from 0 up to 1, always the same for one person and one text. Only the key tells it. */
 export const personalFractionOf = (key: Buffer, personId: string, text: string): number =>
-  createHmac('sha256', key)
+  hmacOf(key)
     .update(`known ${Buffer.byteLength(personId)}:${personId}${text}`)
     .digest()
     .readUIntBE(0, 6) /
