@@ -62,6 +62,18 @@ const allDocuments = (): Document[] => {
   return [...documents, ...folderDocuments(documents)]
 }
 
+/** The pages that the service offers to programs, as they are written: HTML would cost a model several times the tokens. */
+const programPages = (documents: readonly Document[]): string =>
+  JSON.stringify(
+    documents
+      .filter(({ path }) => /^docs\/(guides|quickstart)\/.+\.md$/.test(path))
+      .map((document) => ({
+        path: document.address.slice('/docs/'.length),
+        title: documentTitleOf(document),
+        text: document.markdown,
+      })),
+  )
+
 /** Every page and file of the site except scripts and styles, whose addresses the pages need. */
 export const buildSite = (assets: Pick<Site, 'script' | 'style'>): BuiltFile[] => {
   const documents = allDocuments()
@@ -87,6 +99,7 @@ export const buildSite = (assets: Pick<Site, 'script' | 'style'>): BuiltFile[] =
   const site: Site = { ...assets, titles, index: `/docs/${indexName}` }
   return [
     { name: indexName, text: index },
+    { name: 'pages.json', text: programPages(documents) },
     ...files.map((file) => ({ name: file.slice('docs/'.length), text: readText(file) })),
     ...pages.map(({ path, address, title, rendered }) => ({
       name: fileNameOf(address),

@@ -2,9 +2,11 @@ import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { extname, join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { z } from 'zod'
 import type { Page, PageResponse } from '../platform/http/call.ts'
 import { html, pageHeaders, renderPage } from '../platform/http/html.ts'
 import { staticPage } from '../platform/http/static-page.ts'
+import type { DocsPage } from './resources.ts'
 import { notBuiltPage } from './web-pages.ts'
 
 const builtFolder = fileURLToPath(new URL('../../../docs/dist', import.meta.url))
@@ -20,7 +22,15 @@ const mediaTypes: Readonly<Record<string, string>> = {
   '.mjs': 'text/plain; charset=utf-8',
 }
 
+const docsPagesSchema = z.array(z.object({ path: z.string(), title: z.string(), text: z.string() }))
+
 export const isDocsBuilt = (folder = builtFolder): boolean => existsSync(join(folder, 'index.html'))
+
+/** The guides and quick starts in Markdown, for programs; none before the documentation is built. */
+export const readDocsPages = (folder = builtFolder): readonly DocsPage[] => {
+  const file = join(folder, 'pages.json')
+  return existsSync(file) ? docsPagesSchema.parse(JSON.parse(readFileSync(file, 'utf8'))) : []
+}
 
 /** The name of a file in `assets` contains a hash of its content; other files change with a new version. */
 const cachingOf = (file: string, text: string): Record<string, string> =>

@@ -1,6 +1,6 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Dispatcher } from '../platform/http/dispatch.ts'
-import { makeSurface, type Surface } from './messages.ts'
+import { makeSurface, type Surface } from './server.ts'
 import { registerAgent } from './tools/register-agent.ts'
 import type { Tool } from './tools/tool.ts'
 import { verifyHuman } from './tools/verify-human.ts'
@@ -17,4 +17,5 @@ export const mcpIdentity = (ctx: Ctx, dispatcher: Dispatcher): Surface =>
     instructions:
       'Register an agent with register_agent, keep the API key it returns, and send it as Authorization: Bearer <API key> to mint credentials with verify_human.',
     tools: identityTools,
+    docs: [],
   })

@@ -1,6 +1,7 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Dispatcher } from '../platform/http/dispatch.ts'
-import { makeSurface, type Surface } from './messages.ts'
+import { readDocsPages } from './docs-pages.ts'
+import { makeSurface, type Surface } from './server.ts'
 import { commissionWork } from './tools/commission-work.ts'
 import { fundOrder } from './tools/fund-order.ts'
 import { listVerifiedWork } from './tools/list-verified-work.ts'
@@ -25,4 +26,5 @@ export const mcp = (ctx: Ctx, dispatcher: Dispatcher): Surface =>
     title: 'PoHF: verified human work',
     instructions: `Find, order or buy work by verified humans, and check credentials. Anonymous tools need nothing; for the others send Authorization: Bearer <API key>. Keys come from register_agent at ${ctx.config.BASE_URL}/mcp/identity.`,
     tools: workTools,
+    docs: readDocsPages(),
   })

@@ -1,7 +1,20 @@
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  ProtocolErrorCode,
+  PROTOCOL_VERSION_META_KEY,
+  CLIENT_CAPABILITIES_META_KEY,
+  WebStandardStreamableHTTPServerTransport,
+} from '@modelcontextprotocol/server'
+import { z } from 'zod'
 import { ApiResponse } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import { handleMessage, invalidRequest, type McpCall, type Reply, type Surface } from './messages.ts'
-import { isOwnHost, wantsEventStream } from './rules.ts'
+import { isOwnHost, statelessVersion, supportedVersions, wantsEventStream } from './rules.ts'
+import { serverFor, type McpCall, type McpRequest, type Surface } from './server.ts'
+import { isRecord, type Json } from './tools/tool.ts'
+
+// The protocol is that of the SDK. This file admits more callers than the SDK does: those without a handshake, without a
+// version, with any Accept header, and with a batch. It completes each message to a request that the SDK serves.
 
 const batchMax = 20
 
@@ -11,6 +24,112 @@ const checkHost = ({ ctx }: Surface, call: McpCall): void => {
     throw new Refusal('forbidden', {
       message: 'The Host or Origin header is not the address of this service.',
     })
+}
+
+/** The response to one message, and its HTTP status outside a batch. */
+type Reply = { readonly status: number; readonly body: unknown }
+
+const errorReply = (
+  id: McpRequest['id'] | null,
+  error: { readonly code: ProtocolErrorCode; readonly message: string; readonly data?: Json },
+): Reply => ({ status: 400, body: { jsonrpc: '2.0', id, error } })
+
+const invalidRequest = (message: string): Reply =>
+  errorReply(null, { code: ProtocolErrorCode.InvalidRequest, message })
+
+const messageSchema = z.object({
+  jsonrpc: z.literal('2.0'),
+  id: z.union([z.string().max(256), z.int()]).optional(),
+  method: z.string().max(128),
+  params: z.record(z.string(), z.unknown()).optional(),
+})
+
+const metaOf = ({ params }: McpRequest): Json => (isRecord(params?.['_meta']) ? params['_meta'] : {})
+
+const mirroredNames = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const
+
+/** What the headers of a request to the SDK repeat of its body. Any text fits into a header as base64. */
+const mirrorOf = ({ method, params }: McpRequest): Record<string, string> => {
+  const name = params?.['name'] ?? params?.['uri']
+  return {
+    'mcp-protocol-version': statelessVersion,
+    'mcp-method': method,
+    ...(typeof name === 'string' ? { 'mcp-name': `=?base64?${Buffer.from(name).toString('base64')}?=` } : {}),
+  }
+}
+
+type SdkRequest = { readonly message: McpRequest; readonly headers: Record<string, string> }
+
+/**
+ * A request without version in its body that is meant for 2026-07-28, because its header says so or it asks for what
+ * earlier versions do not have, gets what that version demands. A request that names its version itself is not changed.
+ */
+const complete = (call: McpCall, message: McpRequest): SdkRequest => {
+  const sent = Object.fromEntries(
+    mirroredNames.flatMap((name) => {
+      const value = call.header(name)
+      return value === undefined ? [] : [[name, value] as const]
+    }),
+  )
+  const meta = metaOf(message)
+  const isMeant = sent['mcp-protocol-version'] === statelessVersion || message.method === 'server/discover'
+  if (PROTOCOL_VERSION_META_KEY in meta || !isMeant) return { message, headers: sent }
+  const envelope = { [PROTOCOL_VERSION_META_KEY]: statelessVersion, [CLIENT_CAPABILITIES_META_KEY]: {} }
+  const completed = { ...message, params: { ...message.params, _meta: { ...envelope, ...meta } } }
+  return { message: completed, headers: { ...mirrorOf(completed), ...sent } }
+}
+
+/** Versions with a handshake get one JSON response from a transport without session; 2026-07-28 has its own handler. */
+const serveBySdk = async (
+  surface: Surface,
+  call: McpCall,
+  { message, headers }: SdkRequest,
+): Promise<Response> => {
+  const request = new Request(surface.ctx.config.BASE_URL, {
+    method: 'POST',
+    headers: {
+      ...headers,
+      accept: 'application/json, text/event-stream',
+      'content-type': 'application/json',
+    },
+  })
+  const server = serverFor(surface, call, message)
+  const options = { parsedBody: message }
+  if (!(await isLegacyRequest(request, message)))
+    // Nothing that is listed changes, so there is nothing to subscribe to.
+    return createMcpHandler(() => server, { legacy: 'reject', maxSubscriptions: 0 }).fetch(request, options)
+  const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
+  await server.connect(transport)
+  try {
+    return await transport.handleRequest(request, options)
+  } finally {
+    await server.close()
+  }
+}
+
+/** Serves one message; notifications and responses of the client get no reply. */
+const serveMessage = async (
+  surface: Surface,
+  call: McpCall,
+  received: unknown,
+): Promise<Reply | undefined> => {
+  const parsed = messageSchema.safeParse(received)
+  if (!parsed.success) {
+    const isResponse = isRecord(received) && received['jsonrpc'] === '2.0' && !('method' in received)
+    if (isResponse && ('result' in received || 'error' in received)) return undefined
+    return invalidRequest('Not a JSON-RPC 2.0 request')
+  }
+  const { id, ...message } = parsed.data
+  if (id === undefined) return undefined
+  const requested = call.header('mcp-protocol-version')
+  if (requested !== undefined && !supportedVersions.includes(requested))
+    return errorReply(id, {
+      code: ProtocolErrorCode.UnsupportedProtocolVersion,
+      message: 'Unsupported protocol version',
+      data: { supported: supportedVersions, requested: requested.slice(0, 64) },
+    })
+  const response = await serveBySdk(surface, call, complete(call, { ...message, id }))
+  return { status: response.status, body: await response.json() }
 }
 
 type ReplyBatch = { readonly status: number; readonly replies: readonly Reply[]; readonly batch: boolean }
@@ -47,7 +166,7 @@ export const serveSurface = async (surface: Surface, call: McpCall): Promise<Api
   const replies: Reply[] = []
   // Sequentially: a batch loads the database no more than a single call.
   for (const message of messages) {
-    const reply = await handleMessage(surface, call, message)
+    const reply = await serveMessage(surface, call, message)
     if (reply) replies.push(reply)
   }
   const [first] = replies

@@ -3,6 +3,7 @@ import { challengeHeaders, requirementOf } from '../payments/index.ts'
 import { ApiResponse } from '../platform/http/call.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { Refusal, errorBodyOf } from '../platform/http/errors.ts'
+import { extensionsFor } from './extensions.ts'
 import type { PurchaseTerms } from './id.ts'
 import { recoveryMessage, type PurchaseState } from './rules.ts'
 import type { Purchase } from './store.ts'
@@ -22,6 +23,7 @@ export const challengeResponse = (config: Pick<Config, 'BASE_URL'>, challenge: C
     purchaseId,
     resource: `${config.BASE_URL}/api/agent/tasks/${workflow.id}/buy`,
     description: workflow.title,
+    extensions: extensionsFor(workflow.id),
   }
   const { error, ...errorBody } = errorBodyOf(new Refusal('payment_required'), requestId, config.BASE_URL)
   return new ApiResponse(

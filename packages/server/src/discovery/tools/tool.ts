@@ -1,3 +1,4 @@
+import type { CallToolResult, Tool as ToolDescription } from '@modelcontextprotocol/server'
 import { endpoints } from '@pohf/protocol'
 import { z } from 'zod'
 import type { Agent, EndpointId } from '../../platform/http/call.ts'
@@ -21,12 +22,7 @@ export type ToolCall = {
   ) => Promise<DispatchResult>
 }
 
-export type ToolResult = {
-  readonly content: readonly { readonly type: 'text'; readonly text: string }[]
-  readonly structuredContent: Json
-  readonly isError: boolean
-  readonly _meta?: Json
-}
+export type ToolResult = CallToolResult
 
 export type Tool = {
   readonly name: string
@@ -41,8 +37,8 @@ export type Tool = {
   /** The operations that it calls. The first determines who may call. */
   readonly needs: readonly [EndpointId, ...EndpointId[]]
   readonly input: z.ZodObject
-  /** The operation whose answer is the result, where the tool returns it unchanged. */
-  readonly output?: EndpointId
+  /** The operation whose answer is the result, or the fields of the result; each field may be missing. */
+  readonly output: EndpointId | z.ZodObject
   readonly run: (call: ToolCall) => Promise<ToolResult>
 }
 
@@ -59,9 +55,9 @@ export const fieldOf = (id: EndpointId, part: Part, name: string): z.ZodType => 
 export const fieldsOf = (id: EndpointId, part: Part, names: readonly string[]): Record<string, z.ZodType> =>
   Object.fromEntries(names.map((name) => [name, fieldOf(id, part, name)]))
 
-const jsonSchemaOf = (zodSchema: z.ZodType): Json => {
+const jsonSchemaOf = (zodSchema: z.ZodType, io: 'input' | 'output'): Json => {
   const { $schema: _, ...schema } = z.toJSONSchema(zodSchema, {
-    io: 'input',
+    io,
     unrepresentable: 'any',
     override: ({ jsonSchema }) => {
       // Not every client's pattern dialect knows Unicode classes; the operation validates anyway.
@@ -72,22 +68,38 @@ const jsonSchemaOf = (zodSchema: z.ZodType): Json => {
 }
 
 /** The JSON schema of a tool's arguments. */
-export const inputSchemaOf = (tool: Tool): Json => jsonSchemaOf(tool.input)
+export const inputSchemaOf = (tool: Tool): Json => jsonSchemaOf(tool.input, 'input')
 
-/** The JSON schema of a tool's result that is no error; undefined where the result has no fixed shape. */
-export const outputSchemaOf = (tool: Tool): Json | undefined => {
-  const row = endpoints.find(({ id }) => id === tool.output)
-  return row && jsonSchemaOf(row.response)
+/**
+ * The JSON schema of a tool's result. No field is required, and others may appear: clients of SDK 1.x check refusals and
+ * the payment challenge against it too, and drop what does not fit before an agent sees it.
+ */
+export const outputSchemaOf = ({ name, output }: Tool): Json => {
+  const schema = output instanceof z.ZodObject ? output : endpoints.find(({ id }) => id === output)?.response
+  if (!schema) throw new Error(`tool ${name} returns the answer of an operation that is not in the table`)
+  const { required: _, additionalProperties: __, ...loose } = jsonSchemaOf(schema, 'output')
+  return loose
 }
+
+/** A tool as `tools/list` shows it. Nothing in it comes from a third party. */
+export const describe = (tool: Tool): ToolDescription => ({
+  name: tool.name,
+  title: tool.title,
+  description: tool.description,
+  inputSchema: { type: 'object', ...inputSchemaOf(tool) },
+  outputSchema: { type: 'object', ...outputSchemaOf(tool) },
+  annotations: tool.annotations,
+})
 
 /** The content twice, as MCP requires: structured, and as text for clients that read only text. */
 export const resultOf = (content: Json, isError = false): ToolResult => ({
   content: [{ type: 'text', text: JSON.stringify(content) }],
-  structuredContent: content,
+  structuredContent: { ...content },
   isError,
 })
 
-const keyHelp = (baseUrl: string): Json => ({
+/** How a caller without a key gets one. */
+export const keyHelp = (baseUrl: string): Json => ({
   how_to_get_a_key: {
     over_http: `POST ${baseUrl}/api/agents/register with {"name", "contactEmail", "mode": "test"}`,
     over_mcp: `register_agent at ${baseUrl}/mcp/identity`,
@@ -106,17 +118,22 @@ export const resultFrom = (
   return resultOf(answer.status === 401 ? { ...body, ...keyHelp(call.ctx.config.BASE_URL) } : body, true)
 }
 
-/** Truncates text by third parties: one field must not dominate a tool's result. */
+/** Characters that a person does not see and a model reads: controls, text direction, Unicode tags. Joiners stay. */
+const invisible = /(?![\t\n\u200c\u200d])[\p{Cc}\p{Cf}\p{Co}\p{Cs}]/gu
+
+/** Cleans and truncates text by third parties: one field must not dominate a tool's result. */
 export const truncate = (value: unknown, charactersMax: number): unknown => {
-  if (typeof value === 'string')
-    return value.length <= charactersMax
-      ? value
-      : `${value.slice(0, charactersMax).toWellFormed()}… (cut; ${value.length} characters)`
+  if (typeof value === 'string') {
+    const text = value.toWellFormed().replaceAll(invisible, '')
+    return text.length <= charactersMax
+      ? text
+      : `${text.slice(0, charactersMax).toWellFormed()}… (cut; ${value.length} characters)`
+  }
   if (Array.isArray(value)) return value.slice(0, 100).map((item) => truncate(item, charactersMax))
   if (!isRecord(value)) return value
   return Object.fromEntries(
     Object.entries(value)
       .slice(0, 100)
-      .map(([key, inner]) => [key.slice(0, 200), truncate(inner, charactersMax)]),
+      .map(([key, inner]) => [key.slice(0, 200).replaceAll(invisible, ''), truncate(inner, charactersMax)]),
   )
 }

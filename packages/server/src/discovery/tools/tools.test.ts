@@ -8,7 +8,7 @@ import * as agents from '../../agents/index.ts'
 import type { Agent } from '../../platform/http/call.ts'
 import { makeRateLimits } from '../../platform/http/rate-limits.ts'
 import { makeDispatcher } from '../../platform/http/dispatch.ts'
-import { makeSurface, type McpCall } from '../messages.ts'
+import { makeSurface, type McpCall } from '../server.ts'
 import { serveSurface } from '../surface.ts'
 import { truncate, fieldsOf, resultFrom, type Tool } from './tool.ts'
 
@@ -30,6 +30,7 @@ const whoami: Tool = {
   description: 'Reads the own record.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   needs: ['agents.profile'],
+  output: 'agents.profile',
   input: z.object({}),
   run: async (call) => resultFrom(call, await call.dispatch('agents.profile', {})),
 }
@@ -41,7 +42,7 @@ const rename: Tool = {
   input: z.object(fieldsOf('agents.profile-update', 'body', ['name'])),
   run: async (call) => resultFrom(call, await call.dispatch('agents.profile-update', { body: call.input })),
 }
-const parts = { ctx, dispatcher, name: 'probe', title: 'Probe', instructions: '' }
+const parts = { ctx, dispatcher, name: 'probe', title: 'Probe', instructions: '', docs: [] }
 const surface = makeSurface({ ...parts, tools: [whoami, rename] })
 
 const call = async (name: string, input: object, agent?: Agent) => {

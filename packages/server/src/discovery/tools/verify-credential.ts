@@ -54,6 +54,14 @@ export const verifyCredential: Tool = {
     'Without arguments returns the public keys (JWKS) against which any JWT library verifies a credential offline. With credential, a compact JWT of this service, returns whether it is valid, and its claims: signature, key purpose, dates and the status list are checked, so a revoked or suspended credential is not valid. A credential marked test is never proof of a real person. No key needed.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   needs: ['signing.jwks', 'credentials.status.list'],
+  output: z.object({
+    valid: z.boolean(),
+    test: z.boolean(),
+    reason: z.string(),
+    message: z.string(),
+    claims: z.looseObject({}),
+    keys: z.array(z.looseObject({ kid: z.string() })),
+  }),
   input,
   run: async (call) => {
     const parsed = input.safeParse(call.input)

@@ -12,6 +12,7 @@ export const verifyHuman: Tool = {
     'Mints a signed credential: for a finished session give sessionId; for personhood give memberId, with wallet, walletSig and walletNonce to bind a wallet. Spends 1 credit; a repeat of the same act returns the same credential for free. A test key verifies without limit. Needs an API key.',
   annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false, openWorldHint: false },
   needs: ['credentials.verify', 'credentials.verify-personhood'],
+  output: z.object({ verified: z.boolean(), credentialId: z.string(), pohf_jwt: z.string() }),
   input: z.object({
     ...optional(fieldsOf('credentials.verify', 'body', ['sessionId'])),
     ...optional(

@@ -8,6 +8,8 @@ type Quote = {
   readonly purchaseId: string
   readonly resource: string
   readonly description: string
+  /** Extensions of version 2, by name. */
+  readonly extensions: Readonly<Record<string, unknown>>
 }
 
 /** How long an authorization should be valid; it also bounds how long a settlement can stay pending. */
@@ -51,7 +53,7 @@ const requiredHeader = ({ network, ...quote }: Quote): string => {
         },
       },
     ],
-    extensions: {},
+    extensions: quote.extensions,
   }
   return Buffer.from(JSON.stringify(required)).toString('base64')
 }

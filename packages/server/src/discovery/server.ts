@@ -1,0 +1,152 @@
+import {
+  McpServer,
+  ProtocolError,
+  ProtocolErrorCode,
+  type McpServer as SdkServer,
+  type Tool as ToolDescription,
+} from '@modelcontextprotocol/server'
+import { apiVersion } from '@pohf/protocol'
+import type { Call } from '../platform/http/call.ts'
+import { errorBodyOf, Refusal } from '../platform/http/errors.ts'
+import type { Dispatcher } from '../platform/http/dispatch.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { listResources, readResource, resourceTemplates, type DocsPage } from './resources.ts'
+import {
+  isRecord,
+  describe,
+  resultOf,
+  type Json,
+  type Tool,
+  type ToolCall,
+  type ToolResult,
+} from './tools/tool.ts'
+
+type SurfaceParts = {
+  readonly ctx: Ctx
+  readonly dispatcher: Dispatcher
+  readonly name: string
+  readonly title: string
+  readonly instructions: string
+  readonly tools: readonly Tool[]
+  /** The pages of the documentation that are offered as resources. */
+  readonly docs: readonly DocsPage[]
+}
+/** One set of tools and resources at one address. */
+export type Surface = SurfaceParts & { readonly descriptions: readonly ToolDescription[] }
+export type McpCall = Pick<
+  Call<'discovery.mcp'>,
+  'rawBody' | 'agent' | 'address' | 'requestId' | 'idempotencyKey' | 'header'
+>
+/** One JSON-RPC request, as the shim has checked it. */
+export type McpRequest = {
+  readonly jsonrpc: '2.0'
+  readonly id: string | number
+  readonly method: string
+  readonly params?: Json | undefined
+}
+
+/** A surface of these tools. A tool whose operation is not mounted stops the start. */
+export const makeSurface = (parts: SurfaceParts): Surface => {
+  for (const { name, needs } of parts.tools) {
+    const missing = needs.filter((id) => !parts.dispatcher.has(id))
+    if (missing.length > 0)
+      throw new Error(`tool ${name} needs operations that no module mounts: ${missing.join(', ')}`)
+  }
+  return { ...parts, descriptions: parts.tools.map(describe) }
+}
+
+/** Runs operations of the table as the caller of this POST. */
+const dispatchFor = ({ dispatcher }: Surface, call: McpCall): ToolCall['dispatch'] => {
+  const { agent, address, requestId, idempotencyKey } = call
+  const headers: Record<string, string> =
+    idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }
+  return (id, parts) =>
+    dispatcher.dispatch(id, {
+      agent,
+      address,
+      requestId,
+      ...parts,
+      headers: { ...headers, ...parts.headers },
+    })
+}
+
+/** The SDK would send the message of any other error to the caller. */
+const refusalOf = ({ ctx }: Surface, { requestId }: McpCall, error: unknown): Refusal => {
+  if (error instanceof Refusal) return error
+  ctx.log.error({ err: error, requestId }, 'MCP request failed')
+  return new Refusal('internal_error')
+}
+
+const callTool = async (surface: Surface, call: McpCall, request: McpRequest): Promise<ToolResult> => {
+  const { ctx } = surface
+  const { name, arguments: input = {}, _meta: meta } = request.params ?? {}
+  const tool = surface.tools.find((candidate) => candidate.name === name)
+  if (!tool)
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, `Unknown tool: ${String(name).slice(0, 128)}`)
+  if (!isRecord(input))
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'arguments must be an object')
+  const fields = Object.fromEntries(
+    Object.entries(input).filter(([field]) => Object.hasOwn(tool.input.shape, field)),
+  )
+  try {
+    return await tool.run({
+      ctx,
+      agent: call.agent,
+      input: fields,
+      meta: isRecord(meta) ? meta : {},
+      dispatch: dispatchFor(surface, call),
+    })
+  } catch (error) {
+    return resultOf(errorBodyOf(refusalOf(surface, call, error), call.requestId, ctx.config.BASE_URL), true)
+  }
+}
+
+const readSafely = async (surface: Surface, call: McpCall, uri: string) => {
+  const { ctx, docs } = surface
+  try {
+    return await readResource({ ctx, docs, dispatch: dispatchFor(surface, call) }, uri)
+  } catch (error) {
+    if (error instanceof ProtocolError) throw error
+    const body = errorBodyOf(refusalOf(surface, call, error), call.requestId, ctx.config.BASE_URL)
+    throw new ProtocolError(ProtocolErrorCode.InternalError, body.message, body)
+  }
+}
+
+/** The lists are the same for every caller and change only with a new version of the service. */
+const unchanging = { ttlMs: 300_000, cacheScope: 'public' } as const
+/** A credential may be revoked at any time, and belongs to its agent. */
+const personal = { ttlMs: 0, cacheScope: 'private' } as const
+
+/**
+ * The server of one request. It uses the protocol layer below `McpServer`, whose registry would be filled for each request
+ * and refuses arguments in words of its own: here the operation validates them, with the errors of the API.
+ */
+export const serverFor = (surface: Surface, call: McpCall, request: McpRequest): SdkServer['server'] => {
+  const { name, title, instructions, descriptions, docs } = surface
+  const { server } = new McpServer(
+    { name, title, version: apiVersion },
+    {
+      // Nothing that is listed changes while the service runs.
+      capabilities: { tools: { listChanged: false }, resources: { listChanged: false } },
+      instructions,
+      cacheHints: {
+        'tools/list': unchanging,
+        'resources/list': unchanging,
+        'resources/templates/list': unchanging,
+        'server/discover': unchanging,
+        'resources/read': personal,
+      },
+    },
+  )
+  server.setRequestHandler('tools/list', ({ params }) => {
+    // The list fits on one page.
+    if (params?.cursor !== undefined)
+      throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'Unknown cursor')
+    return { tools: [...descriptions] }
+  })
+  server.setRequestHandler('tools/call', () => callTool(surface, call, request))
+  server.setRequestHandler('resources/list', ({ params }) => listResources(docs, params?.cursor))
+  server.setRequestHandler('resources/templates/list', () => ({ resourceTemplates: [...resourceTemplates] }))
+  server.setRequestHandler('resources/read', ({ params }) => readSafely(surface, call, params.uri))
+  return server
+}
