@@ -52,6 +52,7 @@ const jsonRpcError = z.looseObject({
 })
 export const mcp = operation({
   summary: 'Call the MCP tools.',
+  isProtectedResource: true,
   // Each tool that writes is refused on its own.
   duringRestore: true,
   errors: ['forbidden'],
@@ -61,6 +62,7 @@ export const mcp = operation({
 })
 export const mcpIdentity = operation({
   summary: 'Call the MCP tools for registration and verification.',
+  isProtectedResource: true,
   duringRestore: true,
   errors: ['forbidden'],
   showsSecret: true,

@@ -81,6 +81,8 @@ export type Endpoint = {
   readonly showsSecret?: true
   /** A write that also works while the database is from the past and every other write answers `restore_pending`. */
   readonly duringRestore?: true
+  /** Has a document of its own that says how to get access (RFC 9728); the others share that of the API. */
+  readonly isProtectedResource?: true
   /** A further media type of the response, such as CSV. */
   readonly alsoMediaType?: string
   /** The only media type of the response; errors are JSON. */

@@ -2,7 +2,6 @@ import {
   McpServer,
   ProtocolError,
   ProtocolErrorCode,
-  type McpServer as SdkServer,
   type Tool as ToolDescription,
 } from '@modelcontextprotocol/server'
 import { apiVersion } from '@pohf/protocol'
@@ -121,7 +120,7 @@ const personal = { ttlMs: 0, cacheScope: 'private' } as const
  * The server of one request. It uses the protocol layer below `McpServer`, whose registry would be filled for each request
  * and refuses arguments in words of its own: here the operation validates them, with the errors of the API.
  */
-export const serverFor = (surface: Surface, call: McpCall, request: McpRequest): SdkServer['server'] => {
+export const serverFor = (surface: Surface, call: McpCall, request: McpRequest): McpServer['server'] => {
   const { name, title, instructions, descriptions, docs } = surface
   const { server } = new McpServer(
     { name, title, version: apiVersion },

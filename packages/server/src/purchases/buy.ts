@@ -18,6 +18,7 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { findTestWorkflow, isTestWorkflowId, usdCentsOf } from '../work/index.ts'
 import { challengeResponse, pendingResponse, purchaseResponseOf, type PurchaseCaller } from './answer.ts'
 import type { PaymentInFlight, PurchaseFlow, PurchaseOutcome } from './flow.ts'
+import { withIdentifier, type StoreIdentifier } from './identifier.ts'
 import { makePurchaseId, purchaseIdError, type PurchaseTerms } from './id.ts'
 import { awaitOutcome, findPurchaseByPayment } from './known-payment.ts'
 import * as refusals from './refusals.ts'
@@ -230,6 +231,19 @@ const settle = async (
   const known = await lookup
   if (known) return { purchase: await awaitOutcome(flow, known), isNew: false, wholePurchaseId: undefined }
   const authorized = await authorizing
+  return withIdentifier(ctx, attempt, (storeIdentifier) =>
+    settleNew(flow, authorized, { paymentKey, storeIdentifier }),
+  )
+}
+
+type NewSettlement = { readonly paymentKey: string; readonly storeIdentifier: StoreIdentifier }
+
+/** Settles an authorized payment that is new to us. */
+const settleNew = async (
+  flow: PurchaseFlow,
+  authorized: AuthorizedPurchase,
+  { paymentKey, storeIdentifier }: NewSettlement,
+): Promise<PurchaseOutcome> => {
   const { payment } = authorized
   const simulation = await requireAccepted(flow, payment)
   const isUsed = simulation.kind === 'spent'
@@ -240,7 +254,11 @@ const settle = async (
     isForgotten:
       isUsed && (await flow.mint.isForgotten({ agentId, mode, purchaseId: publicIdOf(wholePurchaseId) })),
   })
-  const reservation = await inTransaction(ctx, 'system', (tx) => reserve(tx, flow, authorized, simulation))
+  const reservation = await inTransaction(flow.ctx, 'system', async (tx) => {
+    const reserved = await reserve(tx, flow, authorized, simulation)
+    if (reserved) await storeIdentifier(tx)
+    return reserved
+  })
   if (!reservation) {
     const found = { known: await findPurchaseByPayment(flow, payment) }
     const claimedBy = checkAndNarrow(refusals.claimRefusals, found, (claimed) => claimed.known)

@@ -1,6 +1,7 @@
 import { endpoints } from '@pohf/protocol'
 
-// Extensions of x402 version 2. Clients send them back with the payment, in a header: together they stay below 3 KB.
+// Extensions of x402 version 2. Clients send them back with the payment, in a header: together they stay below 3 KB, and
+// ASCII, because some clients encode them with btoa, which takes nothing beyond Latin-1.
 
 const draft = 'https://json-schema.org/draft/2020-12/schema'
 const text = { type: 'string' } as const
@@ -21,11 +22,11 @@ export const deliveredOutput = {
   info: {
     type: 'json',
     example: {
-      pohf_jwt: 'eyJhbGciOiJFUzI1NiJ9…',
+      pohf_jwt: 'eyJhbGciOiJFUzI1NiJ9...',
       kind: 'purchase',
-      purchaseId: 'pur_…',
-      answer: { text: '…' },
-      payment: { network: 'eip155:84532', transaction: '0x…', payer: '0x…', amount: '10000' },
+      purchaseId: 'pur_...',
+      answer: { text: '...' },
+      payment: { network: 'eip155:84532', transaction: '0x...', payer: '0x...', amount: '10000' },
     },
   },
   schema: {
@@ -48,7 +49,7 @@ export const deliveredOutput = {
   },
 } as const
 
-const buyPath = endpoints.find(({ publicId }) => publicId === 'purchases.buy')?.path ?? ''
+const buyPath = endpoints.find(({ id, method }) => id === 'purchases.buy' && method === 'GET')?.path ?? ''
 
 /** The buy endpoint of one workflow for x402 Bazaar; the template makes all workflows one entry of a directory. */
 const httpDiscovery = (workflowId: string) => ({

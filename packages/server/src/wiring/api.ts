@@ -185,6 +185,7 @@ const apiPages = (services: Services): Page[] => {
     ...credits.pages(ctx, services.payments),
     ...payments.pages(ctx),
     ...discovery.pages(ctx, paymentOptionsOf(services)),
+    ...discovery.protectedResourcePages(ctx),
     ...discovery.webPages(ctx.config.BASE_URL),
     ...discovery.tagPages(),
     ...members.pages(membersDepsOf(services)),

@@ -51,8 +51,8 @@ test('every row is mounted, and nothing else that writes or is under /api, /cons
     )
     t.diagnostic(`${mounted.length} mounted, ${rows.length} rows`)
     assert.ok(mounted.length > 0)
-    // RFC 9727 fixes where the first page lies, people look for the second, programs for those beside MCP, and operators
-    // work at the last.
+    // RFC 9727 fixes where the first page lies, people look for the second, programs for those beside MCP, and RFC 9728 fixes
+    // the rest. Operators work at a page of their own.
     const pages =
       rows === endpoints
         ? [
@@ -60,6 +60,9 @@ test('every row is mounted, and nothing else that writes or is under /api, /cons
             'GET /status',
             'GET /mcp/server.json',
             'GET /mcp/identity/server.json',
+            ...['', '/mcp', '/api/mcp', '/mcp/identity', '/api/mcp/identity'].map(
+              (path) => `GET /.well-known/oauth-protected-resource${path}`,
+            ),
           ]
         : ['GET /operator']
     assert.deepEqual(

@@ -138,7 +138,10 @@ test('a body of 256 KB is read, one byte more is 413', async () => {
 test('without a key, with garbage or with an unknown one: 401 that says how to authenticate', async () => {
   const missing = await harness.call('GET', '/api/agents/me')
   assertRefusal(missing, 401, 'missing_api_key')
-  assert.equal(missing.headers['www-authenticate'], 'Bearer')
+  assert.equal(
+    missing.headers['www-authenticate'],
+    `Bearer resource_metadata="${harness.ctx.config.BASE_URL}/.well-known/oauth-protected-resource"`,
+  )
   for (const authorization of [
     '',
     'Bearer',

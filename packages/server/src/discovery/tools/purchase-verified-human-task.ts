@@ -14,7 +14,6 @@ import {
 } from './tool.ts'
 
 const answerTextMax = 4_000
-const titleMax = 120
 
 /** The signed payment as a header; clients send the object, or the header's text itself. */
 const paymentHeader = (payment: unknown): Record<string, string> => {
@@ -86,8 +85,8 @@ const challengeOf = ({ ctx, input }: ToolCall, required: Json, body: Json): Tool
     resource: {
       ...resource,
       url: `${ctx.config.BASE_URL}/mcp`,
-      // The title of the task is text by a third party.
-      description: truncate(resource['description'], titleMax),
+      // Not the title of the task: it is text by a third party, and some clients cannot send back all of Unicode.
+      description: purchaseVerifiedHumanTask.title,
     },
     extensions: { ...extensions, bazaar: discoveryOf(extensions['bazaar'], input) },
   }

@@ -34,6 +34,13 @@ const version2 = z.object({
     payTo: address,
     extra: z.object({ purchaseId: z.string().max(512).optional() }).optional(),
   }),
+  extensions: z
+    .object({
+      'payment-identifier': z
+        .object({ info: z.object({ id: z.string().regex(/^[\w-]{16,128}$/).optional() }) })
+        .optional(),
+    })
+    .optional(),
 })
 const anyVersion = z.discriminatedUnion('x402Version', [version1, version2])
 
@@ -44,6 +51,8 @@ export type Payment = {
   readonly network: string
   readonly accepted?: { readonly amount: bigint; readonly asset: string; readonly payTo: string }
   readonly purchaseId?: string
+  /** The name that the client gave to its payment, in the extension payment-identifier. */
+  readonly identifier?: string
   readonly signature: `0x${string}`
   readonly authorization: {
     readonly from: `0x${string}`
@@ -89,11 +98,13 @@ export const parsePayment = (header: string): Payment | undefined => {
   if (parsed.data.x402Version === 1)
     return { scheme: parsed.data.scheme, network: parsed.data.network, ...signed }
   const { scheme, network, amount, asset, payTo, extra } = parsed.data.accepted
+  const identifier = parsed.data.extensions?.['payment-identifier']?.info.id
   return {
     scheme,
     network,
     accepted: { amount, asset: hex(asset), payTo: hex(payTo) },
     ...(extra?.purchaseId === undefined ? {} : { purchaseId: extra.purchaseId }),
+    ...(identifier === undefined ? {} : { identifier }),
     ...signed,
   }
 }

@@ -20,6 +20,18 @@ export const matchersOf = (endpoints: readonly Endpoint[]): PathMatcher[] =>
     ),
   }))
 
+/** Where RFC 9728 puts the documents that say how to get access; the path of the resource follows. */
+export const protectedResourcePath = '/.well-known/oauth-protected-resource'
+
+const keyAuths: readonly Endpoint['auth'][] = ['bearer', 'optional', 'order', 'licensed']
+
+/** What a 401 asks for. Where an API key is missing or wrong, it names the document that says how to get one. */
+export const bearerChallenge = (baseUrl: string, endpoint: Endpoint | undefined): string => {
+  if (!endpoint || !keyAuths.includes(endpoint.auth)) return 'Bearer'
+  const path = endpoint.isProtectedResource ? endpoint.path : ''
+  return `Bearer resource_metadata="${baseUrl}${protectedResourcePath}${path}"`
+}
+
 const corsHeaders = (cors: 'echo' | 'any', origin: string | undefined): Record<string, string> => {
   if (cors === 'any') return { 'access-control-allow-origin': '*' }
   if (origin === undefined) return { vary: 'Origin' }

@@ -8,7 +8,7 @@ import { withinRequest } from '../ops/tracing/request-scope.ts'
 import { withinSpan } from '../ops/tracing.ts'
 import { Refusal, errorBodyOf, statusOf } from './errors.ts'
 import { siteverifyAnswerOf } from './siteverify-answer.ts'
-import { headerOf, pathOf, securityHeaders, type PathMatcher } from './http-headers.ts'
+import { bearerChallenge, headerOf, pathOf, securityHeaders, type PathMatcher } from './http-headers.ts'
 import { acceptsHtml } from './negotiation.ts'
 import { idempotencyKeyOf, type IncomingRequest } from './http-input.ts'
 import {
@@ -73,7 +73,10 @@ const serializeRefusal = (
   return {
     status,
     refusedCode: refusal.code,
-    headers: { ...(status === 401 ? { 'www-authenticate': 'Bearer' } : {}), ...refusal.options.headers },
+    headers: {
+      ...(status === 401 ? { 'www-authenticate': bearerChallenge(ctx.config.BASE_URL, endpoint) } : {}),
+      ...refusal.options.headers,
+    },
     mediaType: jsonType,
     body: JSON.stringify(errorBodyOf(refusal, requestId, ctx.config.BASE_URL)),
     json: true,

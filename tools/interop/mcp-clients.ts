@@ -1,0 +1,237 @@
+// Other people's MCP clients and test tools, unmodified, against a server of ours on a chain of its own.
+// npm run battery:mcp [-- --report]
+import { execFile } from 'node:child_process'
+import { cpus, loadavg } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs, promisify } from 'node:util'
+import { startPurchaseServer } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
+import { paddedTableOf } from '../ci/pages/markdown.ts'
+import { today, writeReport } from '../report.ts'
+import { installClients, installedVersion, makeBuyer, purchaseFault } from './foreign-clients.ts'
+
+const { values } = parseArgs({ options: { report: { type: 'boolean', default: false } } })
+const run = promisify(execFile)
+const folder = fileURLToPath(new URL('../../conformance/mcp-clients', import.meta.url))
+const limitMs = 120_000
+
+type Server = Awaited<ReturnType<typeof startPurchaseServer>>
+type Check = {
+  readonly name: string
+  readonly package: string
+  readonly does: string
+  /** Throws, or returns why it failed. */
+  readonly run: (server: Server) => Promise<string | undefined>
+}
+
+const runNode = async (script: string, args: readonly string[], environment: Record<string, string> = {}) =>
+  run(process.execPath, [join(folder, script), ...args], {
+    cwd: folder,
+    timeout: limitMs,
+    maxBuffer: 16_777_216,
+    env: { ...process.env, ...environment },
+  })
+
+const lastLine = (text: string): Record<string, unknown> =>
+  JSON.parse(text.trim().split('\n').at(-1) ?? '') as Record<string, unknown>
+
+const journey =
+  'lists tools, all pages of resources and templates; reads; calls all seven tools, with and without a key'
+
+const journeyBy = (name: string, packageName: string, file: string, protocol?: string): Check => ({
+  name,
+  package: packageName,
+  does: journey,
+  run: async ({ baseUrl }) => {
+    const environment = { BASE_URL: baseUrl, ...(protocol === undefined ? {} : { PROTOCOL: protocol }) }
+    const { stdout } = await runNode(`clients/${file}`, [], environment)
+    return lastLine(stdout)['ok'] === true ? undefined : stdout
+  },
+})
+
+const purchaseBy = (name: string, packageName: string, file: string, does: string): Check => ({
+  name,
+  package: packageName,
+  does,
+  run: async (server) => {
+    const { privateKey, address } = await makeBuyer(server.chain)
+    const environment = { BASE_URL: server.baseUrl, PAYER_PRIVATE_KEY: privateKey }
+    const { stdout } = await runNode(`clients/${file}`, [], environment)
+    return purchaseFault(server, address, String(lastLine(stdout)['credential']))
+  },
+})
+
+const inspector = (method: string, args: readonly string[], expected: RegExp): Check => ({
+  name: `inspector --cli, ${method}`,
+  package: '@modelcontextprotocol/inspector',
+  does: args.join(' ') || 'no arguments',
+  run: async ({ baseUrl }) => {
+    const script = 'node_modules/@modelcontextprotocol/inspector/clients/launcher/build/index.js'
+    const { stdout } = await runNode(script, [
+      '--cli',
+      `${baseUrl}/mcp`,
+      '--transport',
+      'http',
+      '--method',
+      method,
+      ...args,
+    ])
+    return expected.test(stdout) ? undefined : stdout.slice(0, 1_000)
+  },
+})
+
+/** The scenarios that need nothing but a server; the others call tools, prompts and resources of the suite's example. */
+const scenarios = ['server-initialize', 'ping', 'tools-list', 'resources-list', 'dns-rebinding-protection']
+
+const conformance = (scenario: string): Check => ({
+  name: `conformance, ${scenario}`,
+  package: '@modelcontextprotocol/conformance',
+  does: 'both addresses',
+  run: async ({ baseUrl }) => {
+    for (const path of ['/mcp', '/mcp/identity']) {
+      const script = 'node_modules/@modelcontextprotocol/conformance/dist/index.js'
+      await runNode(script, ['server', '--url', `${baseUrl}${path}`, '--scenario', scenario])
+    }
+    return undefined
+  },
+})
+
+const checks: readonly Check[] = [
+  journeyBy('client 2.4, 2026-07-28', '@modelcontextprotocol/client', 'client-v2.mjs', '2026-07-28'),
+  journeyBy('client 2.4, negotiating', '@modelcontextprotocol/client', 'client-v2.mjs', 'auto'),
+  journeyBy('client 2.4, 2025-11-25', '@modelcontextprotocol/client', 'client-v2.mjs', 'legacy'),
+  journeyBy('SDK 1.32', '@modelcontextprotocol/sdk', 'sdk-v1.mjs'),
+  inspector('tools/list', [], /"purchase_verified_human_task"/),
+  inspector('tools/call', ['--tool-name', 'list_verified_work'], /wf_test_ok/),
+  inspector('resources/list', [], /"resources"/),
+  ...scenarios.map(conformance),
+  purchaseBy(
+    'agents, withX402Client',
+    'agents',
+    'agents-x402.mjs',
+    'buys without a key; one charge, a credential that verifies',
+  ),
+  purchaseBy(
+    '@x402/core and extensions',
+    '@x402/extensions',
+    'x402-core.mjs',
+    'buys with a payment identifier; reads both challenges as a directory does',
+  ),
+]
+
+type Outcome = { readonly check: Check; readonly fault: string | undefined; readonly seconds: number }
+
+const messageOf = (error: unknown): string => {
+  const { message, stdout, stderr } = error as { message: string; stdout?: string; stderr?: string }
+  return [message, stdout, stderr].join('\n').slice(0, 3_000)
+}
+
+const post = async (url: string, body: object): Promise<string> => {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  return response.text()
+}
+
+/** What a model reads, in characters; four characters are about one token. */
+const measureSizes = async (baseUrl: string) => {
+  const request = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 1, method, params })
+  const call = (name: string, input: object) => request('tools/call', { name, arguments: input })
+  const sized = async (name: string, path: string, body: object) => {
+    const { result } = JSON.parse(await post(`${baseUrl}${path}`, body)) as { result: object }
+    return [name, JSON.stringify(result).length] as const
+  }
+  return [
+    await sized('`tools/list` of `/mcp`, 5 tools', '/mcp', request('tools/list')),
+    await sized('`tools/list` of `/mcp/identity`, 2 tools', '/mcp/identity', request('tools/list')),
+    await sized('`resources/list` of `/mcp`, first page', '/mcp', request('resources/list')),
+    await sized(
+      'payment challenge',
+      '/mcp',
+      call('purchase_verified_human_task', { workflowId: 'wf_test_ok' }),
+    ),
+  ]
+}
+
+const samples = 300
+/** Milliseconds of one `tools/list` after another. */
+const measureSpeed = async (baseUrl: string) => {
+  const body = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
+  const taken: number[] = []
+  for (let sample = 0; sample < samples; sample++) {
+    const startedAt = performance.now()
+    await post(`${baseUrl}/mcp`, body)
+    taken.push(performance.now() - startedAt)
+  }
+  const sorted = taken.toSorted((a, b) => a - b)
+  return { p50: sorted[samples / 2] ?? 0, p99: sorted[Math.floor(samples * 0.99)] ?? 0 }
+}
+
+const reportOf = (
+  outcomes: readonly Outcome[],
+  sizes: Awaited<ReturnType<typeof measureSizes>>,
+  speed: { readonly p50: number; readonly p99: number },
+): string => `# MCP clients, ${today()}
+
+Question: do other people's MCP clients of three generations, the inspector, the conformance suite of the protocol and clients that
+pay work with [the tools](../guides/mcp.md), unmodified?
+
+Command: \`npm run battery:mcp -- --report\`. ${cpus().length} cores; average load of the last five minutes
+${loadavg()[1]?.toFixed(1)}. The versions are those of \`conformance/mcp-clients/package-lock.json\`. The server and its chain are
+started for the run.
+
+${paddedTableOf(
+  ['Client', 'Package', 'What it does', 'Result', 'Seconds'],
+  outcomes.map(({ check, fault, seconds }) => [
+    check.name,
+    `${check.package} ${installedVersion(folder, check.package)}`,
+    check.does,
+    fault === undefined ? 'passes' : 'fails',
+    seconds.toFixed(1),
+  ]),
+)}
+
+What a model reads. A token is counted as four characters of JSON: no tokenizer was used.
+
+${paddedTableOf(
+  ['Answer', 'Characters', 'Tokens (characters / 4)'],
+  sizes.map(([name, size]) => [name, size.toLocaleString('en'), Math.round(size / 4).toLocaleString('en')]),
+)}
+
+${samples} calls of \`tools/list\`, one after another, over a new request each: ${speed.p50.toFixed(1)} ms at the median, ${speed.p99.toFixed(1)} ms at the 99th
+percentile.
+
+Not shown:
+
+- The conformance suite 0.1.16 covers versions up to 2025-11-25. ${scenarios.length} of its 32 server scenarios need nothing but a server;
+  the others call tools, prompts and resources of the suite's own example server.
+- Clients with a person in front of them, such as desktop assistants, were not tried.
+- No directory of x402 services was asked to list us: the directory's own reader accepted both challenges.
+`
+
+installClients(folder)
+const server = await startPurchaseServer()
+try {
+  const outcomes: Outcome[] = []
+  for (const check of checks) {
+    const startedAt = performance.now()
+    const fault = await check.run(server).catch(messageOf)
+    const seconds = (performance.now() - startedAt) / 1_000
+    outcomes.push({ check, fault, seconds })
+    console.log(
+      `${fault === undefined ? '✓' : '✗'} ${check.name} (${seconds.toFixed(1)} s)${fault === undefined ? '' : `\n${fault}`}`,
+    )
+  }
+  const sizes = await measureSizes(server.baseUrl)
+  const speed = await measureSpeed(server.baseUrl)
+  console.log(sizes.map(([name, size]) => `${name}: ${size} characters`).join('\n'))
+  console.log(`tools/list: ${speed.p50.toFixed(1)} ms p50, ${speed.p99.toFixed(1)} ms p99`)
+  const failed = outcomes.filter(({ fault }) => fault !== undefined).length
+  if (values.report) writeReport('mcp.md', reportOf(outcomes, sizes, speed))
+  console.log(`${outcomes.length - failed} of ${outcomes.length} pass`)
+  if (failed > 0) process.exitCode = 1
+} finally {
+  await server.stop()
+}
