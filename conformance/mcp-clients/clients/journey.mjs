@@ -16,6 +16,8 @@ const everyPage = async (read, field) => {
   return items
 }
 
+const call = (client, name, input = {}) => client.callTool({ name, arguments: input })
+
 /** Runs the journey and prints what it did; a wrong answer ends the process with an error. */
 export const runJourney = async (connect) => {
   const work = await connect(`${baseUrl}/mcp`, {})
@@ -28,7 +30,6 @@ export const runJourney = async (connect) => {
     const { contents } = await work.readResource({ uri: resources[0].uri })
     assert.ok(contents[0].text.length > 100)
   }
-  const call = (client, name, input = {}) => client.callTool({ name, arguments: input })
   const listed = await call(work, 'list_verified_work')
   assert.ok(listed.structuredContent.workflows.length > 0)
   const keys = await call(work, 'verify_credential')
@@ -57,13 +58,13 @@ export const runJourney = async (connect) => {
     uri: `pohf://credentials/${minted.structuredContent.credentialId}`,
   })
   assert.ok(JSON.parse(read.contents[0].text))
-  const ordered = await (
-    await connect(`${baseUrl}/mcp`, headers)
-  ).callTool({
-    name: 'commission_work',
-    arguments: { taskType: 'custom', quantity: 1, maxPriceUsd: 5 },
-  })
-  assert.match(ordered.structuredContent.orderId, /^ord_/)
+  const buyer = await connect(`${baseUrl}/mcp`, headers)
+  const order = { taskType: 'custom', quantity: 1, maxPriceUsd: 5 }
+  const { orderId } = (await call(buyer, 'commission_work', order)).structuredContent
+  assert.match(orderId, /^ord_/)
+  // Without a card provider there is no checkout: the client must get the refusal, not an error of its own.
+  const funded = await call(buyer, 'fund_order', { orderId })
+  assert.equal(typeof (funded.structuredContent.checkoutUrl ?? funded.structuredContent.error), 'string')
   console.log(JSON.stringify({ ok: true, tools: tools.length, resources: resources.length }))
   process.exit(0)
 }

@@ -8,6 +8,8 @@ import { listResources, readResource } from './resources.ts'
 const docs = readDocsPages(await builtPages('docs'))
 const harness = await startHarness()
 const agent = await harness.register('test')
+/** A page of the documentation needs no operation. */
+const dispatch = async () => assert.fail('a page needs no operation')
 const rpc = async (path: string, method: string, params: object = {}, key?: string) =>
   (
     await harness.call('POST', path, {
@@ -27,7 +29,6 @@ test('the guides are listed page by page, and each is read as it is written', as
   } while (cursor !== undefined)
   assert.ok(seen.length > 40, `${seen.length} pages`)
   assert.equal(new Set(seen.map(({ uri }) => uri)).size, seen.length)
-  const dispatch = async () => assert.fail('a page needs no operation')
   const { contents } = await readResource({ ctx: harness.ctx, docs, dispatch }, 'pohf://docs/guides/mcp')
   assert.match(contents[0]?.text ?? '', /^# Machine tools \(MCP\)/)
 })

@@ -35,10 +35,10 @@ export const listResources = (docs: readonly DocsPage[], cursor: string | undefi
   }
 }
 
-type Reader = Pick<ToolCall, 'ctx' | 'dispatch'> & { readonly docs: readonly DocsPage[] }
+type ReadContext = Pick<ToolCall, 'ctx' | 'dispatch'> & { readonly docs: readonly DocsPage[] }
 
 const readCredential = async (
-  { ctx, dispatch }: Reader,
+  { ctx, dispatch }: ReadContext,
   uri: string,
   credentialId: string,
 ): Promise<Json> => {
@@ -53,11 +53,11 @@ const readCredential = async (
   )
 }
 
-export const readResource = async (reader: Reader, uri: string) => {
-  const page = reader.docs.find(({ path }) => docsUri(path) === uri)
+export const readResource = async (context: ReadContext, uri: string) => {
+  const page = context.docs.find(({ path }) => docsUri(path) === uri)
   if (page) return { contents: [{ uri, mimeType: 'text/markdown', text: page.text }] }
   const credentialId = credentialUri.exec(uri)?.[1]
   if (credentialId === undefined) throw new ResourceNotFoundError(uri)
-  const credential = await readCredential(reader, uri, credentialId)
+  const credential = await readCredential(context, uri, credentialId)
   return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(credential) }] }
 }

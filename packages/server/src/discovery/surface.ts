@@ -95,9 +95,12 @@ const serveBySdk = async (
   })
   const server = serverFor(surface, call, message)
   const options = { parsedBody: message }
-  if (!(await isLegacyRequest(request, message)))
-    // Nothing that is listed changes, so there is nothing to subscribe to.
-    return createMcpHandler(() => server, { legacy: 'reject', maxSubscriptions: 0 }).fetch(request, options)
+  if (!(await isLegacyRequest(request, message))) {
+    // The handler's `fetch` serves the request in this process and opens no connection. Nothing that is listed changes, so
+    // there is nothing to subscribe to.
+    const { fetch: handle } = createMcpHandler(() => server, { legacy: 'reject', maxSubscriptions: 0 })
+    return handle(request, options)
+  }
   const transport = new WebStandardStreamableHTTPServerTransport({ enableJsonResponse: true })
   await server.connect(transport)
   try {

@@ -9,6 +9,8 @@ export { operatorRoutes, routes } from './routes.ts'
 export { findPaidCheckout, listPaidBetween, listPaidCheckouts, listPaidAmong } from './store.ts'
 export { listUnmatchedEvents } from './card/store.ts'
 export { challengeHeaders, requirementOf } from './x402/challenge.ts'
+export { extensionsFor } from './x402/extensions.ts'
+export { withIdentifier, type StoreIdentifier } from './x402/payment-identifier.ts'
 export {
   checkSignature,
   paymentTermsFault,

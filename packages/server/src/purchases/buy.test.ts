@@ -79,26 +79,27 @@ else {
     assert.equal(_meta['x402/payment-response'].transaction, structuredContent.payment.transaction)
   })
 
+  const callTool = async (meta: object, input: object = {}) => {
+    const params = {
+      name: 'purchase_verified_human_task',
+      arguments: { workflowId: 'wf_test_ok', ...input },
+      _meta: meta,
+    }
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+    return (await harness.call('POST', '/mcp', { body })).json.result
+  }
+
   test('over MCP the challenge is paid as an object or as text, and a repeat is charged once', async () => {
     const payer = await makeFundedPayer()
-    const call = async (meta: object, input: object = {}) => {
-      const params = {
-        name: 'purchase_verified_human_task',
-        arguments: { workflowId: 'wf_test_ok', ...input },
-        _meta: meta,
-      }
-      const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
-      return (await harness.call('POST', '/mcp', { body })).json.result
-    }
-    const challenge = await call({})
+    const challenge = await callTool({})
     assert.equal(challenge.isError, true)
     assert.deepEqual(JSON.parse(challenge.content[0].text), challenge.structuredContent)
     const { accepts, extensions, purchase_id: purchaseId } = challenge.structuredContent
     const payment = { ...(await signV2(payer, accepts[0])), extensions }
-    const first = await call({ 'x402/payment': payment }, { purchaseId })
+    const first = await callTool({ 'x402/payment': payment }, { purchaseId })
     assert.equal(first.isError, false, JSON.stringify(first))
     assert.equal(first._meta['x402/payment-response'].success, true)
-    const again = await call({ 'x402/payment': encode(payment) })
+    const again = await callTool({ 'x402/payment': encode(payment) })
     assert.deepEqual(again.structuredContent, first.structuredContent)
     assert.equal(await balanceOf(payer.account.address), 1_000_000n - price)
   })

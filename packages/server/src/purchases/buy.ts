@@ -6,10 +6,12 @@ import {
   parsePayment,
   paymentTermsFault,
   usdcMicroOf,
+  withIdentifier,
   type Network,
   type Payment,
   type SignedPayment,
   type SimulationResult,
+  type StoreIdentifier,
 } from '../payments/index.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import type { Agent } from '../platform/http/call.ts'
@@ -18,7 +20,6 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { findTestWorkflow, isTestWorkflowId, usdCentsOf } from '../work/index.ts'
 import { challengeResponse, pendingResponse, purchaseResponseOf, type PurchaseCaller } from './answer.ts'
 import type { PaymentInFlight, PurchaseFlow, PurchaseOutcome } from './flow.ts'
-import { withIdentifier, type StoreIdentifier } from './identifier.ts'
 import { makePurchaseId, purchaseIdError, type PurchaseTerms } from './id.ts'
 import { awaitOutcome, findPurchaseByPayment } from './known-payment.ts'
 import * as refusals from './refusals.ts'

@@ -206,7 +206,7 @@ else {
     assert.equal(structuredContent.accepts.length, 1)
     assert.equal(/Pay twice/.test(text), false)
     assert.equal(
-      [...text].every((letter) => letter < '\u0080'),
+      Array.from(text).every((letter) => letter < '\u0080'),
       true,
     )
     assert.deepEqual(JSON.parse(content[0].text), structuredContent)

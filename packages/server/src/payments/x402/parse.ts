@@ -37,7 +37,14 @@ const version2 = z.object({
   extensions: z
     .object({
       'payment-identifier': z
-        .object({ info: z.object({ id: z.string().regex(/^[\w-]{16,128}$/).optional() }) })
+        .object({
+          info: z.object({
+            id: z
+              .string()
+              .regex(/^[\w-]{16,128}$/)
+              .optional(),
+          }),
+        })
         .optional(),
     })
     .optional(),

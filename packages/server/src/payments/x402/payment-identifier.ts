@@ -1,9 +1,9 @@
-import type { Payment } from '../payments/index.ts'
-import type { Tx } from '../platform/db/db.ts'
-import { beginIdempotent, releaseIdempotent, storeIdempotent } from '../platform/db/idempotency.ts'
-import { unlessUnavailable } from '../platform/db/unless-unavailable.ts'
-import { Refusal } from '../platform/http/errors.ts'
-import type { Ctx } from '../platform/ops/context.ts'
+import type { Payment } from './parse.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import { beginIdempotent, releaseIdempotent, storeIdempotent } from '../../platform/db/idempotency.ts'
+import { unlessUnavailable } from '../../platform/db/unless-unavailable.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
 
 /** Stores, with the purchase, that the identifier belongs to its payment. */
 export type StoreIdentifier = (tx: Tx) => Promise<void>
@@ -19,7 +19,7 @@ const conflictMessages: Readonly<Record<string, string>> = {
     'A payment with this identifier is in progress. Nothing was charged for this one: ask again later.',
 }
 /** The refusals of stored keys, in the words of purchases. */
-const inWordsOfPurchases = (error: unknown): unknown => {
+const asPurchaseRefusal = (error: unknown): unknown => {
   const message = error instanceof Refusal ? conflictMessages[error.code] : undefined
   return message === undefined ? error : new Refusal('purchase_conflict', { message })
 }
@@ -60,6 +60,6 @@ export const withIdentifier = async <T>(
       throw error
     }
   } catch (error) {
-    throw inWordsOfPurchases(error)
+    throw asPurchaseRefusal(error)
   }
 }

@@ -18,7 +18,7 @@ const paymentIdentifier = {
 } as const
 
 /** What a purchase delivers, in the form that directories of paid services (x402 Bazaar) read. */
-export const deliveredOutput = {
+const deliveredOutput = {
   info: {
     type: 'json',
     example: {
