@@ -19,6 +19,7 @@ import * as sessions from './sessions/operations.ts'
 import * as payments from './payments/operations.ts'
 import * as purchases from './purchases/operations.ts'
 import * as tracking from './tracking/operations.ts'
+import * as trust from './trust/operations.ts'
 import * as vhh from './vhh/operations.ts'
 import * as webhooks from './webhooks/operations.ts'
 import * as workflows from './work/workflows.ts'
@@ -227,6 +228,9 @@ export const operatorEndpoints = [
   { id: 'roots.operator-suspended', publicId: 'roots.operator-suspended', method: 'GET', path: '/operator/roots/suspended', auth: 'operator', ...roots.operatorSuspended },
   { id: 'roots.operator-suspend', publicId: 'roots.operator-suspend', method: 'POST', path: '/operator/roots/suspend', auth: 'operator', needsRecentSignIn: true, ...roots.operatorSuspend },
   { id: 'roots.operator-reinstate', publicId: 'roots.operator-reinstate', method: 'POST', path: '/operator/roots/reinstate', auth: 'operator', needsRecentSignIn: true, ...roots.operatorReinstate },
+  { id: 'trust.operator-list', publicId: 'trust.operator-list', method: 'GET', path: '/operator/trust', auth: 'operator', ...trust.operatorList },
+  { id: 'trust.operator-add', publicId: 'trust.operator-add', method: 'POST', path: '/operator/trust', auth: 'operator', needsRecentSignIn: true, ...trust.operatorAdd },
+  { id: 'trust.operator-remove', publicId: 'trust.operator-remove', method: 'POST', path: '/operator/trust/remove', auth: 'operator', needsRecentSignIn: true, ...trust.operatorRemove },
   { id: 'signing.keys-check', publicId: 'signing.keys-check', method: 'GET', path: '/operator/keys/check', auth: 'operator', ...operators.signingKeysCheck },
   { id: 'signing.restore.plan', publicId: 'signing.restore-plan', method: 'GET', path: '/operator/restore/plan', auth: 'operator', ...operators.restorePlan },
   { id: 'signing.restore.apply', publicId: 'signing.restore-apply', method: 'POST', path: '/operator/restore/apply', auth: 'operator', needsRecentSignIn: true, ...operators.restoreApply },

@@ -109,6 +109,7 @@ export { type WorkflowWithWarnings, type Workflow } from './work/workflows.ts'
 export { type WorkWarning } from './work/warnings.ts'
 export { type AnswerForm, type InputForm } from './work/forms.ts'
 export {
+  mandateCharsMax,
   orderStates,
   rejectReasons,
   unitStates,
@@ -124,6 +125,7 @@ export {
   type OperatorWorkflow,
   type WorkflowTerms,
 } from './work/operator.ts'
+export { trustRootKinds, type TrustRoot, type TrustRootKind } from './trust/operations.ts'
 export { assignmentStates } from './work/workers.ts'
 export {
   sessionKinds,

@@ -18,7 +18,8 @@ const authMeanings: Readonly<Record<Auth, string>> = {
   bearer:
     'An API key with the scope of the endpoint is required: `Authorization: Bearer svc_…`. Without one: 401.',
   licensed: 'An API key is required. Without one: 403 `license_required`.',
-  order: 'An API key is required. Without one: 401 `auth_required`.',
+  order:
+    'An API key is required, or a [credential of a trusted agent](../guides/keyless-orders.md). Without either: 401 `auth_required`.',
   member:
     'A signed-in person is required, by cookie. Without one: 401. A write must come from a page of the service.',
   console:

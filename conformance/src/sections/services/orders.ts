@@ -214,6 +214,38 @@ export const orders: Section = {
         expectRefusal(await http.post('/api/agents/order', body, { headers }), 401)
       },
     },
+    {
+      id: 'order.accepts',
+      title: 'the 401 of an order lists what the deployment takes, and a bearer is always among it',
+      needs: [order],
+      isProjectDecision: true,
+      run: async ({ http }) => {
+        const answer = await http.post('/api/agents/order', { taskType: 'anything', quantity: 1 })
+        expectRefusal(answer, 401)
+        expectEqual(textAt(answer.body, 'error'), 'auth_required', 'error')
+        expectThat(
+          filledListAt(answer.body, 'accepts').includes('bearer'),
+          'accepts to have bearer',
+          answer.text,
+        )
+      },
+    },
+    {
+      id: 'order.bearer-decides',
+      title: 'a wrong key is refused, whatever other credential is beside it',
+      needs: [order],
+      isProjectDecision: true,
+      run: async ({ http }) => {
+        const body = {
+          taskType: 'anything',
+          quantity: 1,
+          ap2: { checkout_mandate: 'x', payment_mandate: 'y' },
+        }
+        const answer = await http.post('/api/agents/order', body, { key: 'svc_test_nonsense' })
+        expectRefusal(answer, 401)
+        expectEqual(textAt(answer.body, 'error'), 'malformed_api_key', 'error')
+      },
+    },
     notObservable(
       'order.agent-credential',
       'a trusted-agent credential or a Verifiable Intent commissions work without an API key',

@@ -13,7 +13,16 @@ export const rootKinds = ['network', 'authenticator', 'app', 'payout_account', '
 /** Classes of what 1,000 forged credentials cost: below 1 USD, 1 to 10, 10 to 100, 100 to 1,000, more. */
 export const forgingClasses = ['F0', 'F1', 'F2', 'F3', 'F4'] as const
 export const uniquenessLevels = ['none', 'account', 'device', 'attested', 'external'] as const
-export const keyPurposes = ['live', 'test', 'status', 'epoch', 'onchain', 'onchain-test', 'forging'] as const
+export const keyPurposes = [
+  'live',
+  'test',
+  'status',
+  'epoch',
+  'onchain',
+  'onchain-test',
+  'forging',
+  'order',
+] as const
 export const rails = ['card', 'usdc', 'x402', 'mpp', 'ousd', 'agentpay', 'other'] as const
 
 const evmAddress = z.string().regex(/^0x[0-9a-fA-F]{40}$/, 'must be an EVM address')

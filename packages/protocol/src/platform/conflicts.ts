@@ -181,6 +181,12 @@ export const conflicts = {
     'The whole order costs more than the maximum that you set.',
     'Raise maxPriceUsd or order less.',
   ),
+  mandate_used: entry(
+    409,
+    'These mandates cannot be used for this order any more.',
+    'A quote and a closed mandate work once, an open mandate once or as often as its recurrence and budget allow.',
+    'Request a new quote. Where the open mandate is used up, ask the person for a new one.',
+  ),
   other_account: entry(
     409,
     'The session is in another account now.',

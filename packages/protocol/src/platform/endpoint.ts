@@ -77,6 +77,8 @@ export type Endpoint = {
   readonly bodyLimitBytes?: number
   /** The body stays text, because its bytes are signed. */
   readonly textBody?: true
+  /** Also takes the token that an order without a key returned, for that order alone. */
+  readonly takesOrderToken?: true
   /** The response contains a secret, so its stored replay is encrypted. */
   readonly showsSecret?: true
   /** A write that also works while the database is from the past and every other write answers `restore_pending`. */
@@ -102,6 +104,12 @@ export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
   if (endpoint.auth === 'bearer' || endpoint.auth === 'order' || endpoint.auth === 'operator') {
     codes.add('malformed_api_key').add('invalid_api_key')
     codes.add(endpoint.auth === 'order' ? 'auth_required' : 'missing_api_key')
+    if (endpoint.auth === 'order')
+      codes
+        .add('untrusted_agent')
+        .add('agent_signature_invalid')
+        .add('mandate_invalid')
+        .add('agent_keys_unreachable')
   }
   if (endpoint.auth === 'optional') codes.add('malformed_api_key').add('invalid_api_key')
   if (endpoint.auth === 'licensed') codes.add('license_required')

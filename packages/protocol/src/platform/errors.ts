@@ -95,15 +95,27 @@ export const errorCatalogue = {
   ),
   auth_required: entry(
     401,
-    'Ordering needs an API key.',
-    'The request has no API key and no trusted-agent credential.',
-    'Send Authorization: Bearer <your key>.',
+    'Ordering needs an API key or a trusted-agent credential.',
+    'The request has no API key, no signature with a known tag and no mandates. accepts lists what this deployment takes now.',
+    'Send Authorization: Bearer <your key>. Or sign the request as Accept-Signature says, or send mandates over challenge.checkout_jwt.',
   ),
   untrusted_agent: entry(
     401,
     'This agent credential is not trusted here.',
-    'The presented credential does not verify or its issuer is not accepted.',
-    'Use an API key, or a credential of an accepted issuer.',
+    'No operator of this deployment added its key directory, its network or its issuer as a trust root, or the key is not published there.',
+    'Use an API key, or a credential of a trust root of this deployment.',
+  ),
+  agent_signature_invalid: entry(
+    401,
+    'The signature of this request was refused.',
+    'details[0].code names the rule of RFC 9421 or of this service that it breaks. Nothing was ordered, and the nonce is not used.',
+    'Correct what details[0] names and sign the request again, with a new nonce.',
+  ),
+  mandate_invalid: entry(
+    401,
+    'The mandates were refused.',
+    'details[0].code names what does not hold: the chain of keys, the quote, or a limit that the person set. Nothing was ordered or used.',
+    'Request a new quote by the same call without mandates, and close the mandates over its checkout_jwt.',
   ),
   insufficient_credits: entry(
     402,
@@ -256,6 +268,14 @@ export const errorCatalogue = {
       'Payments by contract wallets are paused.',
       'Failed payments of contract wallets have used up the gas that the operator allows for them in 24 hours. Nothing was charged.',
       'Pay from an ordinary account without code, or try again after Retry-After seconds.',
+    ),
+  ),
+  agent_keys_unreachable: asRetryable(
+    entry(
+      503,
+      'The keys of this agent credential cannot be read.',
+      'The key directory of its trust root did not answer in time, or not with a key set. Nothing was ordered.',
+      'Repeat the order in a minute, with a new signature or with the same mandates.',
     ),
   ),
   card_provider_unreachable: asRetryable(

@@ -111,4 +111,13 @@ export const errorBody = z.object({
     .max(50)
     .optional(),
   buy: z.url().optional(),
+  accepts: z
+    .array(z.enum(['bearer', 'http-message-signature', 'verifiable-intent']))
+    .max(3)
+    .optional()
+    .meta({ description: 'With auth_required: the kinds of credential that an order takes here now.' }),
+  challenge: z
+    .object({ aud: z.url(), nonce: z.string(), expiresAt: instant(), checkout_jwt: z.string() })
+    .optional()
+    .meta({ description: 'With auth_required: the signed quote that mandates are closed over.' }),
 })

@@ -8,6 +8,7 @@ export const idPrefixes = {
   wf_: { name: 'workflow', long: false },
   ord_: { name: 'order', long: false },
   pur_: { name: 'purchase', long: true },
+  quo_: { name: 'quote of an order', long: true },
   whk_: { name: 'webhook endpoint', long: false },
   evt_: { name: 'event', long: false },
   dlv_: { name: 'webhook delivery', long: false },

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
 import { instant, json, queryInteger, reference, text, unitInterval, usd } from '../platform/fields.ts'
+import { modes } from '../platform/ids.ts'
 import { workWarnings } from './warnings.ts'
 
 export const orderStates = [
@@ -13,9 +14,13 @@ export const orderStates = [
   'refunded',
   'expired',
 ] as const
+/** 24 KB: minimal chains are under 3 KB each. */
+export const mandateCharsMax = 24_576
+const mandate = () => z.string().min(1).max(mandateCharsMax)
+
 export const order = operation({
   summary: 'Commission verified human work.',
-  errors: ['price_above_max', 'untrusted_agent'],
+  errors: ['price_above_max', 'mandate_used'],
   body: z.object({
     taskType: reference(200),
     quantity: z.int().min(1).max(10_000),
@@ -23,6 +28,10 @@ export const order = operation({
     items: z.array(json(16_384)).max(1_000).optional(),
     instructions: text(4_000).optional(),
     callbackRef: reference(256).optional(),
+    ap2: z
+      .object({ checkout_mandate: mandate(), payment_mandate: mandate() })
+      .optional()
+      .meta({ description: 'Without an API key: Verifiable Intent or AP2 mandates, hops joined by ~~.' }),
   }),
   response: z.object({
     orderId: z.string(),
@@ -36,10 +45,24 @@ export const order = operation({
     expiresAt: instant(),
     fundUrl: z.url(),
     warnings: workWarnings,
+    orderToken: z
+      .string()
+      .optional()
+      .meta({ description: 'Of an order without an API key: the bearer that funds it, for 24 hours.' }),
+    agent: z
+      .object({
+        agentId: z.string(),
+        mode: z.enum(modes),
+        credential: z.enum(['http-message-signature', 'verifiable-intent']),
+        bodyBound: z.boolean().meta({ description: 'Whether the credential covers what is ordered.' }),
+      })
+      .optional()
+      .meta({ description: 'Of an order without an API key: whom the credential stands for here.' }),
   }),
 })
 export const orderFund = operation({
   summary: 'Get the checkout that funds an order.',
+  takesOrderToken: true,
   errors: ['not_found', 'card_provider_unreachable'],
   body: z.object({ orderId: text(128) }),
   response: z.object({ checkoutUrl: z.url(), orderId: z.string(), amountUsd: usd(), expiresAt: instant() }),

@@ -1,4 +1,5 @@
 export { makeAuthenticator } from './authenticate.ts'
+export { addKeylessAgent, findKeylessCaller } from './keyless-agent.ts'
 export { ensurePlatformAgents, platformAgentId } from './platform-agent.ts'
 export type { ReadHoldings } from './operator-read.ts'
 export { pages } from './pages.ts'

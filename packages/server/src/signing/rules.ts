@@ -4,6 +4,7 @@ import {
   forgingClaims,
   keyPurposes,
   lifetimeDays,
+  modes,
   onchainClaims,
   testLifetimeDays,
   type CredentialClaims,
@@ -82,6 +83,42 @@ export const typedPayloads = {
   'vhh-epoch+jwt': {
     purposeOf: () => 'epoch',
     schema: z.looseObject({ iss: z.url(), iat: z.int(), code: z.string(), epoch: z.string() }),
+  },
+  'checkout+jwt': {
+    purposeOf: () => 'order',
+    schema: z
+      .strictObject({
+        iss: z.url(),
+        jti: z.string().min(1).max(64),
+        iat: z.int(),
+        exp: z.int(),
+        merchant: z.strictObject({ id: z.url(), name: z.string().max(200), website: z.url() }),
+        line_items: z
+          .array(
+            z.strictObject({
+              id: z.string().min(1).max(200),
+              quantity: z.int().min(1).max(10_000),
+              unit_price: z.number().min(0),
+            }),
+          )
+          .length(1),
+        total: z.strictObject({ amount: z.int().min(0), currency: z.literal('USD') }),
+      })
+      .refine(({ iat, exp }) => exp - iat === 600, 'a quote is valid for 10 minutes'),
+  },
+  'order+jwt': {
+    purposeOf: () => 'order',
+    schema: z
+      .strictObject({
+        iss: z.url(),
+        /** The agent without a key, and the one order that the token funds. */
+        sub: z.string().regex(/^agt_[a-z0-9]{28}$/),
+        order: z.string().regex(/^ord_[a-z0-9]{28}$/),
+        mode: z.enum(modes),
+        iat: z.int(),
+        exp: z.int(),
+      })
+      .refine(({ iat, exp }) => exp - iat === 86_400, 'an order token is valid for 24 hours'),
   },
   'pohf-forging+jwt': { purposeOf: () => 'forging', schema: forgingClaims },
   [onchainTyp]: {
@@ -162,6 +199,7 @@ const periods: Readonly<Record<KeyPurpose, typeof defaultPeriods>> = {
   onchain: { aheadMs: 30 * dayMs, activeMs: 365 * dayMs },
   'onchain-test': defaultPeriods,
   forging: defaultPeriods,
+  order: defaultPeriods,
 }
 export const publishAheadMs = (purpose: KeyPurpose): number => periods[purpose].aheadMs
 /** The longest credential lives 365 days; a month more for slow clocks and disputes. */

@@ -18,6 +18,7 @@ import type { Ctx } from '../platform/ops/context.ts'
 import * as purchases from '../purchases/index.ts'
 import * as roots from '../roots/index.ts'
 import * as signing from '../signing/index.ts'
+import * as trust from '../trust/index.ts'
 import * as vhh from '../vhh/index.ts'
 import * as work from '../work/index.ts'
 import type { Services } from './services.ts'
@@ -77,6 +78,7 @@ const operatorRoutes = (services: Services, readChecks: Health['readChecks']): R
       isAgent,
       changeCredentialState: unitDepsOf(ctx).changeCredentialState,
     }),
+    ...trust.operatorRoutes({ ctx, audit, keyless: services.keyless }),
     ...vhh.operatorRoutes({ ...indexDepsOf(ctx, services.signer), audit }),
     ...purchases.operatorRoutes({ ctx, audit, settlement: services.chainSettlement }),
   ]

@@ -1,3 +1,4 @@
+import { specification } from '@pohf/protocol'
 import * as accounts from '../accounts/index.ts'
 import * as agents from '../agents/index.ts'
 import * as credentials from '../credentials/index.ts'
@@ -14,6 +15,7 @@ import { makeProgress } from '../platform/queue/progress.ts'
 import type { PasskeyVerifier } from '../platform/sign-in/passkey.ts'
 import { makeRequestLog } from '../requests/index.ts'
 import { makeRoots } from '../roots/index.ts'
+import { makeKeyless } from '../trust/index.ts'
 import * as work from '../work/index.ts'
 import { readBranding } from '../website/index.ts'
 import * as signing from '../signing/index.ts'
@@ -25,8 +27,11 @@ const makeAuthenticate = (
   ctx: Ctx,
   authenticator: ReturnType<typeof agents.makeAuthenticator>,
   operatorBearers: ReturnType<typeof operators.makeBearers>,
+  keyless: ReturnType<typeof makeKeyless>,
 ) => ({
   agent: authenticator.authenticate,
+  keyless,
+  orderToken: keyless.authenticateOrderToken,
   operator: (key: string) => operators.authenticate(ctx, operatorBearers, key),
   operatorSession: (request: ConsoleRequest) => operators.authenticateSession(ctx, request),
   member: (browser: Browser) => members.authenticate(ctx, browser),
@@ -45,6 +50,24 @@ export const erasureOf = (ctx: Ctx): members.Erasure => ({
   platformAgentOf: unitDepsOf(ctx).platformAgentOf,
 })
 
+const orderBody = specification.find((row) => row.id === 'work.orders.create')?.body
+
+/** Orders without a key: agents and prices come from the modules that own them. */
+const keylessOf = (ctx: Ctx, signer: signing.Signer) =>
+  makeKeyless({
+    ctx,
+    signer,
+    addAgent: (tx, agent) => agents.addKeylessAgent(tx, ctx, agent),
+    findCaller: agents.findKeylessCaller,
+    quote: async (body) => {
+      const order = orderBody?.safeParse(body)
+      if (!order?.success) return undefined
+      const { taskType, quantity } = order.data
+      const totalUsdCents = await work.quoteOrder(ctx, order.data)
+      return totalUsdCents === undefined ? undefined : { taskType, quantity, totalUsdCents }
+    },
+  })
+
 /** Verifies passkeys that only sign in: what they are made of counts for members alone. */
 const signInVerifierOf = (deviceTrust: ReturnType<typeof evidence.loadDeviceTrust>): PasskeyVerifier => {
   const passkeys = evidence.makePasskeyVerifier(deviceTrust)
@@ -61,6 +84,7 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
   const operatorBearers = operators.makeBearers(ctx)
   const authenticator = agents.makeAuthenticator(ctx, consoleBearers)
   const signer = signing.connectSigner(ctx)
+  const keyless = keylessOf(ctx, signer)
   const minting = makeMinting(ctx, signer)
   const { statusIndexes, mintSigner } = minting
   const cardProvider = payments.makeCardProvider(ctx)
@@ -74,7 +98,8 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
     authenticator,
     consoleBearers,
     operatorBearers,
-    authenticate: makeAuthenticate(ctx, authenticator, operatorBearers),
+    keyless,
+    authenticate: makeAuthenticate(ctx, authenticator, operatorBearers, keyless),
     signer,
     ...minting,
     roots,

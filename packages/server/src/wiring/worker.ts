@@ -20,6 +20,7 @@ import { jobs as rootJobs, makeRoots } from '../roots/index.ts'
 import * as sessions from '../sessions/index.ts'
 import * as signing from '../signing/index.ts'
 import * as tracking from '../tracking/index.ts'
+import * as trust from '../trust/index.ts'
 import * as vhh from '../vhh/index.ts'
 import * as webhooks from '../webhooks/index.ts'
 import * as work from '../work/index.ts'
@@ -49,6 +50,7 @@ const deletions = [
   signing.deleteOldBatches,
   tracking.deleteOldBeaconFigures,
   tracking.deleteOldBatches,
+  trust.deleteExpired,
 ]
 
 /** Every background job of the worker. */

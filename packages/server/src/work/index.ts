@@ -1,4 +1,5 @@
 export { makeCardSettler } from './orders/card-settler.ts'
+export { quoteOrder } from './orders/create.ts'
 export { findWorkRef, type WorkRef, type WorkRefKey } from './references.ts'
 export { jobs } from './jobs.ts'
 export { pages } from './pages.ts'

@@ -302,6 +302,8 @@ const edgeOver = (rows: readonly Endpoint[], authenticate: Partial<ListenerOptio
       member: async () => assert.fail(),
       console: async () => assert.fail(),
       operatorSession: async () => assert.fail(),
+      keyless: { precheck: async () => assert.fail(), authenticate: async () => assert.fail() },
+      orderToken: async () => assert.fail(),
       ...authenticate,
     },
   })

@@ -120,6 +120,8 @@ test('a route that the table lacks, and a row that nobody mounts, stop the start
     member: async () => assert.fail(),
     console: async () => assert.fail(),
     operatorSession: async () => assert.fail(),
+    keyless: { precheck: async () => assert.fail(), authenticate: async () => assert.fail() },
+    orderToken: async () => assert.fail(),
   }
   const base = {
     ctx: harness.ctx,

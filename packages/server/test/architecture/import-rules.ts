@@ -32,6 +32,7 @@ export const permittedImports: Readonly<Record<string, readonly string[]>> = {
   sessions: [],
   signing: [],
   tracking: ['sessions'],
+  trust: ['signing'],
   vhh: ['signing'],
   webhooks: [],
   website: [],

@@ -156,6 +156,9 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   track_event_claims: 'anonymous',
   track_events: 'anonymous',
   track_views: 'anonymous',
+  trust_agents: 'nothing',
+  trust_roots: 'nothing',
+  trust_uses: 'nothing',
   vhh_epochs: 'nothing',
   // Pseudonyms of one series and month; the row of a person and buyer names neither.
   vhh_inputs: 'anonymous',

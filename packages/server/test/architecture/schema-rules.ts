@@ -90,6 +90,10 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'root_credentials',
   'root_suspensions',
   'root_losses',
+  // A trust root belongs to the operator, its agents are found by the name of a key, and a nonce works once for everybody.
+  'trust_roots',
+  'trust_agents',
+  'trust_uses',
   // A batch for ClickHouse holds rows of several agents.
   'attention_batches',
   'attention_delivery',

@@ -184,6 +184,8 @@ export const operationsWithoutValue: ReadonlySet<string> = new Set([
   'signing.restore.apply',
   'tracking.conversion',
   'tracking.event',
+  'trust.operator-add',
+  'trust.operator-remove',
   // A request for an offer: the agreement and the invoice follow outside.
   'vhh.forwards-order',
   'vhh.forwards.operator-move',

@@ -12,6 +12,7 @@ export const groups = {
     'docs/guides/devices.md',
     'docs/guides/discovery.md',
     'docs/guides/forging.md',
+    'docs/guides/keyless-orders.md',
     'docs/guides/keys.md',
     'docs/guides/lists.md',
     'docs/guides/mcp.md',

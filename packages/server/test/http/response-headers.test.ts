@@ -88,6 +88,8 @@ test('a row that browsers of any site may call answers their preflight and echoe
       member: async () => assert.fail(),
       console: async () => assert.fail(),
       operatorSession: async () => assert.fail(),
+      keyless: { precheck: async () => assert.fail(), authenticate: async () => assert.fail() },
+      orderToken: async () => assert.fail(),
     },
   })
   const send = (method: 'OPTIONS' | 'POST') =>

@@ -238,6 +238,8 @@ test('an answer that does not fit its own schema is our fault, and nothing of it
       member: async () => assert.fail(),
       console: async () => assert.fail(),
       operatorSession: async () => assert.fail(),
+      keyless: { precheck: async () => assert.fail(), authenticate: async () => assert.fail() },
+      orderToken: async () => assert.fail(),
     },
   })
   const response = await listener.inject({

@@ -1390,6 +1390,35 @@ export interface TrackViews {
   viewed_at: Timestamp;
 }
 
+export interface TrustAgents {
+  agent_id: string;
+  created_at: Generated<Timestamp>;
+  external_id: string;
+  mode: 'live' | 'test';
+  root_kind: string;
+  root_name: string;
+}
+
+export interface TrustRoots {
+  added_at: Generated<Timestamp>;
+  agents: Generated<number>;
+  keys_url: string;
+  kind: 'directory' | 'jwks' | 'issuer';
+  mode: 'live' | 'test';
+  name: string;
+  reason: string;
+  require_digest: Generated<boolean>;
+}
+
+export interface TrustUses {
+  expires_at: Timestamp;
+  hash: Buffer;
+  kind: 'nonce' | 'quote' | 'closed' | 'open';
+  spent_usd_cents: bigint;
+  used_at: Generated<Timestamp>;
+  uses: number;
+}
+
 export interface VhhEpochs {
   code: string;
   details: NullableJsonColumn<EpochDetails>;
@@ -1726,6 +1755,9 @@ export interface DB {
   track_event_claims: TrackEventClaims;
   track_events: TrackEvents;
   track_views: TrackViews;
+  trust_agents: TrustAgents;
+  trust_roots: TrustRoots;
+  trust_uses: TrustUses;
   vhh_epochs: VhhEpochs;
   vhh_inputs: VhhInputs;
   vhh_running: VhhRunning;

@@ -22,6 +22,38 @@ export type Agent = {
   readonly policy: CredentialPolicy
   /** Of a bearer of the console, whose `keyId` is `console`, since colleagues read it in the list of requests: what its person may do. */
   readonly console?: ConsoleRights
+  /** Of an agent without a key: the credential that it ordered by. Its `keyId` is the kind of that. */
+  readonly keyless?: KeylessCredential
+  /** Of a bearer of one order: the only order that it may fund. */
+  readonly onlyOrder?: string
+}
+/** A trusted-agent credential in place of a key. It orders once, or as often as it says. */
+export type KeylessCredential = {
+  readonly kind: 'http-message-signature' | 'verifiable-intent'
+  readonly bodyBound: boolean
+  /** Uses it, in the transaction of the order; refuses where it was used, or does not cover this order. */
+  readonly use: (
+    tx: Tx,
+    order: { readonly taskType: string; readonly quantity: number; readonly totalUsdCents: bigint },
+  ) => Promise<void>
+  /** Signs the token that funds this order. */
+  readonly signOrderToken: (orderId: string) => Promise<string>
+}
+/** A request without a key, as the check of its credential sees it. */
+export type KeylessRequest = {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** The body as it was sent, and as it was parsed. */
+  readonly bodyText: string
+  readonly body: unknown
+  readonly address: string
+}
+/** Finds the agent of a trusted-agent credential. The wiring provides it. */
+export type AuthenticateKeyless = {
+  /** Refuses at once what no body can save, so that the body is not read. */
+  readonly precheck: (headers: KeylessRequest['headers']) => Promise<void>
+  readonly authenticate: (request: KeylessRequest) => Promise<Agent>
 }
 /** `isRecent`: the person signed in within the last hour. */
 export type ConsoleRights = { readonly role: AccountRole; readonly isRecent: boolean }

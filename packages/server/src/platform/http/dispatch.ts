@@ -1,6 +1,6 @@
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
 import type { RateLimits } from './rate-limits.ts'
-import type { Agent, EndpointId, Handler, Route } from './call.ts'
+import type { Agent, AuthenticateKeyless, EndpointId, Handler, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
 import { inSpan } from '../ops/tracing.ts'
 import { Refusal } from './errors.ts'
@@ -67,11 +67,13 @@ type DispatcherOptions = {
   readonly routes: readonly Route[]
   readonly rateLimits: RateLimits
   readonly checkWrite: () => Promise<void>
+  /** Without it an order needs a key. */
+  readonly keyless?: AuthenticateKeyless
 }
 
 /** Makes the dispatcher for these endpoints and their routes. */
 export const makeDispatcher = (options: DispatcherOptions): Dispatcher => {
-  const { ctx, endpoints, routes, rateLimits, checkWrite } = options
+  const { ctx, endpoints, routes, rateLimits, checkWrite, keyless } = options
   const find = (id: EndpointId): { endpoint: Endpoint; handler: Handler } | undefined => {
     const endpoint = endpoints.find((row) => row.id === id)
     const route = routes.find((candidate) => candidate.id === id)
@@ -85,6 +87,16 @@ export const makeDispatcher = (options: DispatcherOptions): Dispatcher => {
   ): Promise<SerializedResponse> => {
     const request = internalRequestOf(endpoint, call)
     enforceRateLimit(rateLimits.byAddress(endpoint, request.ip))
+    // A signature covers the path that its caller sent it to, which is not this one: only mandates in the body count.
+    if (endpoint.auth === 'order' && !request.agent && keyless)
+      request.agent = await keyless.authenticate({
+        method: endpoint.method,
+        url: request.url,
+        headers: {},
+        bodyText: '',
+        body: request.body,
+        address: request.ip,
+      })
     authorizeCaller(endpoint, request.agent)
     if (request.agent) enforceRateLimit(rateLimits.byAgent(request.agent))
     const parsed = parseCall(endpoint, request)

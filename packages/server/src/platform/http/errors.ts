@@ -9,10 +9,19 @@ export type Detail = {
   readonly stepUp?: readonly StepUpWay[]
 }
 
+export type OrderChallenge = {
+  readonly aud: string
+  readonly nonce: string
+  readonly expiresAt: string
+  readonly checkout_jwt: string
+}
+
 type RefusalOptions = {
   readonly message?: string
   readonly details?: readonly Detail[]
   readonly buy?: string
+  /** Of `auth_required`: what an order takes instead, and the quote that mandates are closed over. */
+  readonly order?: { readonly accepts: readonly string[]; readonly challenge?: OrderChallenge }
   readonly headers?: Readonly<Record<string, string>>
   /** The internal error behind a refusal such as `overloaded`: for the log, never for the caller. */
   readonly cause?: unknown

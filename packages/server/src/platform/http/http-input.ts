@@ -4,6 +4,7 @@ import { z } from 'zod'
 import type {
   AccountPerson,
   Agent,
+  AuthenticateKeyless,
   Browser,
   Call,
   ConsoleRequest,
@@ -22,6 +23,9 @@ import type { PageRequest } from '../sign-in/own-page.ts'
 /** Finds the caller of a key or of a browser. Refuses with a 401 code, a page of another site with a 403. */
 export type Authenticate = {
   readonly agent: (key: string) => Promise<Agent>
+  readonly keyless: AuthenticateKeyless
+  /** The bearer of one order. */
+  readonly orderToken: (token: string) => Promise<Agent>
   readonly operator: (key: string) => Promise<Operator>
   readonly member: (browser: Browser) => Promise<Person>
   readonly console: (request: ConsoleRequest) => Promise<AccountPerson>
@@ -117,6 +121,9 @@ export const pageRequestOf = ({ header }: Pick<Call<EndpointId>, 'header'>): Pag
   userAgent: header('user-agent'),
 })
 
+/** Three parts with dots: no key of ours has one. */
+const looksLikeJwt = (text: string): boolean => text.split('.').length === 3
+
 type KeyChecks = { authenticate: Authenticate; rateLimits: Pick<RateLimits, 'lookUpKey'> }
 
 /** Authenticates the caller before the body is read: an anonymous caller learns nothing about the body's schema. */
@@ -149,6 +156,8 @@ export const authenticateRequest = async (
   const licensed = requestsLicensedTier(endpoint, request)
   const key = bearerOf(request)
   if (key === undefined) {
+    // The credential may be in the body, or cover it: `authenticateWithoutKey` decides.
+    if (endpoint.auth === 'order') return authenticate.keyless.precheck(request.headers)
     if (licensed) throw new Refusal('license_required')
     return authorizeCaller(endpoint, undefined)
   }
@@ -159,13 +168,28 @@ export const authenticateRequest = async (
     return
   }
   try {
-    request.agent = await rateLimits.lookUpKey(request.ip, key, () => authenticate.agent(key))
+    const isOrderToken = endpoint.takesOrderToken === true && looksLikeJwt(key)
+    const find = isOrderToken ? authenticate.orderToken : authenticate.agent
+    request.agent = await rateLimits.lookUpKey(request.ip, key, () => find(key))
   } catch (error) {
     const badKey =
       error instanceof Refusal && (error.code === 'malformed_api_key' || error.code === 'invalid_api_key')
     throw licensed && badKey ? new Refusal('license_required', { message: error.message }) : error
   }
   authorizeCaller(endpoint, request.agent)
+}
+
+/** Finds the agent of a request without a key, once the body is read and before its schema is applied. */
+export const authenticateWithoutKey = async (
+  { authenticate }: Pick<KeyChecks, 'authenticate'>,
+  endpoint: Endpoint,
+  request: FastifyRequest,
+): Promise<void> => {
+  const { method, url, headers, bodyText, body, ip: address } = request
+  request.agent = await authenticate.keyless.authenticate({ method, url, headers, bodyText, body, address })
+  authorizeCaller(endpoint, request.agent)
+  // Whoever is not known learns nothing about the body.
+  if (request.bodyFault !== undefined) throw request.bodyFault
 }
 
 /** The same for a row whose key is in the body, once the body is read and before its schema is applied. */
@@ -212,6 +236,8 @@ export const unknownFields = (endpoint: Endpoint, body: unknown): string[] => {
  */
 export const idempotencyKeyOf = (endpoint: Endpoint, request: IncomingRequest): string | undefined => {
   if (endpoint.auth === 'secret' || endpoint.auth === 'operatorSession') return undefined
+  // A credential orders once, and the response has a token that no key encrypts.
+  if (request.agent?.keyless) return undefined
   const hasCaller = request.agent ?? request.operator ?? (endpoint.showsSecret ? undefined : request.person)
   return hasCaller && endpoint.method !== 'GET'
     ? readIdempotencyKey(headerOf(request, 'idempotency-key'))
@@ -269,8 +295,20 @@ export const addBodyParser = (app: FastifyInstance): void => {
       throw new Refusal('unsupported_media_type')
     return readJson(request, text)
   }
+  /** Keeps the body of an order without a key as it was sent, and its fault until the caller is known. */
+  const readOrKeep = async (request: FastifyRequest, body: string | Buffer): Promise<unknown> => {
+    if (request.routeOptions.config.endpoint?.auth !== 'order' || request.agent)
+      return readBody(request, body)
+    request.bodyText = typeof body === 'string' ? body : body.toString('utf8')
+    try {
+      return await readBody(request, body)
+    } catch (error) {
+      request.bodyFault = error instanceof Error ? error : new Refusal('invalid_json')
+      return {}
+    }
+  }
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string' }, readBody)
+  app.addContentTypeParser('*', { parseAs: 'string' }, readOrKeep)
 }
 
 /** Reads go on while the database is from the past, and so does what operators need to end that. */

@@ -78,7 +78,10 @@ const serializeRefusal = (
       ...refusal.options.headers,
     },
     mediaType: jsonType,
-    body: JSON.stringify(errorBodyOf(refusal, requestId, ctx.config.BASE_URL)),
+    body: JSON.stringify({
+      ...errorBodyOf(refusal, requestId, ctx.config.BASE_URL),
+      ...refusal.options.order,
+    }),
     json: true,
   }
 }

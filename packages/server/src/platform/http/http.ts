@@ -12,6 +12,7 @@ import { addHeaders, headerOf, matchersOf } from './http-headers.ts'
 import {
   addBodyParser,
   authenticateBody,
+  authenticateWithoutKey,
   authenticateRequest,
   isStoppedByRestore,
   parseCall,
@@ -36,6 +37,9 @@ declare module 'fastify' {
     accountPerson: AccountPerson | undefined
     /** The text of the API key: it encrypts stored responses that show a secret. Never logged. */
     keyText: string
+    /** Of an order without a key: the body as it was sent, and why it cannot be read. */
+    bodyText: string
+    bodyFault: Error | undefined
     startedAt: number
     /** The status that a refusal would have, where it was sent as 200. */
     refusedStatus: number | undefined
@@ -114,8 +118,10 @@ const mount = (
       if (request.agent) enforceRateLimit(reply, rateLimits.byAgent(request.agent))
     },
     preHandler: async (request, reply) => {
-      if (endpoint.auth !== 'secret') return
-      await withinRequestOf(request, () => authenticateBody(listener, endpoint, request))
+      const isKeyless = endpoint.auth === 'order' && !request.agent
+      if (endpoint.auth !== 'secret' && !isKeyless) return
+      const authenticate = isKeyless ? authenticateWithoutKey : authenticateBody
+      await withinRequestOf(request, () => authenticate(listener, endpoint, request))
       if (request.agent) enforceRateLimit(reply, rateLimits.byAgent(request.agent))
     },
     handler: async (request, reply) => {
@@ -241,6 +247,8 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
   app.decorateRequest('person', undefined)
   app.decorateRequest('accountPerson', undefined)
   app.decorateRequest('keyText', '')
+  app.decorateRequest('bodyText', '')
+  app.decorateRequest('bodyFault', undefined)
   app.decorateRequest('startedAt', 0)
   app.decorateRequest('refusedStatus', undefined)
   app.decorateRequest('refusedCode', undefined)

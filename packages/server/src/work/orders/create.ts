@@ -1,6 +1,7 @@
+import type { Mode } from '@pohf/protocol'
 import type { Agent, StoreResult } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
-import { inTransaction } from '../../platform/db/db.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import type { BuyerDeps } from '../deps.ts'
@@ -47,27 +48,51 @@ export const requireItems = (
   return normalized.items
 }
 
+/** What an order costs; undefined where its cap does not allow it. */
+const findPrice = async (
+  tx: Tx,
+  ctx: Ctx,
+  mode: Mode,
+  { taskType, quantity, maxPriceUsd }: Pick<Input, 'taskType' | 'quantity' | 'maxPriceUsd'>,
+) => {
+  const workflow = await findWorkflowByIdOrCategory(tx, taskType)
+  const capUsdCents = maxPriceUsd === undefined ? undefined : usdCentsOf(maxPriceUsd)
+  const price = priceOf({
+    mode,
+    quantity,
+    unitUsdCents: workflow?.priceUsdCents,
+    capUsdCents,
+    referenceUsdPerHour: referenceUsdPerHour(ctx),
+  })
+  return { workflow, capUsdCents, price }
+}
+
+/** What this order would cost in live mode, the stricter one, in whole cents; undefined where it would be refused. */
+export const quoteOrder = async (ctx: Ctx, input: Input): Promise<bigint | undefined> =>
+  inTransaction(ctx, 'system', async (tx) => (await findPrice(tx, ctx, 'live', input)).price?.totalUsdCents)
+
+/** What only a buyer without a key is told. Signed before the order exists: no order is left that nobody can fund. */
+const presentKeyless = async ({ keyless, agentId, mode }: Agent, orderId: string) =>
+  keyless && {
+    orderToken: await keyless.signOrderToken(orderId),
+    agent: { agentId, mode, credential: keyless.kind, bodyBound: keyless.bodyBound },
+  }
+
 /** Creates an order for a workflow, a category or custom work. Nothing is paid yet. */
 export const order = async (
   { ctx, forgingPriceUsd }: BuyerDeps,
   agent: Agent,
   input: Input,
   storeResult: StoreResult,
-) =>
-  inTransaction(ctx, agent.agentId, async (tx) => {
+) => {
+  const key = { agentId: agent.agentId, mode: agent.mode, orderId: ctx.ids.make('ord_') }
+  const presented = await presentKeyless(agent, key.orderId)
+  return inTransaction(ctx, agent.agentId, async (tx) => {
     const { taskType, quantity } = input
-    const workflow = await findWorkflowByIdOrCategory(tx, taskType)
-    const capUsdCents = input.maxPriceUsd === undefined ? undefined : usdCentsOf(input.maxPriceUsd)
-    const price = priceOf({
-      mode: agent.mode,
-      quantity,
-      unitUsdCents: workflow?.priceUsdCents,
-      capUsdCents,
-      referenceUsdPerHour: referenceUsdPerHour(ctx),
-    })
+    const { workflow, capUsdCents, price } = await findPrice(tx, ctx, agent.mode, input)
     const items = requireItems(workflow, input.items, quantity)
     if (!price) throw new Refusal('price_above_max')
-    const key = { agentId: agent.agentId, mode: agent.mode, orderId: ctx.ids.make('ord_') }
+    await agent.keyless?.use(tx, { taskType, quantity, totalUsdCents: price.totalUsdCents })
     const expiresAt = await insertOrder(tx, key, {
       ...price,
       taskType,
@@ -99,5 +124,7 @@ export const order = async (
       expiresAt: expiresAt.toISOString(),
       fundUrl: `${ctx.config.BASE_URL}/api/agents/order/fund`,
       warnings: rewardWarningsOf(forgingPriceUsd, workflow?.rewardStars),
+      ...presented,
     })
   })
+}

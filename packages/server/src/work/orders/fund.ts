@@ -97,9 +97,11 @@ const openCardCheckout = async ({ ctx, payments, tenant, key }: Funding): Promis
 /** Funds an order: the response is the checkout that the buyer pays. */
 export const orderFund = async (
   ctx: Ctx,
-  { agentId, mode }: Agent,
+  { agentId, mode, onlyOrder }: Agent,
   { orderId, payments }: { readonly orderId: string; readonly payments: Payments },
 ) => {
+  // To the bearer of one order every other order is unknown.
+  if (onlyOrder !== undefined && onlyOrder !== orderId) throw new Refusal('not_found')
   const funding = { ctx, payments, tenant: agentId, key: { agentId, mode, orderId } }
   const { order, checkout } =
     mode === 'test'

@@ -1,0 +1,3 @@
+export { makeKeyless } from './keyless.ts'
+export { operatorRoutes } from './routes.ts'
+export { deleteExpired } from './store.ts'

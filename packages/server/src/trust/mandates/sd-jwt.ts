@@ -1,0 +1,132 @@
+import { decodeProtectedHeader } from 'jose'
+import { digestOf, mandateFault } from '../rules.ts'
+
+/** A hop of a chain: an SD-JWT whose key binding is in its own payload. */
+export type Hop = {
+  readonly jwt: string
+  /** The JWT and its disclosures, as the next hop hashes them. */
+  readonly serialized: string
+  readonly header: Readonly<Record<string, unknown>>
+  /** With every disclosed claim in its place. */
+  readonly payload: Readonly<Record<string, unknown>>
+  /** The disclosed elements of `delegate_payload`, each with the digest of its disclosure where it has one. */
+  readonly delegated: readonly Delegated[]
+}
+export type Delegated = {
+  readonly value: Readonly<Record<string, unknown>>
+  readonly digest: string | undefined
+}
+
+/** Why a hop cannot be read, for its presenter. */
+class HopFault extends Error {}
+
+const hopsMax = 4
+const levelsMax = 16
+/** Disclosures may be shared, so a few of them could unfold into any number of values. */
+const valuesMax = 5_000
+
+export type Json = Readonly<Record<string, unknown>>
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const parseBase64Json = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
+
+type Disclosure = { readonly name: string | undefined; readonly value: unknown }
+const readDisclosure = (text: string): Disclosure => {
+  const parts = parseBase64Json(text)
+  if (!Array.isArray(parts) || typeof parts[0] !== 'string')
+    throw new HopFault('a disclosure is no array with a salt')
+  if (parts.length === 2) return { name: undefined, value: parts[1] }
+  const [, name, value] = parts
+  if (parts.length !== 3 || typeof name !== 'string' || name === '_sd' || name === '...')
+    throw new HopFault('a disclosure names no claim')
+  return { name, value }
+}
+
+/** The digest that stands in the place of an element. */
+const referenceOf = (element: unknown): string | undefined => {
+  if (!isObject(element) || Object.keys(element).length !== 1) return undefined
+  return typeof element['...'] === 'string' ? element['...'] : undefined
+}
+
+/** Puts disclosed values in their places. What is not disclosed is left out. */
+const makeResolver = (disclosures: ReadonlyMap<string, Disclosure>) => {
+  let values = 0
+  const resolve = (value: unknown, level: number): unknown => {
+    values += 1
+    if (values > valuesMax) throw new HopFault(`it unfolds into more than ${valuesMax} values`)
+    if (level > levelsMax) throw new HopFault(`it is nested deeper than ${levelsMax} levels`)
+    if (Array.isArray(value)) return value.flatMap((element) => resolveElement(element, level + 1))
+    return isObject(value) ? resolveObject(value, level + 1) : value
+  }
+  const resolveElement = (element: unknown, level: number): unknown[] => {
+    const digest = referenceOf(element)
+    if (digest === undefined) return [resolve(element, level)]
+    const disclosed = disclosures.get(digest)
+    return disclosed && disclosed.name === undefined ? [resolve(disclosed.value, level)] : []
+  }
+  const resolveObject = (object: Json, level: number): Json => {
+    const { _sd: digests = [], _sd_alg: _algorithm, ...open } = object
+    if (!Array.isArray(digests)) throw new HopFault('_sd is no array')
+    const claims = new Map(Object.entries(open))
+    for (const digest of digests) {
+      const disclosed = disclosures.get(String(digest))
+      if (disclosed?.name === undefined) continue
+      if (claims.has(disclosed.name)) throw new HopFault(`the claim ${disclosed.name} occurs twice`)
+      claims.set(disclosed.name, disclosed.value)
+    }
+    return Object.fromEntries([...claims].map(([name, value]) => [name, resolve(value, level)]))
+  }
+  /** Elements of `delegate_payload`, of which some wallets write the digest alone. */
+  const resolveDelegated = (elements: unknown): Delegated[] => {
+    if (!Array.isArray(elements)) return []
+    return elements.flatMap((element): Delegated[] => {
+      const digest = typeof element === 'string' ? element : referenceOf(element)
+      const disclosed = digest === undefined ? { name: undefined, value: element } : disclosures.get(digest)
+      if (!disclosed || disclosed.name !== undefined) return []
+      const value = resolve(disclosed.value, 1)
+      return isObject(value) ? [{ value, digest }] : []
+    })
+  }
+  return { resolveObject, resolveDelegated }
+}
+
+const readHop = (serialized: string): Hop => {
+  const parts = serialized.split('~')
+  const [jwt = '', ...rest] = parts
+  const texts = rest.slice(0, -1)
+  if (rest.at(-1) !== '' || texts.includes('')) throw new HopFault('it does not end with ~')
+  const segments = jwt.split('.')
+  if (segments.length !== 3) throw new HopFault('it is no compact JWT')
+  const claims = parseBase64Json(segments[1] ?? '')
+  if (!isObject(claims)) throw new HopFault('its payload is no object')
+  if (claims['_sd_alg'] !== undefined && claims['_sd_alg'] !== 'sha-256')
+    throw new HopFault('its _sd_alg is not sha-256')
+  const disclosures = new Map(texts.map((text) => [digestOf(text), readDisclosure(text)]))
+  if (disclosures.size !== texts.length) throw new HopFault('a disclosure occurs twice')
+  const { resolveObject, resolveDelegated } = makeResolver(disclosures)
+  const { delegate_payload: elements, ...others } = claims
+  return {
+    jwt,
+    serialized,
+    header: decodeProtectedHeader(jwt),
+    payload: resolveObject(others, 0),
+    delegated: resolveDelegated(elements),
+  }
+}
+
+/** The hops of a chain, which are joined by ~~. Nothing is verified yet. */
+export const readChain = (text: string, path: string): readonly Hop[] => {
+  const texts = text.split('~~')
+  if (texts.length < 2 || texts.length > hopsMax)
+    throw mandateFault(path, 'hops', `the chain has ${texts.length} hops, expected 2 to ${hopsMax}`)
+  return texts.map((hop, index) => {
+    try {
+      // Joining took the last ~ of every hop but the last.
+      return readHop(index === texts.length - 1 || hop.endsWith('~') ? hop : `${hop}~`)
+    } catch (error) {
+      const reason = error instanceof HopFault ? error.message : 'it is not JSON'
+      throw mandateFault(path, 'malformed', `hop ${index + 1} cannot be read: ${reason}`)
+    }
+  })
+}
