@@ -8,6 +8,7 @@ import { addOperators } from './operators.ts'
 import { addPayouts } from './payouts.ts'
 import { addRestore } from './restore.ts'
 import { addRoots } from './roots.ts'
+import { addTrust } from './trust.ts'
 import { addWorkflows } from './workflows.ts'
 
 /** What operators do, at their listener or on the machine of the server. */
@@ -24,6 +25,7 @@ export const administrationGroup: CommandGroup = {
     addWorkflows(program)
     addPayouts(program)
     addRoots(program)
+    addTrust(program)
     addMoney(program)
     addIndexAdministration(program)
     addKeys(program)

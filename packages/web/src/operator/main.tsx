@@ -77,6 +77,12 @@ const pages: readonly ConsolePage[] = [
     View: lazy<PageProps>(async () => (await import('./roots/page.tsx')).RootsPage),
   },
   {
+    path: 'trust',
+    name: 'Trust',
+    group: 'Service',
+    View: lazy<PageProps>(async () => (await import('./trust/page.tsx')).TrustPage),
+  },
+  {
     path: 'audit',
     name: 'Audit log',
     group: 'Service',

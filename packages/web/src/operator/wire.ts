@@ -27,4 +27,6 @@ export type CreditsCheck = AnswerOf<'credits.operator-check'>
 export type SuspendedRoots = AnswerOf<'roots.operator-suspended'>
 export type SuspendedRoot = SuspendedRoots['suspended'][number]
 export type Sites = AnswerOf<'roots.operator-sites'>
+export type TrustRoots = AnswerOf<'trust.operator-list'>
+export type TrustRoot = TrustRoots['roots'][number]
 export type RootSuspension = AnswerOf<'roots.operator-suspend'>

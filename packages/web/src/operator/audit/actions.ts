@@ -9,6 +9,8 @@ export const auditActions: readonly (readonly [action: string, words: string])[]
   ['root.budget', 'Network budget changed'],
   ['root.suspend', 'Root suspended'],
   ['root.reinstate', 'Root reinstated'],
+  ['trust.add', 'Trust root added'],
+  ['trust.remove', 'Trust root removed'],
   ['payout.in_review', 'Payout reviewed'],
   ['payout.approved', 'Payout approved'],
   ['payout.paid', 'Payout paid'],
