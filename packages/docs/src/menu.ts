@@ -34,7 +34,7 @@ export const sections: readonly Section[] = [
     title: 'People and work',
     paths: inFolder(
       'guides',
-      'members work workers buy mcp discovery partners index-vhh index-methodology forwards',
+      'members work keyless-orders workers buy mcp discovery partners index-vhh index-methodology forwards',
     ),
   },
   {
