@@ -82,7 +82,7 @@ const readKey = async (value: unknown): Promise<PublishedKey | undefined> => {
 }
 
 /** The usable keys of a key set; undefined where the text is none. */
-const readKeySet = async (text: string): Promise<readonly PublishedKey[] | undefined> => {
+export const readKeySet = async (text: string): Promise<readonly PublishedKey[] | undefined> => {
   let value: unknown
   try {
     value = JSON.parse(text)
