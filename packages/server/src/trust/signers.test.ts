@@ -73,6 +73,11 @@ const signers: readonly (readonly [algorithm: string, key: TestKey, keyid: strin
 ]
 for (const [algorithm, key, keyid] of signers)
   test(`http-message-signatures signs as agents of a network do, with ${algorithm}`, async () => {
+    const request: { method: string; url: string; headers: Record<string, string> } = {
+      method: 'POST',
+      url,
+      headers: {},
+    }
     const { headers } = await httpbis.signMessage(
       {
         key: createSigner(key.privateKey, algorithm, keyid),
@@ -86,7 +91,7 @@ for (const [algorithm, key, keyid] of signers)
           tag: 'agent-payer-auth',
         },
       },
-      { method: 'POST', url, headers: {} },
+      request,
     )
     const lower = Object.fromEntries(
       Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value]),

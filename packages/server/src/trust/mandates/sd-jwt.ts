@@ -19,6 +19,7 @@ export type Delegated = {
 
 /** Why a hop cannot be read, for its presenter. */
 class HopFault extends Error {}
+const unreadable = (reason: string): HopFault => new HopFault(reason)
 
 const hopsMax = 4
 const levelsMax = 16
@@ -35,11 +36,11 @@ type Disclosure = { readonly name: string | undefined; readonly value: unknown }
 const readDisclosure = (text: string): Disclosure => {
   const parts = parseBase64Json(text)
   if (!Array.isArray(parts) || typeof parts[0] !== 'string')
-    throw new HopFault('a disclosure is no array with a salt')
+    throw unreadable('a disclosure is no array with a salt')
   if (parts.length === 2) return { name: undefined, value: parts[1] }
   const [, name, value] = parts
   if (parts.length !== 3 || typeof name !== 'string' || name === '_sd' || name === '...')
-    throw new HopFault('a disclosure names no claim')
+    throw unreadable('a disclosure names no claim')
   return { name, value }
 }
 
@@ -54,8 +55,8 @@ const makeResolver = (disclosures: ReadonlyMap<string, Disclosure>) => {
   let values = 0
   const resolve = (value: unknown, level: number): unknown => {
     values += 1
-    if (values > valuesMax) throw new HopFault(`it unfolds into more than ${valuesMax} values`)
-    if (level > levelsMax) throw new HopFault(`it is nested deeper than ${levelsMax} levels`)
+    if (values > valuesMax) throw unreadable(`it unfolds into more than ${valuesMax} values`)
+    if (level > levelsMax) throw unreadable(`it is nested deeper than ${levelsMax} levels`)
     if (Array.isArray(value)) return value.flatMap((element) => resolveElement(element, level + 1))
     return isObject(value) ? resolveObject(value, level + 1) : value
   }
@@ -67,12 +68,12 @@ const makeResolver = (disclosures: ReadonlyMap<string, Disclosure>) => {
   }
   const resolveObject = (object: Json, level: number): Json => {
     const { _sd: digests = [], _sd_alg: _algorithm, ...open } = object
-    if (!Array.isArray(digests)) throw new HopFault('_sd is no array')
+    if (!Array.isArray(digests)) throw unreadable('_sd is no array')
     const claims = new Map(Object.entries(open))
     for (const digest of digests) {
       const disclosed = disclosures.get(String(digest))
       if (disclosed?.name === undefined) continue
-      if (claims.has(disclosed.name)) throw new HopFault(`the claim ${disclosed.name} occurs twice`)
+      if (claims.has(disclosed.name)) throw unreadable(`the claim ${disclosed.name} occurs twice`)
       claims.set(disclosed.name, disclosed.value)
     }
     return Object.fromEntries([...claims].map(([name, value]) => [name, resolve(value, level)]))
@@ -95,15 +96,15 @@ const readHop = (serialized: string): Hop => {
   const parts = serialized.split('~')
   const [jwt = '', ...rest] = parts
   const texts = rest.slice(0, -1)
-  if (rest.at(-1) !== '' || texts.includes('')) throw new HopFault('it does not end with ~')
+  if (rest.at(-1) !== '' || texts.includes('')) throw unreadable('it does not end with ~')
   const segments = jwt.split('.')
-  if (segments.length !== 3) throw new HopFault('it is no compact JWT')
+  if (segments.length !== 3) throw unreadable('it is no compact JWT')
   const claims = parseBase64Json(segments[1] ?? '')
-  if (!isObject(claims)) throw new HopFault('its payload is no object')
+  if (!isObject(claims)) throw unreadable('its payload is no object')
   if (claims['_sd_alg'] !== undefined && claims['_sd_alg'] !== 'sha-256')
-    throw new HopFault('its _sd_alg is not sha-256')
+    throw unreadable('its _sd_alg is not sha-256')
   const disclosures = new Map(texts.map((text) => [digestOf(text), readDisclosure(text)]))
-  if (disclosures.size !== texts.length) throw new HopFault('a disclosure occurs twice')
+  if (disclosures.size !== texts.length) throw unreadable('a disclosure occurs twice')
   const { resolveObject, resolveDelegated } = makeResolver(disclosures)
   const { delegate_payload: elements, ...others } = claims
   return {
