@@ -32,11 +32,20 @@ test('demo data agrees with the ledger, the card payments and the audit log, and
     assert.ok(json[list]?.length > 0, `${path}: ${text.slice(0, 200)}`)
     return json[list]
   }
-  for (const list of ['credentials', 'sessions', 'requests', 'orders', 'members', 'keys', 'webhooks'])
+  for (const list of [
+    'credentials',
+    'sessions',
+    'requests',
+    'orders',
+    'members',
+    'keys',
+    'webhooks',
+    'campaigns',
+  ])
     await read(`/api/agents/${list}`, list)
   const { json: profile } = await harness.call('GET', '/api/agents/me', { key: live.apiKey })
   assert.match(profile.name, /^Demo /)
-  for (const list of ['payouts', 'appeals']) {
+  for (const list of ['payouts', 'appeals', 'forwards']) {
     const { json } = await harness.callOperator('GET', `/operator/${list}`, { key: operatorKeys[0] })
     assert.ok(json[list].length > 0, list)
   }

@@ -3,6 +3,7 @@
 import { enrolMember, invite } from '../../packages/server/test/fixtures/people/member.ts'
 import { makeStrokes } from '../../packages/server/test/fixtures/people/play-session.ts'
 import type { Harness } from '../../packages/server/test/fixtures/harness.ts'
+import { seedCampaigns } from './campaigns.ts'
 import { seedIndexHistory } from './index-history.ts'
 import { makeRandom } from './random.ts'
 import { dayMs, dayStartOf, hourMs, timeOfDay, visitsOfDay } from './rhythm.ts'
@@ -158,6 +159,7 @@ export const seedDemo = async (harness: Harness, size: DemoSize, pay: PayCheckou
       if (age % 30 === 0) await harness.runJobs()
     }
     await seedTestMode(demo)
+    await seedCampaigns(demo)
     await seedRequests(demo, now)
   } finally {
     await webhooks?.stop()

@@ -154,6 +154,78 @@ onOperators(
   },
 )
 
+let requests = 0
+const requestCapacity = async ({ harness }: Service): Promise<string> => {
+  const email = `forward-${(requests += 1)}@example.com`
+  const { status, json, text } = await harness.call('POST', '/api/forwards/order', {
+    body: { name: 'Ada', company: 'Engines', email, hours: 120, month: '2090-03', notes: 'weekdays' },
+  })
+  assert.equal(status, 200, text)
+  return json.orderId as string
+}
+
+onOperators('by keyboard alone: a request for capacity goes through all its states', async (opened) => {
+  const { page, service, operatorKey, open } = opened
+  const orderId = await requestCapacity(service)
+  await open(`#/forwards?forward=${orderId}`)
+  await page.locator('h1', { hasText: 'to answer' }).waitFor()
+  await page.waitForSelector('dialog #next-step')
+  // A quote without a price is not sent.
+  await tabTo(page, 'Record the quote')
+  await page.keyboard.press('Enter')
+  assert.equal(await page.locator('#forward-usd:invalid').count(), 1)
+  await tabTo(page, 'forward-usd')
+  await page.keyboard.insertText('2500.50')
+  await tabTo(page, 'forward-note')
+  await page.keyboard.insertText('by mail')
+  await page.keyboard.press('Enter')
+  await page.locator('.note.ok', { hasText: 'The request is quoted.' }).waitFor()
+  assert.equal(await page.locator('dialog[open]').count(), 0)
+  await page.selectOption('#filter-status', 'quoted')
+  await page.locator('tbody tr', { hasText: 'quoted' }).waitFor()
+  await tabTo(page, 'Engines')
+  await page.keyboard.press('Enter')
+  await page.locator('dialog', { hasText: '$2,500.50' }).waitFor()
+  await tabTo(page, 'Record the countersigned agreement')
+  await page.keyboard.press('Enter')
+  await page.locator('.note.ok', { hasText: 'The request is countersigned.' }).waitFor()
+  await open(`#/forwards?status=countersigned&forward=${orderId}`)
+  await page.waitForSelector('dialog #forward-invoice')
+  await tabTo(page, 'forward-invoice')
+  await page.keyboard.insertText('2090-7')
+  await page.keyboard.press('Enter')
+  await page.locator('.note.ok', { hasText: 'The request is invoiced.' }).waitFor()
+  await open(`#/forwards?status=invoiced&forward=${orderId}`)
+  await page.waitForSelector('dialog #next-step')
+  await tabTo(page, 'Close: paid and delivered')
+  await page.keyboard.press('Enter')
+  await page.locator('.note.ok', { hasText: 'The request is closed.' }).waitFor()
+  await open(`#/forwards?status=closed&forward=${orderId}`)
+  await page.locator('dialog', { hasText: '2090-7' }).waitFor()
+  assert.equal(await page.locator('dialog #next-step').count(), 0)
+  const moves = (await entriesOf(service, operatorKey, 'forward.move')).filter(
+    ({ target }) => target === orderId,
+  )
+  assert.deepEqual(
+    moves.map(({ details }) => details['to']),
+    ['closed', 'invoiced', 'countersigned', 'quoted'],
+  )
+})
+
+onOperators('a request that another operator moved meanwhile is not moved again', async (opened) => {
+  const { page, service, operatorKey, open } = opened
+  const orderId = await requestCapacity(service)
+  await open(`#/forwards?forward=${orderId}`)
+  await page.waitForSelector('dialog #next-step')
+  await service.harness.callOperator('POST', `/operator/forwards/${orderId}/move`, {
+    key: operatorKey,
+    body: { status: 'closed' },
+  })
+  await page.fill('#forward-usd', '10')
+  await page.click('button:has-text("Record the quote")')
+  await page.locator('dialog [role=alert]', { hasText: 'cannot become quoted' }).waitFor()
+})
+
 onOperators('the overview leads to what waits, and the ledger is checked from it', async (opened) => {
   const { page, service, open } = opened
   await requestPayout(service)
@@ -255,6 +327,16 @@ onOperators(
     await page.waitForSelector('dialog #next')
     await page.click('summary:has-text("Reject the payout")')
     await look('operator-payout')
+    await open('#/forwards?status=closed&cursor=fwd_zz')
+    await page.waitForSelector('main .card')
+    await look('operator-forwards-empty')
+    const orderId = await requestCapacity(service)
+    await open('#/forwards')
+    await page.waitForSelector('main tbody')
+    await look('operator-forwards')
+    await open(`#/forwards?forward=${orderId}`)
+    await page.waitForSelector('dialog #next-step')
+    await look('operator-forward')
     const { agentId } = await service.harness.register('live')
     await open(`#/agents?agent=${agentId}`)
     await page.waitForSelector('dialog .facts')

@@ -81,7 +81,9 @@ export const campaignRead = operation({
         knownAnswer: z.string().nullable(),
         state: z.enum(questionStates),
         answer: z.string().nullable().meta({ description: 'The answer on which people agreed.' }),
-        counts: z.array(count).meta({ description: 'Answers for each option, of the last 180 days.' }),
+        counts: z.array(count).meta({
+          description: 'Answers for each option: at most 1,000 for a question, of the last 180 days.',
+        }),
       }),
     ),
     nextAfter: z.int().nullable(),

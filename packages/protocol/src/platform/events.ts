@@ -245,10 +245,15 @@ export const events = {
     { requestId: id, stars: count, reason: z.string() },
     { requestId, stars: 500, reason: 'the name does not match' },
   ),
-  'index.epoch_published': planned(
-    'An epoch of the index was signed.',
+  'index.epoch_published': event(
+    'An epoch of the index, or a restatement of one, was signed. Sent to agents with an endpoint for it.',
     { code: z.string(), epoch: z.string(), value: count.nullable(), url: z.string() },
-    { code: 'VHH', epoch: '2026-01', value: null, url: 'https://pohf.example/api/index/vhh' },
+    {
+      code: 'VHH',
+      epoch: '2026-01',
+      value: null,
+      url: 'https://pohf.example/api/index/vhh/inputs?epoch=2026-01',
+    },
   ),
   'endpoint.test': event(
     'A test delivery to one endpoint, sent on request or to probe whether the endpoint works again.',

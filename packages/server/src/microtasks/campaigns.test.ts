@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { registerPartner } from '../../test/fixtures/partner.ts'
 import { enrolMember } from '../../test/fixtures/people/member.ts'
@@ -236,7 +237,9 @@ test('an exhausted budget pauses the campaign, and nothing is paid beyond it', a
   assert.equal(campaign.exhausted, true)
 })
 
-test('an answer that nobody joined is paid to a trusted member after a week, also after the campaign ended', async () => {
+const week = 7 * 86_400_000 + 60_000
+
+test('an answer that nobody joined is not paid: after a week its Stars return, also after the campaign ended', async () => {
   const agent = (await registerPartner(harness, 100)) as Agent
   const { campaignId } = await createCampaign(agent)
   const [person] = await members(agent, 1)
@@ -246,11 +249,66 @@ test('an answer that nobody joined is paid to a trusted member after a week, als
   await agentCall(agent, 'PATCH', `campaigns/${campaignId}`, { status: 'ended' })
   assert.equal(await stars(agent, 'points_limit'), 95)
   await harness.runJobs()
-  assert.equal(await starsOf(agent, person.memberId), 0)
-  await harness.advance(7 * 86_400_000 + 60_000)
+  assert.equal(await stars(agent, `tasks_held:${campaignId}`), 5)
+  await harness.advance(week)
   await harness.runJobs()
-  assert.equal(await starsOf(agent, person.memberId), 5)
+  assert.equal(await starsOf(agent, person.memberId), 0)
   assert.equal(await stars(agent, `tasks_held:${campaignId}`), 0)
+  assert.equal(await stars(agent, 'points_limit'), 100)
+})
+
+test('answers that others joined, too few to agree, are paid after a week; the one that differs is not', async () => {
+  const agent = (await registerPartner(harness, 100)) as Agent
+  const { campaignId } = await createCampaign(agent, { agreement: 3 })
+  const people = await members(agent, 3)
+  for (const [index, { visitor }] of people.entries()) {
+    const task = await earnTrust(agent, visitor)
+    const done = await complete(task.token, index === 0 ? 'does not fit' : 'fits', await attend(agent))
+    assert.equal(done.reason, 'agreement_pending')
+  }
+  await harness.advance(week)
+  await harness.runJobs()
+  const paid = await Promise.all(people.map(({ memberId }) => starsOf(agent, memberId)))
+  assert.deepEqual(paid, [0, 5, 5])
+  assert.equal(await stars(agent, `tasks_held:${campaignId}`), 0)
+  assert.equal((await readCampaign(agent, campaignId)).remainingStars, 90)
+})
+
+test('a campaign that ends while its last answer is settled keeps no Stars', async () => {
+  const agent = (await registerPartner(harness, 100)) as Agent
+  const { campaignId } = await createCampaign(agent)
+  const people = await members(agent, 3)
+  const tasks = []
+  for (const { visitor } of people) tasks.push(await earnTrust(agent, visitor))
+  await complete(tasks[0].token, 'does not fit', await attend(agent))
+  await complete(tasks[1].token, 'fits', await attend(agent))
+  const session = await attend(agent)
+  // The last answer has read that the campaign is active, and waits for the visitors.
+  const blocker = await harness.owner.connect()
+  try {
+    await blocker.query('begin')
+    await blocker.query('select 1 from task_visitors where campaign_id = $1 for update', [campaignId])
+    const settled = complete(tasks[2].token, 'fits', session)
+    const isWaiting = async () =>
+      (
+        await harness.owner.query(
+          `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like '%task_visitors%'`,
+        )
+      ).rows.length > 0
+    while (!(await isWaiting())) await setTimeout(5)
+    const ended = agentCall(agent, 'PATCH', `campaigns/${campaignId}`, { status: 'ended' })
+    await Promise.race([ended, setTimeout(200)])
+    await blocker.query('commit')
+    assert.equal((await ended).json.status, 'ended')
+    await settled
+  } finally {
+    blocker.release()
+  }
+  const paid = await Promise.all(people.map(({ memberId }) => starsOf(agent, memberId)))
+  assert.deepEqual(paid, [0, 5, 5])
+  assert.equal(await stars(agent, `tasks:${campaignId}`), 0)
+  assert.equal(await stars(agent, `tasks_held:${campaignId}`), 0)
+  assert.equal(await stars(agent, 'points_limit'), 90)
 })
 
 test('on a test site every answer counts, no question comes twice, and test Stars are paid', async () => {

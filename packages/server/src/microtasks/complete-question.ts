@@ -11,10 +11,10 @@ import { holdReward, payReward } from './rewards.ts'
 import { isTrusted, newVisitor, optionOf } from './rules.ts'
 import { settleQuestion } from './settle.ts'
 import {
-  findServedCampaign,
+  findQuestion,
   findVisitorAccuracy,
   insertAnswer,
-  lockQuestion,
+  lockServedCampaign,
   updateQuestion,
   upsertVisitorAccuracy,
   type QuestionKey,
@@ -113,8 +113,8 @@ export const completeQuestion = async (tx: Tx, given: TaskAnswer, deps: Completi
   const { agentId, mode, place } = grant
   if (!place) throw new Error(`a token of agent ${agentId} names a question and no campaign`)
   const question = { agentId, mode, campaignId: place.campaignId, n: place.n }
-  const campaign = await findServedCampaign(tx, question)
-  const row = await lockQuestion(tx, question)
+  const campaign = await lockServedCampaign(tx, question)
+  const row = await findQuestion(tx, question)
   if (!campaign || campaign.status === 'ended' || !row || row.state === 'disagreed')
     return unverifiedAnswer('question_over')
   const standing = (await findVisitorAccuracy(tx, question, place.visitor)) ?? newVisitor

@@ -10,6 +10,8 @@ const gradedMin = 4
 const accuracyMin = 0.6
 /** A question that so many times the agreement has answered without agreeing is given up. */
 const answersPerAgreement = 3
+/** A question is given up at so many answers in all, also of visitors who lost the trust after they answered. */
+export const answersMax = 50
 /** Nobody reads a question and answers it sooner. */
 export const answerMsMin = 1_000
 
@@ -90,6 +92,16 @@ export const agreementOf = (
     counts.set(answer, count)
   }
   return answers.length >= agreement * answersPerAgreement ? 'disagreed' : undefined
+}
+
+/**
+ * Whether an answer that waited in vain is paid: somebody else gave the same, and none was given more often. An answer that nobody
+ * joined may be a guess.
+ */
+export const isShared = (answers: readonly string[], answer: string): boolean => {
+  const counts = Map.groupBy(answers, (one) => one)
+  const count = counts.get(answer)?.length ?? 0
+  return count >= 2 && [...counts.values()].every((others) => others.length <= count)
 }
 
 const normalizeText = (text: string): string =>

@@ -2,7 +2,7 @@ import { publish } from '../platform/queue/outbox.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { CompletionDeps } from './completion.ts'
 import { payHeldReward, releaseReward } from './rewards.ts'
-import { agreementOf, isTrusted, newVisitor } from './rules.ts'
+import { agreementOf, answersMax, isTrusted, newVisitor } from './rules.ts'
 import {
   findVisitorAccuracy,
   insertCompletion,
@@ -73,10 +73,20 @@ const endAnswer = async (tx: Tx, deps: CompletionDeps, ending: Ending): Promise<
   })
 }
 
-/** In the order of their names, so that two questions with the same visitors lock them in the same order. */
-const byVisitor = (a: QuestionAnswer, b: QuestionAnswer): number => (a.visitor < b.visitor ? -1 : 1)
+/** The answers of visitors who are trusted now. */
+export const listTrusted = async (
+  tx: Tx,
+  question: QuestionKey,
+  answers: readonly QuestionAnswer[],
+): Promise<QuestionAnswer[]> => {
+  const trusted: QuestionAnswer[] = []
+  for (const answer of answers)
+    if (isTrusted((await findVisitorAccuracy(tx, question, answer.visitor)) ?? newVisitor))
+      trusted.push(answer)
+  return trusted
+}
 
-/** Ends a question once people agree, or once too many have disagreed. The caller has locked it. */
+/** Ends a question once people agree, or once too many have disagreed. The caller has locked its campaign. */
 export const settleQuestion = async (
   tx: Tx,
   deps: CompletionDeps,
@@ -84,18 +94,17 @@ export const settleQuestion = async (
   question: QuestionKey,
 ): Promise<void> => {
   const answers = await listAnswers(tx, question)
-  const trusted = new Set<string>()
-  for (const { visitor } of answers)
-    if (isTrusted((await findVisitorAccuracy(tx, question, visitor)) ?? newVisitor)) trusted.add(visitor)
-  const counted = answers.filter(({ visitor }) => trusted.has(visitor))
-  const outcome = agreementOf(
+  const counted = await listTrusted(tx, question, answers)
+  const trusted = new Set(counted.map(({ visitor }) => visitor))
+  const agreement = agreementOf(
     counted.map(({ answer }) => answer),
     campaign.agreement,
   )
+  const outcome = agreement ?? (answers.length >= answersMax ? 'disagreed' : undefined)
   if (outcome === undefined) return
   const agreed = outcome === 'disagreed' ? null : outcome.agreed
   let right = 0
-  for (const answer of answers.toSorted(byVisitor)) {
+  for (const answer of answers) {
     if (answer.state !== 'waiting') continue
     const isSame = answer.answer === agreed
     const isRight = isSame && trusted.has(answer.visitor)

@@ -5,6 +5,7 @@ import {
   agreementOf,
   chooseQuestion,
   isExpected,
+  isShared,
   isTrusted,
   newVisitor,
   slotOf,
@@ -119,4 +120,12 @@ test('a bot that reads pictures and guesses the rest gets less than 1 in 1,000 o
   assert.ok(honest.stars > 800, JSON.stringify(honest))
   // A person would get ten times as much from as many claims.
   assert.ok(bot.stars * 100 < honest.stars, JSON.stringify({ honest, bot }))
+})
+
+test('an answer that waited in vain is paid where somebody gave the same and none was given more often', () => {
+  assert.equal(isShared(['0'], '0'), false)
+  assert.equal(isShared(['0', '1'], '0'), false)
+  assert.equal(isShared(['0', '0'], '0'), true)
+  assert.equal(isShared(['0', '0', '1', '1'], '1'), true)
+  assert.equal(isShared(['0', '0', '1', '1', '1'], '0'), false)
 })

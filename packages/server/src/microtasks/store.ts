@@ -81,7 +81,11 @@ export const listActiveCampaigns = async (
   }))
 }
 
-export const findServedCampaign = async (
+/**
+ * Locks a campaign, so that its answers are settled one after another, and neither while it ends nor while old answers end. The
+ * lock lets others insert rows that refer to it.
+ */
+export const lockServedCampaign = async (
   tx: Tx,
   { agentId, mode, campaignId }: CampaignKey,
 ): Promise<(ServedCampaign & { readonly status: string }) | undefined> => {
@@ -91,6 +95,7 @@ export const findServedCampaign = async (
     .where('agent_id', '=', agentId)
     .where('mode', '=', mode)
     .where('campaign_id', '=', campaignId)
+    .forNoKeyUpdate()
     .executeTakeFirst()
   return (
     row && {
@@ -133,8 +138,8 @@ export const listCandidates = async (tx: Tx, key: VisitorKey, questionKind: 'ope
     .execute()
 
 export type QuestionKey = CampaignKey & { readonly n: number }
-/** Locks a question, so that its answers are counted one after another. */
-export const lockQuestion = async (tx: Tx, key: QuestionKey) =>
+/** A question of a locked campaign. */
+export const findQuestion = async (tx: Tx, key: QuestionKey) =>
   tx
     .selectFrom('task_questions')
     .select(['options', 'known_answer', 'agreed_answer', 'state'])
@@ -142,7 +147,6 @@ export const lockQuestion = async (tx: Tx, key: QuestionKey) =>
     .where('mode', '=', key.mode)
     .where('campaign_id', '=', key.campaignId)
     .where('n', '=', key.n)
-    .forUpdate()
     .executeTakeFirst()
 
 type QuestionChange = {
@@ -180,9 +184,9 @@ export type QuestionAnswer = {
   readonly assignedAt: Date
   readonly heldStars: number
 }
-/** False where the visitor has answered the question before. */
-export const insertAnswer = async (tx: Tx, key: QuestionKey, answer: QuestionAnswer): Promise<boolean> => {
-  const result = await tx
+/** A visitor answers a question once: candidates are questions without an answer, and a place is completed once. */
+export const insertAnswer = async (tx: Tx, key: QuestionKey, answer: QuestionAnswer): Promise<void> => {
+  await tx
     .insertInto('task_answers')
     .values({
       agent_id: key.agentId,
@@ -199,12 +203,10 @@ export const insertAnswer = async (tx: Tx, key: QuestionKey, answer: QuestionAns
       assigned_at: answer.assignedAt,
       held_stars: answer.heldStars,
     })
-    .onConflict((conflict) => conflict.doNothing())
-    .executeTakeFirst()
-  return result.numInsertedOrUpdatedRows === 1n
+    .execute()
 }
 
-/** The answers to a question, in the order in which they came; at most fifteen, since then it ends. */
+/** The answers to an open question, in the order in which they came; `answersMax` at most, since then it ends. */
 export const listAnswers = async (tx: Tx, key: QuestionKey): Promise<QuestionAnswer[]> => {
   const rows = await tx
     .selectFrom('task_answers')

@@ -137,13 +137,13 @@ export const pointsConvert = async (
     }
     const rate = (await findRate(tx, agent)) ?? oneToOne
     const priced = { conversion, rate, worth: worthOf(request.points, rate) }
-    requireStar(priced)
     const claimed = await claimConversion(tx, priced)
     if ('stored' in claimed) {
       const { balance, stars, rate_stars, rate_points, dropped } = claimed.stored
       const first = describeRate({ stars: rate_stars, points: rate_points }, { stars, dropped })
       return { balance: Number(balance), ...first, deduplicated: true }
     }
+    requireStar(priced)
     if (agent.mode === 'live' && !(await isEmailConfirmed(tx, agent.agentId)))
       throw new Refusal('email_not_confirmed')
     const balance = await postStars(tx, priced, claimed.claimedAt)

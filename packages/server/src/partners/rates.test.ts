@@ -86,6 +86,19 @@ test('an operator sets the rate of a partner; earlier conversions keep theirs, a
   assert.equal(json.entries.filter(({ action }: { action: string }) => action === 'partner.rate').length, 1)
 })
 
+test('a repeated call gets its first balance, also at a rate at which the points are worth nothing', async () => {
+  const partner = await registerPartner(harness)
+  assert.deepEqual((await convert(partner, 'u', 3, 'once')).json, { balance: 3 })
+  assert.deepEqual((await convert(partner, 'v', 3)).json, { balance: 3 })
+  await setRate(partner.agentId, 1, 10)
+  const again = await convert(partner, 'u', 3, 'once')
+  assert.equal(again.status, 200, again.text)
+  assert.deepEqual(again.json, { balance: 3, deduplicated: true })
+  assert.deepEqual((await convert(partner, 'v', 3)).json, { balance: 3, deduplicated: true })
+  assertRefusal(await convert(partner, 'u', 3, 'twice'), 400, 'validation_failed')
+  assert.equal(await starsOf(partner, 'u'), 3)
+})
+
 test('a statement has every conversion and payout of the window once, with running totals, as safe CSV', async () => {
   const partner = await registerPartner(harness)
   await convert(partner, '=HYPERLINK("http://x")', 1.5, 'one')

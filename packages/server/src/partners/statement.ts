@@ -31,8 +31,8 @@ const columns = [
   'totalStarsPaid',
 ] as const
 
-/** Points are added as whole numbers of such parts. */
-const partDigits = 20
+/** Points are added as whole numbers of such parts. From 0.000001 on, a number has at most 22 digits after the point. */
+const partDigits = 22
 const partsOf = (points: number): bigint => {
   const { parts, perPoint } = exactPoints(points)
   return (parts * 10n ** BigInt(partDigits)) / perPoint

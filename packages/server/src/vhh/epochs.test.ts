@@ -25,6 +25,29 @@ const toNextMonth = async (andMs: number) => {
   await harness.advance(start + andMs - now().getTime())
 }
 
+/** An agent with an endpoint for these events, and what it was told about the index. */
+const makeSubscriber = async (mode: 'live' | 'test', events: string[]) => {
+  const agent = await harness.register(mode)
+  const { status, text } = await harness.call('POST', '/api/agents/webhooks', {
+    key: agent.apiKey,
+    body: { url: 'http://127.0.0.1:9/hook', events },
+  })
+  assert.equal(status, 200, text)
+  return agent
+}
+const subscribers = [
+  await makeSubscriber('live', ['index.epoch_published']),
+  await makeSubscriber('test', ['*']),
+]
+const others = [await makeSubscriber('live', ['credential.issued']), await harness.register('live')]
+const told = async ({ agentId }: { readonly agentId: string }, month: string) => {
+  const { rows } = await harness.owner.query(
+    `select data from events where agent_id = $1 and type = 'index.epoch_published' and data ->> 'epoch' = $2`,
+    [agentId, month],
+  )
+  return rows.map(({ data }) => data as Record<string, unknown>)
+}
+
 test('the first start publishes last month, before anybody asks', async () => {
   assert.deepEqual(
     (await stored()).map(({ epoch }) => epoch),
@@ -78,7 +101,7 @@ test('a month is published 24 hours after its end and not before, and all reader
   assert.equal((await stored()).filter(({ epoch }) => epoch === monthsAgo(1)).length, 1)
 })
 
-test('two processes publish a month once, and both return the stored one', async () => {
+test('two processes publish a month once, both return the stored one, and subscribers are told once', async () => {
   await toNextMonth(dayMs + 1_000)
   const { ctx } = harness
   const second = buildContext({ config: ctx.config, log: ctx.log, clock: ctx.clock, name: 'second' })
@@ -106,6 +129,12 @@ test('two processes publish a month once, and both return the stored one', async
     const storedEpochs = (await stored()).filter(({ epoch }) => epoch === monthsAgo(1))
     assert.equal(storedEpochs.length, 1)
     assert.equal((await harness.call('GET', '/api/index/vhh')).json.jws, storedEpochs[0]?.jws)
+    const epoch = monthsAgo(1)
+    const url = `${ctx.config.BASE_URL}/api/index/vhh/inputs?epoch=${epoch}`
+    for (const agent of subscribers)
+      assert.deepEqual(await told(agent, epoch), [{ code: 'VHH', epoch, value: null, url }])
+    for (const agent of others) assert.deepEqual(await told(agent, epoch), [])
+    assert.equal((await harness.call('GET', url)).json.epoch.epoch, epoch)
   } finally {
     await second.db.end()
   }
@@ -132,6 +161,7 @@ test('a failing signer publishes nothing, and the next run does', async () => {
   }
   await assert.rejects(ensureEpochs(indexDepsOf(harness.ctx, broken)), /no key/)
   assert.equal((await stored()).length, before)
+  for (const agent of subscribers) assert.deepEqual(await told(agent, monthsAgo(1)), [])
   await harness.runJobs()
   assert.equal((await stored()).length, before + 1)
 })

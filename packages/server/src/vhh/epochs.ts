@@ -3,7 +3,8 @@ import { currentMethod, inputsRootOf, methods, rowsMax, type InputsDocument } fr
 import type { EpochDetails } from '../platform/db/columns.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
-import { carriedSince, codeOf, compositeCode, dueMonths, monthSpan, presentEpoch } from './rules.ts'
+import { publishAll } from '../platform/queue/outbox.ts'
+import { carriedSince, codeOf, compositeCode, dueMonths, monthSpan, presentEpoch, usdOf } from './rules.ts'
 import { collectWork, type CollectedWork } from './sources/collect.ts'
 import { documentOf } from './sources/rules.ts'
 import type { IndexDeps } from './sources/sources.ts'
@@ -113,6 +114,28 @@ const storeMonth = async (tx: Tx, signed: readonly SignedEpoch[]): Promise<boole
   return true
 }
 
+/** How many agents one statement reads and publishes to. */
+const subscriberPage = 1_000
+/** Tells every agent that asked for it. The composite alone: the values of categories are licensed. */
+const publishEpoch = async (
+  tx: Tx,
+  { ctx, listSubscribers }: IndexDeps,
+  { code, epoch, valueUsdCents }: NewEpoch,
+): Promise<void> => {
+  const type = 'index.epoch_published' as const
+  const url = `${ctx.config.BASE_URL}/api/index/vhh/inputs?epoch=${epoch}`
+  const data = { code, epoch, value: usdOf(valueUsdCents), url }
+  let after: string | undefined = ''
+  do {
+    const page = await listSubscribers(tx, type, { after, limit: subscriberPage })
+    await publishAll(
+      tx,
+      page.map((agent) => ({ ...agent, type, subject: `${code} ${epoch}`, data })),
+    )
+    after = page.length === subscriberPage ? page.at(-1)?.agentId : undefined
+  } while (after !== undefined)
+}
+
 /**
  * Computes, signs and stores a month. Signing happens outside of transactions: several processes may sign the same month,
  * the rows of one are stored, and the other signatures are dropped.
@@ -134,6 +157,7 @@ export const closeMonth = async (
     signed.push(await signEpoch(deps, document, publication))
   return inTransaction(ctx, 'system', async (tx) => {
     if (!(await storeMonth(tx, signed))) return false
+    for (const { epoch } of signed) if (epoch.code === compositeCode) await publishEpoch(tx, deps, epoch)
     await record?.(tx)
     return true
   })

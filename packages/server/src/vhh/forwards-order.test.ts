@@ -123,11 +123,22 @@ test('one mail address sends at most five requests a day, from any number of net
   assert.equal((await order({ email: 'same@example.com' })).status, 200)
 })
 
+test('20 parallel requests of one mail address: five are stored', async () => {
+  await harness.advance(3_600_000)
+  const answers = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      harness.call('POST', '/api/forwards/order', { body: { ...orderBody, email: 'parallel@example.com' } }),
+    ),
+  )
+  assert.equal(answers.filter(({ status }) => status === 200).length, 5)
+  assert.equal(answers.filter(({ status }) => status === 429).length, 15)
+})
+
 test('500 requests a day are stored in total, then they are refused until the next', async () => {
   await harness.advance(25 * 3_600_000)
   await harness.owner.query(
     `insert into forward_orders (order_id, name, company, email, hours, month, hours_available, assessment, premium_pct, epoch)
-     select 'fwd_flood' || n, 'x', 'x', n || '@flood.example', 1, '2090-01', 0, 'beyond', 25, '2026-01' from generate_series(1, 500) n`,
+     select 'fwd_zz' || n, 'x', 'x', n || '@flood.example', 1, '2090-01', 0, 'beyond', 25, '2026-01' from generate_series(1, 500) n`,
   )
   assert.equal((await order()).status, 429)
   await harness.advance(25 * 3_600_000)

@@ -150,7 +150,7 @@ export const lockCampaign = async (tx: Tx, key: CampaignKey): Promise<CampaignSt
     .where('agent_id', '=', key.agentId)
     .where('mode', '=', key.mode)
     .where('campaign_id', '=', key.campaignId)
-    .forUpdate()
+    .forNoKeyUpdate()
     .executeTakeFirst()
   return row?.status
 }

@@ -31,7 +31,7 @@ export const deleteOldAnswers = async (tx: Tx): Promise<number> => {
   return Number(answers.numAffectedRows ?? 0n) + Number(visitors.numAffectedRows ?? 0n)
 }
 
-/** Locks answers that have waited for so many days. */
+/** Locks answers that have waited for so many days, with their campaigns. */
 export const claimOldAnswers = async (tx: Tx, days: number, limit: number) => {
   const { rows } = await sql<{
     agentId: string
@@ -39,16 +39,17 @@ export const claimOldAnswers = async (tx: Tx, days: number, limit: number) => {
     campaignId: string
     n: number
     visitor: string
+    answer: string
     completionId: string
     memberId: string | null
     heldStars: number
     hasEnded: boolean
   }>`
-    select a.agent_id as "agentId", a.mode, a.campaign_id as "campaignId", a.n, a.visitor, a.completion_id as "completionId",
+    select a.agent_id as "agentId", a.mode, a.campaign_id as "campaignId", a.n, a.visitor, a.answer, a.completion_id as "completionId",
       a.member_id as "memberId", a.held_stars as "heldStars", c.status = 'ended' as "hasEnded"
     from task_answers a
     join task_campaigns c on c.agent_id = a.agent_id and c.mode = a.mode and c.campaign_id = a.campaign_id
     where a.state = 'waiting' and a.at < ${now()} - make_interval(days => ${days})
-    order by a.at limit ${limit} for update of a skip locked`.execute(tx)
+    order by a.at limit ${limit} for no key update skip locked`.execute(tx)
   return rows
 }

@@ -155,17 +155,24 @@ export const findPromisedHours = async (tx: Tx, month: string): Promise<number> 
   return rows[0]?.hours ?? 0
 }
 
-/** How many requests came in the last 24 hours, from this address and from everybody; each count stops at its limit. */
+/**
+ * How many requests came in the last 24 hours, from this address and from everybody; each count stops at its limit. Locks
+ * requests against each other, so that parallel ones cannot pass a limit together.
+ */
 export const countRecent = async (
   tx: Tx,
   email: string,
   limits: { readonly perAddress: number; readonly inTotal: number },
 ): Promise<{ readonly ofAddress: number; readonly inTotal: number }> => {
-  const recent = tx
-    .selectFrom('forward_orders')
-    .select('order_id')
-    .where('received_at', '>', sql<Date>`${now()} - interval '24 hours'`)
-  const ofAddress = await recent.where('email', '=', email).limit(limits.perAddress).execute()
-  const inTotal = await recent.limit(limits.inTotal).execute()
-  return { ofAddress: ofAddress.length, inTotal: inTotal.length }
+  await sql`select pg_advisory_xact_lock(hashtextextended('forward_orders', 0))`.execute(tx)
+  // Ids are in the order of time: the newest rows are enough, however many there are.
+  const { rows } = await sql<{ ofAddress: number; inTotal: number }>`
+    select
+      (select count(*)::int from (
+        select from forward_orders where email = ${email} and received_at > ${now()} - interval '24 hours'
+        limit ${limits.perAddress}) first) as "ofAddress",
+      (select count(*)::int from (
+        select received_at from forward_orders order by order_id desc limit ${limits.inTotal}) newest
+      where received_at > ${now()} - interval '24 hours') as "inTotal"`.execute(tx)
+  return rows[0] ?? { ofAddress: 0, inTotal: 0 }
 }

@@ -224,6 +224,10 @@ test('a restatement is a new signed revision that names the old one; the old one
   const operator = await operators.create(harness.ctx, 'machine', 'Ada')
   const month = monthText(-3)
   const first = await readInputs(month)
+  await harness.call('POST', '/api/agents/webhooks', {
+    key: agent.apiKey,
+    body: { url: 'http://127.0.0.1:9/hook', events: ['index.epoch_published'] },
+  })
   const refused = await harness.callOperator('POST', '/operator/index/close', {
     key: operator.operatorKey,
     body: { month },
@@ -248,6 +252,11 @@ test('a restatement is a new signed revision that names the old one; the old one
   assert.deepEqual(second.epoch.restates, { revision: 1, reason: 'a buyer was the operator' })
   assert.equal(second.epoch.inputs.clusters, first.epoch.inputs.clusters - 1)
   assert.equal(second.epoch.status, 'insufficient_data')
+  const { rows: told } = await harness.owner.query(
+    `select data -> 'value' as value from events where type = 'index.epoch_published' and data ->> 'epoch' = $1`,
+    [month],
+  )
+  assert.deepEqual(told, [{ value: null }])
   const { rows } = await harness.owner.query(
     `select jws from vhh_epochs where epoch = $1 and code = 'VHH' order by revision`,
     [month],

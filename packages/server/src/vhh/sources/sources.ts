@@ -1,3 +1,4 @@
+import type { EventType, Mode } from '@pohf/protocol'
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import type { Signer } from '../../signing/index.ts'
@@ -54,4 +55,14 @@ type IndexSources = {
   /** The agent of purchases without a key, which tells nothing about the buyer. */
   readonly platformAgentId: string
 }
-export type IndexDeps = { readonly ctx: Ctx; readonly signer: Signer; readonly sources: IndexSources }
+export type IndexDeps = {
+  readonly ctx: Ctx
+  readonly signer: Signer
+  readonly sources: IndexSources
+  /** Provided by the wiring: agents with a webhook endpoint for this type of events, after an id. */
+  readonly listSubscribers: (
+    tx: Tx,
+    type: EventType,
+    page: { readonly after: string; readonly limit: number },
+  ) => Promise<readonly { readonly agentId: string; readonly mode: Mode }[]>
+}

@@ -360,3 +360,16 @@ export const updateRecoveryProgress = async (
     .where('endpoint_id', '=', endpoint.endpointId)
     .execute()
 }
+
+/** Agents with an enabled endpoint for events of this type, in the order of their ids, after an id. */
+export const listSubscribers = async (
+  tx: Tx,
+  type: string,
+  page: { readonly after: string; readonly limit: number },
+): Promise<EndpointOwner[]> => {
+  const { rows } = await sql<EndpointOwner>`
+    select distinct on (agent_id) agent_id as "agentId", mode from webhook_endpoints
+    where agent_id > ${page.after} and state = 'enabled' and events && array['*', ${type}]::text[]
+    order by agent_id limit ${page.limit}`.execute(tx)
+  return rows
+}

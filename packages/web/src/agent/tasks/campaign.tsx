@@ -1,3 +1,4 @@
+import { useState } from 'preact/hooks'
 import type { Api } from '../../shared/api/client.ts'
 import type { Action } from '../../shared/api/use-action.ts'
 import { useQuery } from '../../shared/api/use-query.ts'
@@ -23,17 +24,71 @@ const ResultRow = ({ result }: { result: CampaignDetails['results'][number] }) =
   </li>
 )
 
-/** What can be done with a campaign in each state. */
-const stepsOf: Readonly<Record<Campaign['status'], readonly (readonly [Campaign['status'], string])[]>> = {
-  active: [
-    ['paused', 'Pause'],
-    ['ended', 'End and return the budget'],
-  ],
-  paused: [
-    ['active', 'Resume'],
-    ['ended', 'End and return the budget'],
-  ],
-  ended: [],
+type StepProps = {
+  readonly campaign: Campaign
+  readonly busy: boolean
+  readonly onStatus: (status: Campaign['status']) => void
+}
+/** What can be done with a campaign. The end is final, so it takes two clicks. */
+const Steps = ({ campaign: { status }, busy, onStatus }: StepProps) =>
+  status === 'ended' ? null : (
+    <>
+      <p class="actions">
+        <button
+          type="button"
+          class="btn"
+          disabled={busy}
+          onClick={() => onStatus(status === 'active' ? 'paused' : 'active')}
+        >
+          {status === 'active' ? 'Pause' : 'Resume'}
+        </button>
+      </p>
+      <details class="gap">
+        <summary>End the campaign</summary>
+        <p class="muted gap">An ended campaign cannot be resumed. What is left of the budget returns.</p>
+        <p class="actions">
+          <button type="button" class="btn" disabled={busy} onClick={() => onStatus('ended')}>
+            End and return the budget
+          </button>
+        </p>
+      </details>
+    </>
+  )
+
+const pageQuestions = 100
+/** The questions with their answers, a page at a time. */
+const Questions = ({ api, campaign }: { api: Api; campaign: Campaign }) => {
+  const [after, setAfter] = useState(0)
+  const path = `/api/agents/campaigns/${campaign.campaignId}?limit=${pageQuestions}&after=${after}`
+  const details = useQuery(() => api.call<CampaignDetails>('GET', path), path + campaign.changedAt)
+  const { results = [], nextAfter = null } = details.value ?? {}
+  const { total } = campaign.questions
+  return (
+    <>
+      <h3>{total <= pageQuestions ? 'Questions' : `Questions from ${after + 1} on, of ${total}`}</h3>
+      {details.error ? <ErrorNote error={details.error} onRetry={details.refetch} /> : null}
+      <ul class="plainlist lines">
+        {results.map((result) => (
+          <ResultRow key={result.n} result={result} />
+        ))}
+      </ul>
+      {total <= pageQuestions ? null : (
+        <p class="actions">
+          <button type="button" class="btn" disabled={after === 0} onClick={() => setAfter(0)}>
+            First questions
+          </button>
+          <button
+            type="button"
+            class="btn"
+            disabled={nextAfter === null}
+            onClick={() => setAfter(nextAfter ?? 0)}
+          >
+            Next questions
+          </button>
+        </p>
+      )}
+    </>
+  )
 }
 
 /** One campaign: its budget, its questions with their answers, and the next step. */
@@ -44,8 +99,6 @@ export const CampaignDrawer = (props: {
   onStatus: (status: Campaign['status']) => void
 }) => {
   const { api, campaign, action } = props
-  const path = `/api/agents/campaigns/${campaign.campaignId}?limit=100`
-  const details = useQuery(() => api.call<CampaignDetails>('GET', path), path + campaign.changedAt)
   const { word, tone } = campaignLabels[campaign.status]
   return (
     <Drawer
@@ -64,26 +117,8 @@ export const CampaignDrawer = (props: {
         {campaign.remainingStars} of {campaign.budgetStars} Stars left, {campaign.heldStars} held for answers
         that wait. {campaign.rewardStars} for each right answer; {campaign.agreement} people must agree.
       </p>
-      <p class="actions">
-        {stepsOf[campaign.status].map(([status, label]) => (
-          <button
-            key={status}
-            type="button"
-            class="btn"
-            disabled={action.busy}
-            onClick={() => props.onStatus(status)}
-          >
-            {label}
-          </button>
-        ))}
-      </p>
-      <h3>Questions</h3>
-      {details.error ? <ErrorNote error={details.error} onRetry={details.refetch} /> : null}
-      <ul class="plainlist lines">
-        {(details.value?.results ?? []).map((result) => (
-          <ResultRow key={result.n} result={result} />
-        ))}
-      </ul>
+      <Steps campaign={campaign} busy={action.busy} onStatus={props.onStatus} />
+      <Questions api={api} campaign={campaign} />
     </Drawer>
   )
 }

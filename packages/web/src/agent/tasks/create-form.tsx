@@ -46,21 +46,36 @@ const FormHead = () => (
   </>
 )
 
+/** A key for what is sent: the same for the same text, and another one for another text. */
+const useKey = () => {
+  const [sent, setSent] = useState({ text: '', key: '' })
+  return (text: string): string => {
+    const key = sent.text === text ? sent.key : crypto.randomUUID()
+    setSent({ text, key })
+    return key
+  }
+}
+
 /** The form that creates a campaign. */
 export const CampaignForm = (props: {
   busy: boolean
-  onCreate: (campaign: NewCampaign) => Promise<boolean>
+  /** The key is another one for another campaign, so that one whose answer was lost is not funded twice. */
+  onCreate: (campaign: NewCampaign, key: string) => Promise<boolean>
 }) => {
   const [name, setName] = useState('')
   const [lines, setLines] = useState('')
   const [values, setValues] = useState<Values>({ rewardStars: 1, agreement: 3, budgetStars: 100 })
   const [fault, setFault] = useState('')
+  const keyOf = useKey()
   const submit = async (event: Event) => {
     event.preventDefault()
     const questions = questionsOf(lines)
     if (typeof questions === 'string') return setFault(questions)
     setFault('')
-    if (await props.onCreate({ name: name.trim(), questions, ...values })) setLines('')
+    const campaign = { name: name.trim(), questions, ...values }
+    if (!(await props.onCreate(campaign, keyOf(JSON.stringify(campaign))))) return
+    setLines('')
+    keyOf('')
   }
   return (
     <section class="card pad" aria-labelledby="new-campaign">

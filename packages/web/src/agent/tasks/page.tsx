@@ -113,8 +113,10 @@ export const TasksPage = ({ api, query, rest }: PageProps) => {
         <div class="two">
           <CampaignForm
             busy={action.busy}
-            onCreate={(campaign) =>
-              action.run('The campaign is active.', () => api.call('POST', '/api/agents/campaigns', campaign))
+            onCreate={(campaign, key) =>
+              action.run('The campaign is active.', () =>
+                api.call('POST', '/api/agents/campaigns', campaign, key),
+              )
             }
           />
           <SnippetCard agentId={profile.value.agentId} />
