@@ -109,6 +109,10 @@ void test('by keyboard alone, in German, with words', { skip }, async () => {
     await inState(page, 'passed').waitFor()
     assert.match(await page.locator('pohf-task .w').innerText(), /Danke/)
     assert.equal((await toldOf(page))[0]?.verified, true)
+    // Who does not see pictures gets no picture next.
+    const asked = page.waitForRequest((request) => request.url().includes('/api/tasks/next'))
+    await page.locator('pohf-task .again').press('Enter')
+    assert.match((await asked).url(), /words=1/)
     assert.deepEqual(faults, [])
   } finally {
     await context.close()

@@ -21,4 +21,6 @@ test('without the cap of a cluster, or without the median, the same attack moves
   assert.ok(shiftOf('median', '30 %, one cluster') > 5)
   assert.ok(shiftOf('mean without 15 % at each end', '30 %, one cluster') > 40)
   assert.ok(shiftOf('mean', '30 %, one cluster') > 55)
+  assert.ok(shiftOf('mean without 15 % at each end', '20 %, 20 clusters') > 15)
+  assert.ok(shiftOf('mean', '20 %, 20 clusters') > 35)
 })

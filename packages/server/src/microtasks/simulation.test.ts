@@ -129,3 +129,19 @@ test('an answer that waited in vain is paid where somebody gave the same and non
   assert.equal(isShared(['0', '0', '1', '1'], '1'), true)
   assert.equal(isShared(['0', '0', '1', '1', '1'], '0'), false)
 })
+
+test('a trusted bot that answers only known questions and returns the rest is stopped by the first open one', () => {
+  let [stars, shownAgain] = [0, 0]
+  for (let bot = 0; bot < 10; bot++) {
+    const outcome = play(
+      { answer: ({ slot, expected }) => (slot === 'open' ? undefined : expected) },
+      `returns-open-${bot}`,
+      claimsOfBots / 10,
+    )
+    stars += outcome.stars
+    shownAgain += outcome.shownAgain
+  }
+  // A known-answer item comes before the first open question now and then; by chance a tenth of all claims would be known ones.
+  assert.ok(stars <= 10, `${stars} Stars`)
+  assert.ok(shownAgain > 9_800, `${shownAgain} of ${claimsOfBots} claims were shown the same`)
+})

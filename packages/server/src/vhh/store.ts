@@ -48,20 +48,6 @@ export const findLatestEpoch = async (tx: Tx, code: string): Promise<Epoch | und
   return row && epochOf(row)
 }
 
-/** The newest month of every code. */
-export const listLatestEpochs = async (tx: Tx): Promise<Epoch[]> => {
-  const rows = await tx
-    .selectFrom('vhh_epochs')
-    .distinctOn('code')
-    .select(columns)
-    .orderBy('code')
-    .orderBy('epoch', 'desc')
-    .orderBy('revision', 'desc')
-    .limit(100)
-    .execute()
-  return rows.map(epochOf)
-}
-
 const monthsMax = 1_200
 
 /** The months of a code in their last revisions, oldest first; at most the newest hundred years. */
@@ -169,17 +155,30 @@ export const listRecentHours = async (tx: Tx, code: string, months: number): Pro
 
 /** At most this many series are published. */
 const codesMax = 100
+/** The codes that have an epoch, found one after the other by the index, however many months each has. */
+const codes = sql`
+  with recursive codes (code) as (
+    (select code from vhh_epochs order by code limit 1)
+    union all
+    select (select next.code from vhh_epochs next where next.code > codes.code order by next.code limit 1)
+    from codes where codes.code is not null)`
 
-/** The codes that have an epoch, found one after the other by the index. */
 export const listCodes = async (tx: Tx): Promise<string[]> => {
   const { rows } = await sql<{ code: string }>`
-    with recursive codes (code) as (
-      (select code from vhh_epochs order by code limit 1)
-      union all
-      select (select next.code from vhh_epochs next where next.code > codes.code order by next.code limit 1)
-      from codes where codes.code is not null)
-    select code from codes where code is not null limit ${codesMax}`.execute(tx)
+    ${codes} select code from codes where code is not null limit ${codesMax}`.execute(tx)
   return rows.map(({ code }) => code)
+}
+
+/** The newest month of every code. */
+export const listLatestEpochs = async (tx: Tx): Promise<Epoch[]> => {
+  const { rows } = await sql<EpochRow>`
+    ${codes}
+    select latest.* from (select code from codes where code is not null limit ${codesMax}) known
+    cross join lateral (
+      select ${sql.join(columns.map((column) => sql.ref(column)))} from vhh_epochs
+      where vhh_epochs.code = known.code order by epoch desc, revision desc limit 1) latest
+    order by latest.code`.execute(tx)
+  return rows.map(epochOf)
 }
 
 type RunningMonth = {

@@ -12,6 +12,7 @@ const texts = {
     'Ihre Antwort zählt, sobald andere Menschen zustimmen.',
   ],
   missed: ['That was not the answer we expected.', 'Das war nicht die erwartete Antwort.'],
+  uncounted: ['This answer could not be counted.', 'Diese Antwort konnte nicht gezählt werden.'],
   over: ['This task is over.', 'Diese Aufgabe ist vorbei.'],
   another: ['Another question', 'Noch eine Frage'],
 } as const

@@ -82,6 +82,8 @@ const createTask = (host: HTMLElement, root: ShadowRoot) => {
   const own = taskMessagesFor(lang)
   let task: Task | undefined
   let answer = ''
+  /** Who cannot see pictures gets words for every further task too. */
+  let prefersWords = false
   /** Shows the question of the task, and ends it with the answer. */
   let ask: (() => void) | undefined
   let stopWatch: (() => void) | undefined
@@ -143,12 +145,14 @@ const createTask = (host: HTMLElement, root: ShadowRoot) => {
         ? own.waiting
         : ''
     const isOver = !isKept && !done.completionId
+    // A right answer without enough attention is not called wrong.
+    const isWrong = done.reason?.includes('answer_wrong')
     view.show({
       state: isKept ? 'passed' : 'retry',
       icon: isKept ? 'ok' : 'warn',
-      title: isKept ? own.thanks : isOver ? own.over : own.missed,
+      title: isKept ? own.thanks : isOver ? own.over : isWrong ? own.missed : own.uncounted,
       text,
-      acts: [button('again btn', () => begin(false), own.another)],
+      acts: [button('again btn', () => begin(prefersWords), own.another)],
     })
     tell('pohf-task', done)
   }
@@ -163,7 +167,7 @@ const createTask = (host: HTMLElement, root: ShadowRoot) => {
   }
   const fail = (error: unknown): void => {
     const code = error instanceof PohfError ? error.code : 'unreachable'
-    view.show(brokenScreen(messages, code, () => begin(false)))
+    view.show(brokenScreen(messages, code, () => begin(prefersWords)))
     tell('pohf-failed', { code })
   }
 
@@ -190,6 +194,7 @@ const createTask = (host: HTMLElement, root: ShadowRoot) => {
 
   const begin = (usesWords: boolean): void => {
     const { baseUrl, site, visitor } = given()
+    prefersWords = usesWords
     const query = new URLSearchParams({
       site,
       lang,
@@ -232,7 +237,11 @@ const createTask = (host: HTMLElement, root: ShadowRoot) => {
     return sheet
   })
   root.append(view.box)
-  return { showIdle, stop: course.stop }
+  const stop = (): void => {
+    course.stop()
+    stopWatch?.()
+  }
+  return { showIdle, stop }
 }
 
 /** `<pohf-task site="agt_…">`: a micro-task of the site, answered with recorded attention. */

@@ -331,8 +331,36 @@ onPage('a campaign of micro-tasks is created, paused and ended', async ({ page, 
   await lookInEveryView(page, 'tasks-campaign')
   await page.click('dialog[open] >> text=Pause')
   await drawerSays(page, 'paused')
+  await page.click('dialog[open] summary:has-text("End the campaign")')
   await page.click('dialog[open] >> text=End and return the budget')
   await drawerSays(page, '0 of 100 Stars left')
+})
+
+onPage('a campaign whose answer was lost is funded once, and its questions have pages', async (opened) => {
+  const { page, open } = opened
+  await open('#/tasks')
+  const lost = page.waitForEvent('requestfailed')
+  await page.route(
+    '**/api/agents/campaigns',
+    async (route) => {
+      await route.fetch()
+      await route.abort('connectionreset')
+    },
+    { times: 1 },
+  )
+  await page.fill('#campaign-name', 'Many')
+  const lines = Array.from({ length: 101 }, (_, index) => `Question ${index + 1}? | yes | no`)
+  await page.fill('#campaign-lines', lines.join('\n'))
+  await page.click('text=Create and fund')
+  await lost
+  await page.locator('button:has-text("Create and fund"):not([disabled])').click()
+  await waitForText(page, 'The campaign is active.')
+  assert.equal(await page.locator('tbody a:has-text("Many")').count(), 1)
+  await page.click('tbody a:has-text("Many")')
+  await drawerSays(page, 'Questions from 1 on, of 101')
+  await page.click('dialog[open] >> text=Next questions')
+  await drawerSays(page, 'Question 101?')
+  assert.equal(await page.locator('dialog[open] .lines li').count(), 1)
 })
 
 onPage('the catalogue of events is searched, and shows an example', async ({ page, open }) => {

@@ -85,7 +85,9 @@ export const listCampaigns = async (tx: Tx, mode: Mode, scan: PageScan): Promise
   return rows.map(campaignOf)
 }
 
-/** How many campaigns of an agent have not ended; the count stops at `max`. Locks them against each other. */
+/** Campaigns that are looked through: an agent that made as many since has few open ones before. */
+const newestCampaigns = 1_000
+/** How many of the newest campaigns of an agent have not ended; the count stops at `max`. Locks them against each other. */
 export const countOpenCampaigns = async (
   tx: Tx,
   { agentId, mode }: Pick<CampaignKey, 'agentId' | 'mode'>,
@@ -96,9 +98,10 @@ export const countOpenCampaigns = async (
   )
   const { rows } = await sql<{ count: number }>`
     select count(*)::int as count from (
-      select from task_campaigns where agent_id = ${agentId} and mode = ${mode} and status <> 'ended' limit ${max}) first`.execute(
-    tx,
-  )
+      select from (
+        select status from task_campaigns where agent_id = ${agentId} and mode = ${mode}
+        order by campaign_id desc limit ${newestCampaigns}) newest
+      where status <> 'ended' limit ${max}) first`.execute(tx)
   return rows[0]?.count ?? 0
 }
 

@@ -28,9 +28,9 @@ const CampaignRow = ({ campaign, now }: { campaign: Campaign; now: number }) => 
       <td>
         <span class={`chip ${tone}`}>{campaign.exhausted ? 'out of budget' : word}</span>
       </td>
-      <td>{progressOf(campaign)}</td>
+      <td data-label="Questions">{progressOf(campaign)}</td>
       <td class="num wide-only">{campaign.answers}</td>
-      <td class="num">
+      <td class="num" data-label="Stars left">
         {campaign.remainingStars} of {campaign.budgetStars}
       </td>
       <td class="wide-only">

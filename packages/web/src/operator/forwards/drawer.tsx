@@ -71,10 +71,10 @@ const StepForm = ({ api, forward, action, back }: DrawerProps) => {
           value={note}
           onValue={setNote}
         />
-        <p>
+        <p class="actions">
           <button class="btn main" type="submit" disabled={action.busy}>
             {first.words}
-          </button>{' '}
+          </button>
           {steps.slice(1).map(({ to, words }) => (
             <button key={to} class="btn" type="button" disabled={action.busy} onClick={() => void move(to)}>
               {words}
