@@ -46,6 +46,31 @@ const FormHead = () => (
   </>
 )
 
+const QuestionsField = (props: { lines: string; fault: string; onInput: (lines: string) => void }) => (
+  <>
+    <label for="campaign-lines">
+      Questions{' '}
+      <span class="faint">one for each line, answers divided by |, a star before a known answer</span>
+    </label>
+    <textarea
+      id="campaign-lines"
+      required
+      rows={5}
+      placeholder={
+        'Does this picture fit the word shoe? | fits | does not fit\nWhich is a fruit? | *apple | hammer'
+      }
+      value={props.lines}
+      aria-invalid={props.fault !== ''}
+      onInput={(event) => props.onInput(event.currentTarget.value)}
+    />
+    {props.fault === '' ? null : (
+      <p class="note" role="alert">
+        {props.fault}
+      </p>
+    )}
+  </>
+)
+
 /** A key for what is sent: the same for the same text, and another one for another text. */
 const useKey = () => {
   const [sent, setSent] = useState({ text: '', key: '' })
@@ -90,26 +115,7 @@ export const CampaignForm = (props: {
           value={name}
           onInput={(event) => setName(event.currentTarget.value)}
         />
-        <label for="campaign-lines">
-          Questions{' '}
-          <span class="faint">one for each line, answers divided by |, a star before a known answer</span>
-        </label>
-        <textarea
-          id="campaign-lines"
-          required
-          rows={5}
-          placeholder={
-            'Does this picture fit the word shoe? | fits | does not fit\nWhich is a fruit? | *apple | hammer'
-          }
-          value={lines}
-          aria-invalid={fault !== ''}
-          onInput={(event) => setLines(event.currentTarget.value)}
-        />
-        {fault === '' ? null : (
-          <p class="note" role="alert">
-            {fault}
-          </p>
-        )}
+        <QuestionsField lines={lines} fault={fault} onInput={setLines} />
         <NumberFields values={values} onChange={setValues} />
         <p>
           <button class="btn main" type="submit" disabled={props.busy}>
