@@ -101,7 +101,6 @@ const authRequired = (roots: readonly Root[], challenge?: OrderChallenge): Refus
       ...(challenge ? { challenge } : {}),
     },
     headers: {
-      'www-authenticate': 'Bearer',
       ...(hasSignatureRoot(roots) ? { 'accept-signature': acceptedSignature } : {}),
     },
   })

@@ -67,6 +67,31 @@ test('the limits hold in the spelling of Verifiable Intent too', async () => {
   assert.equal(prefixed.status, 200, prefixed.text)
 })
 
+test('commission_work takes mandates in the metadata, over the quote of its refusal', async () => {
+  const commission = async (meta: Json) => {
+    const { json, text } = await harness.call('POST', '/mcp', {
+      body: {
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'commission_work', arguments: wanted, _meta: meta },
+      },
+    })
+    assert.ok(json.result, text)
+    return json.result
+  }
+  const refused = await commission({})
+  assert.equal(refused.isError, true)
+  const { challenge, error } = refused.structuredContent
+  assert.equal(error, 'auth_required')
+  const { ap2 } = makeMandates(await optionsOf({ challenge }))
+  const { isError, structuredContent } = await commission({ 'pohf/ap2': ap2 })
+  assert.equal(isError, false, JSON.stringify(structuredContent))
+  assert.equal(structuredContent.agent.credential, 'verifiable-intent')
+  assert.ok(structuredContent.orderToken)
+  assert.equal((await commission({ 'pohf/ap2': ap2 })).structuredContent.error, 'mandate_used')
+})
+
 test('an issuer that is no trust root is refused before anything is fetched', async () => {
   const asked = server.asked.length
   const answer = await order({ wallet: stranger })

@@ -20,6 +20,13 @@ test(`mandates order once, also ${parallel} times at once and again`, async () =
   assert.equal((await send(ap2)).status, 409)
 })
 
+test(`mandates that a person closed order once, also ${parallel} times at once`, async () => {
+  const { ap2 } = makeMandates(await optionsOf({ immediate: true }))
+  const answers = await Promise.all(Array.from({ length: parallel }, () => send(ap2)))
+  assert.equal(answers.filter(({ status }) => status === 200).length, 1)
+  assert.equal(answers.filter(({ json }) => json.error === 'mandate_used').length, parallel - 1)
+})
+
 test(`an open mandate without recurrence is closed once, also over ${parallel} quotes at once`, async () => {
   const first = await optionsOf()
   const { pair } = makeMandates(first)
