@@ -41,7 +41,12 @@ const openTask = async (view: View, attributes = '', known?: Agent) => {
   const tokens: string[] = []
   page.on('response', (response) => {
     if (!response.url().includes('/api/tasks/next')) return
-    void response.json().then(({ task }: { task: { token: string } }) => tokens.push(task.token))
+    void response.json().then(
+      ({ task }: { task: { token: string } }) => tokens.push(task.token),
+      () => {
+        // The page was closed before it had read the task after the last one.
+      },
+    )
   })
   await page.goto(site.url)
   await page.waitForFunction("customElements.get('pohf-task')")

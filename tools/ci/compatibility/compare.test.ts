@@ -240,7 +240,7 @@ const breaking: readonly (readonly [
     'a response that loses one of its objects',
     buy,
     (row) => (row.responses['402'][json] = { $ref: '#/components/schemas/Error' }),
-    [`${buy}: response 402.accepts is removed`, `${buy}: response 402.purchase_id is removed`],
+    [`${buy}: response 402.x402Version is removed`, `${buy}: response 402.purchase_id is removed`],
   ],
   [
     'an object that becomes null',
