@@ -100,9 +100,7 @@ const authRequired = (roots: readonly Root[], challenge?: OrderChallenge): Refus
       ],
       ...(challenge ? { challenge } : {}),
     },
-    headers: {
-      ...(hasSignatureRoot(roots) ? { 'accept-signature': acceptedSignature } : {}),
-    },
+    headers: hasSignatureRoot(roots) ? { 'accept-signature': acceptedSignature } : {},
   })
 
 /** A signed quote for what the body orders. Each costs a signature, so there are limits: without a quote it is a plain 401. */

@@ -67,19 +67,20 @@ test('the limits hold in the spelling of Verifiable Intent too', async () => {
   assert.equal(prefixed.status, 200, prefixed.text)
 })
 
+/** The result of the tool over MCP. */
+const commission = async (meta: Json) => {
+  const { json, text } = await harness.call('POST', '/mcp', {
+    body: {
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'tools/call',
+      params: { name: 'commission_work', arguments: wanted, _meta: meta },
+    },
+  })
+  assert.ok(json.result, text)
+  return json.result
+}
 test('commission_work takes mandates in the metadata, over the quote of its refusal', async () => {
-  const commission = async (meta: Json) => {
-    const { json, text } = await harness.call('POST', '/mcp', {
-      body: {
-        jsonrpc: '2.0',
-        id: 1,
-        method: 'tools/call',
-        params: { name: 'commission_work', arguments: wanted, _meta: meta },
-      },
-    })
-    assert.ok(json.result, text)
-    return json.result
-  }
   const refused = await commission({})
   assert.equal(refused.isError, true)
   const { challenge, error } = refused.structuredContent
