@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import type { Api } from '../../shared/api/client.ts'
 import { useAction, type Action } from '../../shared/api/use-action.ts'
 import { ActionResult } from '../../shared/design/components.tsx'
@@ -9,36 +8,26 @@ import { pluralize } from '../../shared/design/time.ts'
 import { ListBody, Pager, useListPage } from '../../shared/lists/list-view.tsx'
 import type { PageProps } from '../../shared/shell/frame.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { ReasonField } from '../reason-field.tsx'
+import { ReasonAction } from '../reason-action.tsx'
 import type { Sites, SuspendedRoot, SuspendedRoots } from '../wire.ts'
 import { rootKindText } from './kinds.ts'
 import { SuspendForm } from './suspend-form.tsx'
 
 const ReinstateForm = ({ api, root, action }: { api: Api; root: SuspendedRoot; action: Action }) => {
-  const [reason, setReason] = useState('')
   const { kind, name } = root
   return (
-    <details>
-      <summary>
-        Reinstate<span class="hidden"> {name}</span>
-      </summary>
-      <form
-        class="parts"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void action.run(`${name} is reinstated. Its credentials stay as they are.`, () =>
-            api.call('POST', '/operator/roots/reinstate', { kind, name, reason: reason.trim() }),
-          )
-        }}
-      >
-        <ReasonField id={`reinstate-${kind}-${name}`} value={reason} onValue={setReason} />
-        <p>
-          <button class="btn main" type="submit" disabled={action.busy}>
-            Reinstate
-          </button>
-        </p>
-      </form>
-    </details>
+    <ReasonAction
+      id={`reinstate-${kind}-${name}`}
+      label="Reinstate"
+      name={name}
+      look="main"
+      busy={action.busy}
+      onSubmit={(reason) =>
+        void action.run(`${name} is reinstated. Its credentials stay as they are.`, () =>
+          api.call('POST', '/operator/roots/reinstate', { kind, name, reason }),
+        )
+      }
+    />
   )
 }
 

@@ -1,4 +1,3 @@
-import { useState } from 'preact/hooks'
 import type { Api } from '../../shared/api/client.ts'
 import { useAction, type Action } from '../../shared/api/use-action.ts'
 import { ActionResult } from '../../shared/design/components.tsx'
@@ -8,36 +7,26 @@ import { PageHead } from '../../shared/design/page-head.tsx'
 import { pluralize } from '../../shared/design/time.ts'
 import { ListBody, useListPage } from '../../shared/lists/list-view.tsx'
 import type { PageProps } from '../../shared/shell/frame.tsx'
-import { ReasonField } from '../reason-field.tsx'
+import { ReasonAction } from '../reason-action.tsx'
 import type { TrustRoot, TrustRoots } from '../wire.ts'
 import { AddForm } from './add-form.tsx'
 import { trustKindText } from './kinds.ts'
 
 const RemoveForm = ({ api, root, action }: { api: Api; root: TrustRoot; action: Action }) => {
-  const [reason, setReason] = useState('')
   const { kind, name } = root
   return (
-    <details>
-      <summary>
-        Remove<span class="hidden"> {name}</span>
-      </summary>
-      <form
-        class="parts"
-        onSubmit={(event) => {
-          event.preventDefault()
-          void action.run(`${name} is no longer trusted.`, () =>
-            api.call('POST', '/operator/trust/remove', { kind, name, reason: reason.trim() }),
-          )
-        }}
-      >
-        <ReasonField id={`remove-${kind}-${name}`} value={reason} onValue={setReason} />
-        <p>
-          <button class="btn stop" type="submit" disabled={action.busy}>
-            Remove
-          </button>
-        </p>
-      </form>
-    </details>
+    <ReasonAction
+      id={`remove-${kind}-${name}`}
+      label="Remove"
+      name={name}
+      look="stop"
+      busy={action.busy}
+      onSubmit={(reason) =>
+        void action.run(`${name} is no longer trusted.`, () =>
+          api.call('POST', '/operator/trust/remove', { kind, name, reason }),
+        )
+      }
+    />
   )
 }
 
