@@ -46,6 +46,11 @@ export const steps: readonly Step[] = [
     checks: 'the packages that are published can be installed and used',
     command: ['node', 'tools/packages/check.ts'],
   },
+  {
+    name: 'build',
+    checks: 'web pages, browser scripts and documentation can be built; the tests then open them',
+    command: ['npm', 'run', '--silent', 'build'],
+  },
   { name: 'tests', checks: 'all tests', command: ['node', 'tools/ci/test.ts'] },
   {
     name: 'kills',
