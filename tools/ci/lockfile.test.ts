@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { foreignWithoutIntegrity, integrityFaults, type Entry, type Lockfile } from './lockfile-rules.ts'
+import {
+  foreignWithoutIntegrity,
+  integrityFaults,
+  missingOptional,
+  type Entry,
+  type Lockfile,
+} from './lockfile-rules.ts'
 
 const lockfile = JSON.parse(
   readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'),
@@ -100,3 +106,45 @@ for (const [name, entry, fault] of planted) {
     else assert.deepEqual(faults, [])
   })
 }
+
+const native = 'native-darwin-arm64'
+const wants = (version: string): Entry => ({ version, optionalDependencies: { [native]: version } })
+const lacking: readonly (readonly [string, Lockfile['packages'], readonly (readonly [string, string])[]])[] =
+  [
+    ['nothing', { 'node_modules/a': wants('1.0.0'), [`node_modules/${native}`]: { version: '1.0.0' } }, []],
+    ['one', { 'node_modules/a': wants('1.0.0') }, [[`node_modules/${native}`, '1.0.0']]],
+    ['one of the root', { '': wants('1.0.0') }, [[`node_modules/${native}`, '1.0.0']]],
+    [
+      'one for each of two versions of the parent',
+      { 'node_modules/a': wants('2.0.0'), 'node_modules/b/node_modules/a': wants('1.0.0') },
+      [
+        [`node_modules/${native}`, '2.0.0'],
+        [`node_modules/b/node_modules/${native}`, '1.0.0'],
+      ],
+    ],
+    [
+      'one where another version has its place',
+      { 'node_modules/a': wants('2.0.0'), [`node_modules/${native}`]: { version: '1.0.0' } },
+      [[`node_modules/a/node_modules/${native}`, '2.0.0']],
+    ],
+  ]
+for (const [name, packages, expected] of lacking) {
+  test(`a lockfile that lacks ${name}`, () => {
+    const missing = [...missingOptional({ packages })]
+    assert.deepEqual(
+      missing.map(([place, { version }]) => [place, version]),
+      expected,
+    )
+    assert.ok(
+      missing.every(([, { os, cpu, optional }]) => optional && os?.[0] === 'darwin' && cpu?.[0] === 'arm64'),
+    )
+  })
+}
+
+test('an optional package of no platform or of a range cannot be named', () => {
+  for (const [name, version] of [
+    ['something', '1.0.0'],
+    [native, '^1.0.0'],
+  ] as const)
+    assert.throws(() => missingOptional({ packages: { '': { optionalDependencies: { [name]: version } } } }))
+})
