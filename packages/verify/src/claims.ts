@@ -1,6 +1,14 @@
 import { CredentialRefusal } from './refusal.ts'
 
-export const credentialKinds = ['work', 'view', 'presence', 'personhood', 'binding', 'purchase'] as const
+export const credentialKinds = [
+  'work',
+  'view',
+  'presence',
+  'personhood',
+  'binding',
+  'purchase',
+  'approval',
+] as const
 export type CredentialKind = (typeof credentialKinds)[number]
 /** From weak to strong. These words are our own, not levels of eIDAS or NIST. */
 export const assurances = ['low', 'substantial', 'high'] as const
@@ -74,6 +82,28 @@ export type Claims = {
         readonly amount?: string | undefined
         readonly currency?: string | undefined
         readonly payee?: string | undefined
+      }
+    | undefined
+  readonly approval?:
+    | {
+        readonly id: string
+        readonly type: string
+        readonly envelope_hash: string
+        readonly view_hash: string
+        /** The rules by which the view was made. */
+        readonly view: string
+        readonly decision: 'approve' | 'deny'
+        readonly decided_at: number
+        readonly consume_by: number
+      }
+    | undefined
+  /** Who decided. `ref` is the approver's id; `key_age`: seconds since the passkey was registered. */
+  readonly approver?:
+    | {
+        readonly ref: string
+        readonly enrolled_by: string
+        readonly user_verification: boolean
+        readonly key_age: number
       }
     | undefined
   readonly purchase?:

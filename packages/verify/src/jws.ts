@@ -91,7 +91,7 @@ export type ExpectedToken = {
   /** The purpose that the signing key must have: a test key must not sign live credentials. */
   readonly purpose: (
     payload: Readonly<Record<string, unknown>>,
-  ) => 'live' | 'test' | 'status' | 'forging' | 'epoch'
+  ) => 'live' | 'test' | 'status' | 'forging' | 'epoch' | 'report'
 }
 export type RecordCheck = (name: CheckName, note: string) => void
 

@@ -17,7 +17,7 @@ const makeKey = (): Key => {
   return { kid, privateKey, publicKey }
 }
 
-const purposes = ['live', 'test', 'status', 'epoch', 'forging'] as const
+const purposes = ['live', 'test', 'status', 'epoch', 'forging', 'report'] as const
 type Purpose = (typeof purposes)[number]
 
 export const kindClaims: Readonly<Record<CredentialKind, Record<string, unknown>>> = {
@@ -35,6 +35,19 @@ export const kindClaims: Readonly<Record<CredentialKind, Record<string, unknown>
     },
   },
   purchase: { purchase: { id: 'pur_1', workflow: 'wf_1', payer: '0x1', transaction: '0x2' } },
+  approval: {
+    approval: {
+      id: 'apl_1',
+      type: 'invoice.pay',
+      envelope_hash: 'e'.repeat(43),
+      view_hash: 'v'.repeat(43),
+      view: 'approval-1',
+      decision: 'approve',
+      decided_at: 1,
+      consume_by: 2,
+    },
+    approver: { ref: 'apv_1', enrolled_by: 'per_1', user_verification: true, key_age: 1 },
+  },
 }
 
 const nowSeconds = () => Math.floor(Date.now() / 1_000)
