@@ -74,6 +74,9 @@ test('the journey visits every endpoint of the specification', () => {
     'POST /turnstile/v0/siteverify',
     'GET /api/agents/metrics/attention',
     'GET /.well-known/pohf-forging.json',
+    'POST /api/agents/questions/quote',
+    'POST /api/agents/questions',
+    'GET /api/agents/questions/{questionId}',
     'GET /api/index/vhh/inputs',
     'POST /mcp/identity',
     'GET /api/agents/credentials',
@@ -81,6 +84,10 @@ test('the journey visits every endpoint of the specification', () => {
     'GET /api/agents/sessions',
     'GET /api/agents/requests',
     'GET /api/agents/usage',
+    'POST /api/agents/approvals',
+    'GET /api/agents/approvals/{approvalId}',
+    'POST /api/agents/approvals/{approvalId}/consume',
+    'POST /api/agents/approvers',
   ]
   const visited = new Set(
     statements.filter(({ id }) => id.startsWith('journey.')).flatMap(({ needs }) => needs),

@@ -1,4 +1,5 @@
 import { journey } from './journey.ts'
+import { approvals } from './sections/services/approvals.ts'
 import { attestation, presence } from './sections/services/evidence.ts'
 import { attentionReport, verifiedFunnel } from './sections/services/attention.ts'
 import { attention, beacons, conversions } from './sections/services/tracking.ts'
@@ -19,6 +20,7 @@ import { microTasks } from './sections/services/microtasks.ts'
 import { payouts, pointsConversion } from './sections/services/partners.ts'
 import { personhoodCheck, walletChallenges } from './sections/services/personhood.ts'
 import { publicKeys } from './sections/interface/jwks.ts'
+import { questions } from './sections/services/questions.ts'
 import { registration } from './sections/interface/registration.ts'
 import { siteverifyProtocol } from './sections/services/siteverify.ts'
 import { discoveryDocuments } from './sections/interface/documents.ts'
@@ -56,6 +58,7 @@ export const sections: readonly Section[] = [
   orders,
   orderFunding,
   autonomousPurchase,
+  questions,
   transactionBinding,
   rateIndex,
   capacity,
@@ -63,6 +66,7 @@ export const sections: readonly Section[] = [
   discoveryDocuments,
   machineTools,
   lists,
+  approvals,
   authentication,
   events,
   errorTable,

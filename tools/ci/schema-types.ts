@@ -10,6 +10,9 @@ import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
 const columnTypes: Readonly<Record<string, string>> = {
   'agents.policy': 'JsonColumn<CredentialPolicy>',
   'api_keys.scopes': 'Scope[]',
+  'approval_types.labels': 'JsonColumn<ApprovalLabels>',
+  'approval_types.policy': 'JsonColumn<ApprovalPolicy>',
+  'approval_types.schema': 'JsonColumn<JsonRecord>',
   // One type for both tables of devices, although Play Integrity leaves no key.
   'device_keys.method': "'webauthn' | 'play_integrity' | 'app_attest'",
   'events.data': 'JsonColumn<JsonRecord>',
@@ -71,7 +74,9 @@ const listColumns = async (url: string): Promise<Column[]> => {
 const literalsOf = (column: Column): string | undefined => {
   for (const constraint of column.constraints) {
     const [, list = ''] =
-      /^CHECK \(\(\w+ = (?:ANY \(ARRAY\[)?((?:'\w+'::text(?:, )?)+)(?:\]\))?\)\)$/.exec(constraint) ?? []
+      /^CHECK \(\(\w+ = (?:ANY \(ARRAY\[)?((?:'\w+'::text(?:, )?)+)(?:\]\))?\)\)(?: NOT VALID)?$/.exec(
+        constraint,
+      ) ?? []
     const values = [...list.matchAll(/'(\w+)'::text/g)].map((match) => `'${match[1] ?? ''}'`)
     if (values.length > 0) return values.join(' | ')
   }

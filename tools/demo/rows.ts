@@ -64,7 +64,7 @@ export const makeSession = (random: Random, at: number): DemoSession => {
     components,
     flags,
     probesOffered,
-    returning: false,
+    oneProbe: false,
     answerCorrect: null,
   })
   const durationMs = random.integer(6_000, 19_000)

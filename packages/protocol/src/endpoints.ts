@@ -5,6 +5,9 @@ import * as credits from './credits/operations.ts'
 import * as discovery from './discovery/operations.ts'
 import type { Endpoint } from './platform/endpoint.ts'
 import * as evidence from './evidence/operations.ts'
+import * as approvalAdministration from './approvals/administration.ts'
+import * as approvalEffectiveness from './approvals/effectiveness.ts'
+import * as approvals from './approvals/operations.ts'
 import * as members from './members/operations.ts'
 import * as campaigns from './microtasks/campaigns.ts'
 import * as microtasks from './microtasks/operations.ts'
@@ -13,6 +16,7 @@ import * as operators from './operators/operations.ts'
 import { operatorOverview } from './operators/overview.ts'
 import * as operatorSignIn from './operators/sign-in.ts'
 import * as partners from './partners/operations.ts'
+import * as questions from './questions/operations.ts'
 import * as requests from './requests/operations.ts'
 import * as roots from './roots/operations.ts'
 import * as sessions from './sessions/operations.ts'
@@ -187,6 +191,33 @@ export const additions = [
   // Public: they create the session.
   { id: 'accounts.passkeys.sign-in-options', publicId: 'accounts.passkey-sign-in-options', method: 'POST', path: '/console/passkeys/sign-in-options', auth: 'public', ...accounts.passkeySignInOptions },
   { id: 'accounts.passkeys.sign-in', publicId: 'accounts.passkey-sign-in', method: 'POST', path: '/console/passkeys/sign-in', auth: 'public', ...accounts.passkeySignIn },
+  { id: 'questions.quote', publicId: 'questions.quote', method: 'POST', path: '/api/agents/questions/quote', auth: 'bearer', scope: 'work', ...questions.quote },
+  { id: 'questions.ask', publicId: 'questions.ask', method: 'POST', path: '/api/agents/questions', auth: 'bearer', scope: 'work', ownerInLive: true, ...questions.ask },
+  { id: 'questions.read', publicId: 'questions.read', method: 'GET', path: '/api/agents/questions/{questionId}', auth: 'bearer', scope: 'work', ...questions.read },
+  { id: 'approvals.requests.create', publicId: 'approvals.create', method: 'POST', path: '/api/agents/approvals', auth: 'bearer', scope: 'approvals', ...approvals.create },
+  { id: 'approvals.requests.list', publicId: 'approvals.list', method: 'GET', path: '/api/agents/approvals', auth: 'bearer', scope: 'approvals', ...approvals.list },
+  { id: 'approvals.requests.read', publicId: 'approvals.read', method: 'GET', path: '/api/agents/approvals/{approvalId}', auth: 'bearer', scope: 'approvals', ...approvals.read },
+  { id: 'approvals.requests.consume', publicId: 'approvals.consume', method: 'POST', path: '/api/agents/approvals/{approvalId}/consume', auth: 'bearer', scope: 'approvals', ...approvals.consume },
+  { id: 'approvals.administration.types-list', publicId: 'approvals.types-list', method: 'GET', path: '/api/agents/approval-types', auth: 'bearer', scope: 'approvals', ...approvalAdministration.typesList },
+  { id: 'approvals.administration.types-write', publicId: 'approvals.types-write', method: 'POST', path: '/api/agents/approval-types/{type}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.typesWrite },
+  { id: 'approvals.administration.types-retire', publicId: 'approvals.types-retire', method: 'DELETE', path: '/api/agents/approval-types/{type}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.typesRetire },
+  { id: 'approvals.administration.approvers-list', publicId: 'approvals.approvers-list', method: 'GET', path: '/api/agents/approvers', auth: 'bearer', scope: 'approvals', ...approvalAdministration.approversList },
+  { id: 'approvals.administration.approvers-invite', publicId: 'approvals.approvers-invite', method: 'POST', path: '/api/agents/approvers', auth: 'bearer', administratorOnly: true, ...approvalAdministration.approversInvite },
+  { id: 'approvals.administration.approvers-remove', publicId: 'approvals.approvers-remove', method: 'DELETE', path: '/api/agents/approvers/{approver}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.approversRemove },
+  { id: 'approvals.administration.groups-list', publicId: 'approvals.groups-list', method: 'GET', path: '/api/agents/approver-groups', auth: 'bearer', scope: 'approvals', ...approvalAdministration.groupsList },
+  { id: 'approvals.administration.groups-write', publicId: 'approvals.groups-write', method: 'POST', path: '/api/agents/approver-groups/{name}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.groupsWrite },
+  { id: 'approvals.administration.groups-remove', publicId: 'approvals.groups-remove', method: 'DELETE', path: '/api/agents/approver-groups/{name}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.groupsRemove },
+  { id: 'approvals.effectiveness.settings-read', publicId: 'approvals.settings-read', method: 'GET', path: '/api/agents/approval-settings', auth: 'bearer', administratorOnly: true, ...approvalEffectiveness.settingsRead },
+  { id: 'approvals.effectiveness.settings-write', publicId: 'approvals.settings-write', method: 'POST', path: '/api/agents/approval-settings', auth: 'bearer', administratorOnly: true, ...approvalEffectiveness.settingsWrite },
+  { id: 'approvals.effectiveness.report', publicId: 'approvals.report', method: 'GET', path: '/api/agents/approval-report', auth: 'bearer', administratorOnly: true, ...approvalEffectiveness.reportRead },
+  { id: 'approvals.effectiveness.pack', publicId: 'approvals.pack', method: 'GET', path: '/api/agents/approval-report/pack', auth: 'bearer', administratorOnly: true, ...approvalEffectiveness.pack },
+  { id: 'approvals.effectiveness.known-bad-list', publicId: 'approvals.known-bad-list', method: 'GET', path: '/api/agents/approval-known-bad', auth: 'bearer', administratorOnly: true, ...approvalEffectiveness.knownBadList },
+  { id: 'approvals.effectiveness.known-bad-create', publicId: 'approvals.known-bad-create', method: 'POST', path: '/api/agents/approval-known-bad', auth: 'bearer', administratorOnly: true, ...approvalEffectiveness.knownBadCreate },
+  { id: 'approvals.decisions.list', publicId: 'approvals.approver-list', method: 'GET', path: '/api/approve/approvals', auth: 'member', ...approvals.approverList },
+  { id: 'approvals.decisions.figures', publicId: 'approvals.approver-figures', method: 'GET', path: '/api/approve/figures', auth: 'member', ...approvalEffectiveness.ownFigures },
+  { id: 'approvals.decisions.read', publicId: 'approvals.approver-read', method: 'GET', path: '/api/approve/approvals/{approvalId}', auth: 'member', ...approvals.approverRead },
+  { id: 'approvals.decisions.options', publicId: 'approvals.approver-options', method: 'POST', path: '/api/approve/approvals/{approvalId}/options', auth: 'member', ...approvals.approverOptions },
+  { id: 'approvals.decisions.decide', publicId: 'approvals.approver-decide', method: 'POST', path: '/api/approve/approvals/{approvalId}/decide', auth: 'member', ...approvals.approverDecide },
 ] as const satisfies readonly Endpoint[]
 
 /** The endpoints of the operators' listener. */

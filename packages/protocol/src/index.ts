@@ -89,11 +89,33 @@ export {
   type PackName,
   type Usage,
 } from './credits/operations.ts'
+export {
+  approvalDecisions,
+  approvalPasskeys,
+  approvalStates,
+  approversMax,
+  sandboxPolicy,
+  sandboxTypePrefix,
+  simulatedApprovers,
+  strictestPolicy,
+  type Approval,
+  type ApprovalState,
+} from './approvals/operations.ts'
+export { type ActionTypeRecord } from './approvals/administration.ts'
+export {
+  approvalReportClaims,
+  reportDaysMax,
+  reportDecisionsMax,
+  reportMethod,
+  type ApprovalFigures,
+  type ApprovalReport,
+} from './approvals/effectiveness.ts'
 export { deviceAssurances, sandboxProfiles } from './evidence/operations.ts'
 export { campaignStates, type CampaignState } from './microtasks/campaigns.ts'
 export { payoutStates, type NamedAccount, type PayoutRisk, type PayoutState } from './partners/operations.ts'
 export { normalizePayoutAccount } from './partners/payout-account.ts'
 export { purchaseStates, type PaymentRequirement, type Purchase } from './purchases/operations.ts'
+export { askWorkflowId, questionStates, type Question, type QuestionState } from './questions/operations.ts'
 export { requestDays, type LoggedRequest } from './requests/operations.ts'
 export {
   attentionDaysMax,

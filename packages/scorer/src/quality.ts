@@ -87,20 +87,23 @@ export type Verdict = {
   readonly reasons: readonly string[]
 }
 
-/** The minimum for an attended act. One probe suffices in a browser that passed on an earlier day. */
+/**
+ * The minimum for an attended act. One probe suffices in a browser that passed on an earlier day, and for an approval, where the
+ * person signs with a passkey of their own.
+ */
 export const verifiedRule = {
   qualityMin: 0.6,
   focusMin: 0.5,
   probeMin: 0.6,
   probesMin: 2,
-  probesMinReturning: 1,
+  probesMinShort: 1,
 } as const
-export const probesMinOf = (returning: boolean): number =>
-  returning ? verifiedRule.probesMinReturning : verifiedRule.probesMin
+export const probesMinOf = (oneProbe: boolean): number =>
+  oneProbe ? verifiedRule.probesMinShort : verifiedRule.probesMin
 
 /**
  * Motion of a pointer and platform that nobody calibrated may raise the quality and never lowers it. Nor does it after fewer than
- * two probes, that is at a returning browser: half a second of motion says little, and one hit leaves no room for it.
+ * two probes, that is at a returning browser or an approval: half a second of motion says little, and one hit leaves no room for it.
  */
 export const withInput = (
   components: Components,
@@ -116,8 +119,8 @@ type AttentionInput = {
   readonly components: Components
   readonly flags: readonly FlagName[]
   readonly probesOffered: number
-  /** The server knows this browser from an earlier day on this site. */
-  readonly returning: boolean
+  /** One probe suffices: `needsOneProbe`. */
+  readonly oneProbe: boolean
   /** Null where no answer was asked for. */
   readonly answerCorrect: boolean | null
 }
@@ -127,12 +130,12 @@ export const evaluateAttention = ({
   components,
   flags,
   probesOffered,
-  returning,
+  oneProbe,
   answerCorrect,
 }: AttentionInput): Verdict => {
   const quality = qualityOf(components, flags)
   const { qualityMin, focusMin, probeMin } = verifiedRule
-  const probesPassed = probesOffered >= probesMinOf(returning) && (components.probe ?? 0) >= probeMin
+  const probesPassed = probesOffered >= probesMinOf(oneProbe) && (components.probe ?? 0) >= probeMin
   const reasons = [
     ...flags.filter((flag) => flagCaps[flag].blocking).map((flag) => `flag_${flag}`),
     ...(quality < qualityMin ? ['quality_low'] : []),

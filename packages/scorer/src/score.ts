@@ -21,7 +21,14 @@ import {
 } from './quality.ts'
 import type { MotionEvaluation } from './motion.ts'
 import type { MotionPoint } from './strokes.ts'
-import { addVisibleTime, focusScore, neverVisible, visibleMsAt, type ScoredKind } from './visible.ts'
+import {
+  addVisibleTime,
+  focusScore,
+  needsOneProbe,
+  neverVisible,
+  visibleMsAt,
+  type ScoredKind,
+} from './visible.ts'
 
 export type InputModel = {
   readonly version: string
@@ -77,6 +84,8 @@ export type SessionEvidence = {
 export type SessionScore = Verdict & {
   readonly components: Components
   readonly flags: readonly FlagName[]
+  /** Whether one probe suffices. */
+  readonly oneProbe: boolean
   /** Noticed and not held against anybody. */
   readonly observations: readonly FlagName[]
   readonly assurance: 'low'
@@ -311,6 +320,7 @@ export const scoreSession = (
   const motion = facts.pointerless ? noMotion : model.evaluate(facts.points)
   const evidence = evidenceOf(facts, opened.length, motion)
   const { hits, probes, returning } = evidence
+  const oneProbe = needsOneProbe(context.kind, returning)
   const synthetic = isSynthetic(motion, context.calibration)
   const focus = focusScore(context.kind, evidence.visibleMs, returning)
   const probe = probeScore(hits, probes)
@@ -326,7 +336,7 @@ export const scoreSession = (
     motion.p === null ? null : rounded(inputScore(motion.p, motion.motionSeconds)),
     { calibrated: context.calibration !== null, probes },
   )
-  const isTooLittle = motion.motionSeconds < 1 && probes < probesMinOf(returning)
+  const isTooLittle = motion.motionSeconds < 1 && probes < probesMinOf(oneProbe)
   const flags = inTableOrder([
     ...context.known,
     ...(read.length === opened.length ? [] : (['chain_broken'] as const)),
@@ -338,9 +348,10 @@ export const scoreSession = (
   ])
   const { answerCorrect } = context
   return {
-    ...evaluateAttention({ components, flags, probesOffered: probes, returning, answerCorrect }),
+    ...evaluateAttention({ components, flags, probesOffered: probes, oneProbe, answerCorrect }),
     components,
     flags,
+    oneProbe,
     observations: synthetic && !context.calibration ? ['synthetic_motion'] : [],
     assurance: 'low',
     evidence,
@@ -350,12 +361,12 @@ export const scoreSession = (
 
 /** The score with one more flag of the server: the same as if the flag had been known before. */
 export const addServerFlag = (score: SessionScore, flag: FlagName): SessionScore => {
-  const { components, evidence } = score
+  const { components, evidence, oneProbe } = score
   const flags = inTableOrder([...score.flags, flag])
-  const { probes: probesOffered, returning } = evidence
+  const { probes: probesOffered } = evidence
   return {
     ...score,
-    ...evaluateAttention({ components, flags, probesOffered, returning, answerCorrect: null }),
+    ...evaluateAttention({ components, flags, probesOffered, oneProbe, answerCorrect: null }),
     flags,
   }
 }

@@ -46,6 +46,7 @@ test('docs/evidence/scoring.md has the weights, the times, the rule and the vers
   assert.equal(requiredVisibleMs.view, requiredVisibleMs.task)
   assert.ok(page.includes(`${requiredVisibleMs.view / 1_000} s for \`view\` and \`task\``))
   assert.ok(page.includes(`${requiredVisibleMs.work / 1_000} s for \`work\``))
+  assert.ok(page.includes(`${requiredVisibleMs.approval / 1_000} s for \`approval\``))
   assert.ok(page.includes(`${requiredVisibleMsReturning / 1_000} s for a returning browser`))
   assert.ok(page.includes(`quality is at least ${verifiedRule.qualityMin}`))
   assert.ok(page.includes(`focus is at least ${verifiedRule.focusMin}`))

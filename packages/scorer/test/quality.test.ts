@@ -14,6 +14,7 @@ import {
   type Components,
   type FlagName,
 } from '../src/quality.ts'
+import { focusScore } from '../src/visible.ts'
 
 const unit = fc.double({ min: 0, max: 1, noNaN: true })
 const maybe = fc.option(unit, { nil: null })
@@ -66,6 +67,11 @@ test('gaze may raise quality and never lowers it', () => {
   )
 })
 
+test('an approval needs half of 3 s in view, also in a returning browser', () => {
+  assert.ok(focusScore('approval', 1_490, true) < 0.5)
+  assert.equal(focusScore('approval', 1_500, false), 0.5)
+})
+
 test('a blocking flag is never verified, whatever was measured', () => {
   const blockingFlags = (Object.keys(flagCaps) as FlagName[]).filter((flag) => flagCaps[flag].blocking)
   assert.ok(blockingFlags.length >= 9)
@@ -76,7 +82,7 @@ test('a blocking flag is never verified, whatever was measured', () => {
           components: measured,
           flags: [flag],
           probesOffered: 3,
-          returning: correct,
+          oneProbe: correct,
           answerCorrect: correct,
         }).verified,
         false,
@@ -124,7 +130,7 @@ for (const [name, measured, raised, expected, verified] of workedExamples) {
       components: measured,
       flags: raised,
       probesOffered: 3,
-      returning: false,
+      oneProbe: false,
       answerCorrect: null,
     })
     assert.ok(Math.abs(verdict.quality - expected) < 0.05, String(verdict.quality))

@@ -61,7 +61,7 @@ const scoreStill = (recording: Recording, count: number, returning: boolean): Se
   scoreSession(firstProbes(recording, count, returning), newVisitorContext, still)
 
 for (const [name, person] of Object.entries(persons)) {
-  test(`${name}: two of two suffice without motion, and one of one only in a browser that returned`, () => {
+  test(`${name}: two of two suffice without motion, and one of one only in a browser that returned, or to approve`, () => {
     const two = scoreStill(person(), 2, false)
     assert.deepEqual([two.evidence.probes, two.evidence.hits, two.flags, two.reasons], [2, 2, [], []])
     assert.equal(two.quality, 0.692)
@@ -71,6 +71,9 @@ for (const [name, person] of Object.entries(persons)) {
     const stranger = scoreStill(person(), 1, false)
     assert.deepEqual(stranger.flags, ['insufficient_evidence'])
     assert.deepEqual(stranger.reasons, ['quality_low', 'attention_unproven'])
+    const decided = scoreSession(firstProbes(person(), 1), { ...newVisitorContext, kind: 'approval' }, still)
+    assert.deepEqual([decided.verified, decided.evidence.returning], [true, false])
+    assert.ok(addServerFlag(decided, 'datacenter_ip').verified)
   })
 }
 

@@ -16,7 +16,7 @@ const authMeanings: Readonly<Record<Auth, string>> = {
   optional:
     'A key may be sent and is then checked. A query parameter that asks for the licensed tier requires one: 403 `license_required`.',
   bearer:
-    'An API key with the scope of the endpoint is required: `Authorization: Bearer svc_…`. Without one: 401.',
+    'An API key with the scope of the endpoint is required: `Authorization: Bearer svc_…`. Without one: 401. Where the scope is (owner), no key is accepted (403): the call needs the bearer of an owner who signed in to the console within the last hour, in live mode with a passkey.',
   licensed: 'An API key is required. Without one: 403 `license_required`.',
   order:
     'An API key is required, or a [credential of a trusted agent](../guides/keyless-orders.md). Without either: 401 `auth_required`.',
@@ -32,14 +32,14 @@ const authMeanings: Readonly<Record<Auth, string>> = {
     'An API key with the scope of the endpoint is required in the field `secret` of the body, which is a form or JSON. Every refusal is 200 with `error-codes`, except 413 `body_too_large` and 429 `rate_limited`: [the protocol](../guides/siteverify.md).',
 }
 
-const rowOf = ({ method, path, auth, scope, limit, publicId, summary }: Endpoint): string[] => [
-  method,
-  `\`${path}\``,
-  auth,
-  scope ?? '',
-  limit ?? '',
-  `\`${publicId}\``,
-  summary,
+const rowOf = (row: Endpoint): string[] => [
+  row.method,
+  `\`${row.path}\``,
+  row.auth,
+  row.scope ?? (row.administratorOnly ? '(owner)' : ''),
+  row.limit ?? '',
+  `\`${row.publicId}\``,
+  row.summary,
 ]
 
 const head = ['Method', 'Path', 'Auth', 'Scope', 'Limit', 'Public id', 'Summary']

@@ -91,7 +91,7 @@ export function isRejected(
     ),
     flags: isSynthetic ? ['synthetic_motion'] : [],
     probesOffered: probes,
-    returning: probes === 1,
+    oneProbe: probes === 1,
     answerCorrect: null,
   })
   return reasons.includes('quality_low')

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { approvalDecisions } from '../approvals/operations.ts'
 import {
   assurances,
   credentialKinds,
@@ -122,7 +123,34 @@ export const credentialClaims = z
     purchase: z
       .strictObject({ id: z.string(), workflow: z.string(), payer: z.string(), transaction: z.string() })
       .optional(),
+    approval: z
+      .strictObject({
+        id: z.string(),
+        type: z.string(),
+        envelope_hash: hash,
+        view_hash: hash,
+        /** The rules by which the view was made. */
+        view: z.string(),
+        decision: z.enum(approvalDecisions),
+        decided_at: seconds,
+        consume_by: seconds,
+      })
+      .optional(),
+    /** Apart from `assurance`: a synced passkey can well authenticate a named employee. */
+    approver: z
+      .strictObject({
+        ref: z.string(),
+        enrolled_by: z.string(),
+        user_verification: z.boolean(),
+        /** Seconds since the passkey was registered. */
+        key_age: seconds,
+      })
+      .optional(),
   })
+  .refine(
+    (claims) => (claims.approval === undefined) === (claims.approver === undefined),
+    'lacks who decided',
+  )
   .refine((claims) => claims[claims.kind] !== undefined, 'lacks the object named after its kind')
   .refine(
     (claims) => credentialKinds.every((kind) => kind === claims.kind || claims[kind] === undefined),
@@ -151,6 +179,7 @@ export const lifetimeDays = {
   personhood: 90,
   binding: 365,
   purchase: 365,
+  approval: 365,
 } as const
 export const testLifetimeDays = 7
 

@@ -4,7 +4,15 @@ import { errorBody, instant, queryInstant, reference, text, unitInterval } from 
 import { modes } from '../platform/ids.ts'
 import { nextPage, pageQuery } from '../platform/lists.ts'
 
-export const credentialKinds = ['work', 'view', 'presence', 'personhood', 'binding', 'purchase'] as const
+export const credentialKinds = [
+  'work',
+  'view',
+  'presence',
+  'personhood',
+  'binding',
+  'purchase',
+  'approval',
+] as const
 export type CredentialKind = (typeof credentialKinds)[number]
 export const assurances = ['low', 'substantial', 'high'] as const
 export type Assurance = (typeof assurances)[number]
@@ -22,6 +30,7 @@ export const keyPurposes = [
   'onchain-test',
   'forging',
   'order',
+  'report',
 ] as const
 export const rails = ['card', 'usdc', 'x402', 'mpp', 'ousd', 'agentpay', 'other'] as const
 

@@ -175,6 +175,12 @@ export const conflicts = {
     'Another call changed it first, a deadline passed, or this step is not possible from its present state.',
     'Read the order or unit again and check its status.',
   ),
+  approval_conflict: entry(
+    409,
+    'The present state of the approval does not allow this.',
+    'It was decided, consumed or has expired, waits for its delay, or another request has this requestId.',
+    'Read the approval and check its status. A changed action is a new request.',
+  ),
   price_above_max: entry(
     409,
     'The price is above maxPriceUsd.',

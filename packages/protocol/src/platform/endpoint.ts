@@ -56,6 +56,11 @@ export type Endpoint = {
    * or moves money. Keys are exempt.
    */
   readonly needsRecentSignIn?: true
+  /**
+   * Needs a bearer of the console whose person is an owner, signed in recently, in live mode with a passkey. No API key
+   * can do it, whatever its scopes: an agent must not choose who approves its actions.
+   */
+  readonly administratorOnly?: true
   /** A `GET` that changes something, so that a viewer of the console may not call it. */
   readonly writes?: true
   readonly params?: z.ZodObject
@@ -75,6 +80,8 @@ export type Endpoint = {
   readonly limit?:
     'register' | 'beacon' | 'tasks' | 'forwards' | 'mail' | 'sessions' | 'telemetry' | 'console'
   readonly bodyLimitBytes?: number
+  /** A body with the same key twice in one object is refused: another parser could read another value than ours. */
+  readonly uniqueKeys?: true
   /** The body stays text, because its bytes are signed. */
   readonly textBody?: true
   /** Also takes the token that an order without a key returned, for that order alone. */
@@ -118,9 +125,11 @@ export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
   if (isForPerson) codes.add('sign_in_required')
   if (endpoint.scope || (isForPerson && endpoint.method !== 'GET')) codes.add('forbidden')
   if (endpoint.auth === 'console') codes.add('forbidden')
+  if (endpoint.administratorOnly) codes.add('forbidden').add('sign_in_again')
   if (endpoint.ownerInLive || endpoint.needsRecentSignIn)
     codes.add(endpoint.auth === 'operator' ? 'operator_sign_in_again' : 'sign_in_again')
-  const hasCaller = endpoint.scope || endpoint.auth === 'operator' || endpoint.auth === 'member'
+  const hasCaller =
+    endpoint.scope || endpoint.administratorOnly || endpoint.auth === 'operator' || endpoint.auth === 'member'
   if (hasCaller && endpoint.method !== 'GET')
     codes.add('idempotency_in_progress').add('idempotency_key_reused')
   codes.add('rate_limited').add('overloaded').add('internal_error')
@@ -130,7 +139,15 @@ export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
 /** An operation without its path and access. */
 type Operation = Omit<
   Endpoint,
-  'id' | 'publicId' | 'method' | 'path' | 'auth' | 'scope' | 'ownerInLive' | 'needsRecentSignIn'
+  | 'id'
+  | 'publicId'
+  | 'method'
+  | 'path'
+  | 'auth'
+  | 'scope'
+  | 'ownerInLive'
+  | 'needsRecentSignIn'
+  | 'administratorOnly'
 >
 
 /** Keeps the exact types of an operation's schemas and codes. */

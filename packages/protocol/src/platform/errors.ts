@@ -51,6 +51,12 @@ export const errorCatalogue = {
     'The header is not base64 of a JSON payment payload of a known version.',
     'Encode the signed EIP-3009 authorization as x402 version 1 or 2 defines.',
   ),
+  approval_refused: entry(
+    400,
+    'A rule of approvals refuses this.',
+    'The action, its approvers, its policy, or the attention and the passkey of a decision break a rule. details[] names the rule.',
+    'Look at the code in details[]: docs/guides/approvals.md lists every rule.',
+  ),
   passkey_refused: entry(
     400,
     'This passkey could not be verified.',

@@ -25,6 +25,8 @@ const checkoutId = 'chk_aa01k2example000000000000000000000'
 const orderId = 'ord_aa01k2example00000000000'
 const requestId = 'pay_aa01k2example00000000000'
 const endpointId = 'whk_aa01k2example00000000000'
+const approvalId = 'apl_aa01k2example00000000000'
+const approver = 'apv_aa01k2example00000000000'
 const purchaseId = 'pur_aa01k2example000000000000000000000'
 const since = '2026-01-01T00:00:00.000Z'
 const reason = 'reported by its holder'
@@ -81,6 +83,32 @@ export const events = {
     'A wallet was bound to a verified human.',
     { memberId: id, credentialId: id, wallet: z.string(), chainId: z.number().nullable() },
     { memberId, credentialId, wallet: '0x00000000000000000000000000000000000000aa', chainId: 8_453 },
+  ),
+  'approval.requested': event(
+    'People were asked to approve an action.',
+    { approvalId: id, type: z.string(), approvers: z.array(id), decideBy: at, url: z.string() },
+    {
+      approvalId,
+      type: 'invoice.pay',
+      approvers: [approver],
+      decideBy: since,
+      url: `https://pohf.example/approve/${approvalId}`,
+    },
+  ),
+  'approval.decided': event(
+    'A person approved or denied an action. status says what the approval is now.',
+    { approvalId: id, approver: id, decision: z.string(), credentialId: id.nullable(), status: z.string() },
+    { approvalId, approver, decision: 'approve', credentialId, status: 'approved' },
+  ),
+  'approval.expired': event(
+    'The time to decide or to consume an approval is over. Nobody may act on it.',
+    { approvalId: id },
+    { approvalId },
+  ),
+  'approval.consumed': event(
+    'The audience used an approval.',
+    { approvalId: id, audience: id },
+    { approvalId, audience: 'agt_aa01k2example' },
   ),
   'member.enrolled': event(
     'A person whom you invited has enrolled.',

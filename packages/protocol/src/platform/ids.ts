@@ -20,6 +20,8 @@ export const idPrefixes = {
   opr_: { name: 'operator', long: false },
   chk_: { name: 'checkout', long: true },
   rfd_: { name: 'refund', long: false },
+  apl_: { name: 'approval', long: false },
+  apv_: { name: 'approver', long: false },
   asg_: { name: 'assignment of work', long: true },
   ent_: { name: 'ledger entry', long: false },
   acc_: { name: 'account', long: false },
@@ -106,5 +108,6 @@ export const scopes = [
   'partners',
   'index',
   'keys',
+  'approvals',
 ] as const
 export type Scope = (typeof scopes)[number]

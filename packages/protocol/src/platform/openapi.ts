@@ -96,11 +96,14 @@ const security: Record<Endpoint['auth'], Json[] | undefined> = {
   secret: [],
 }
 
+const securityOf = ({ auth, administratorOnly }: Endpoint): Json[] | undefined =>
+  administratorOnly ? [{ owner: [] }] : security[auth]
+
 const operationOf = (endpoint: Endpoint): Json => ({
   operationId: endpoint.publicId,
   summary: endpoint.summary,
   tags: [endpoint.publicId.split('.')[0]],
-  ...(security[endpoint.auth] ? { security: security[endpoint.auth] } : {}),
+  ...(securityOf(endpoint) ? { security: securityOf(endpoint) } : {}),
   ...(parametersOf(endpoint).length > 0 ? { parameters: parametersOf(endpoint) } : {}),
   ...requestBodyOf(endpoint),
   responses: responsesOf(endpoint),
@@ -127,6 +130,12 @@ export const openApiDocument = (): Json => {
       schemas: { Error: schemaOf(errorBody, 'output') },
       securitySchemes: {
         bearer: { type: 'http', scheme: 'bearer', description: 'svc_live_… or svc_test_…' },
+        owner: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'cns_…: the bearer of the console of an owner who signed in within the last hour, in live mode with a passkey. No API key is accepted.',
+        },
         member: {
           type: 'apiKey',
           in: 'cookie',

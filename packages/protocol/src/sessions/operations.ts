@@ -55,7 +55,7 @@ const publicKey = z.object({
   y: base64url(32),
 })
 
-export const sessionKinds = ['view', 'work', 'task'] as const
+export const sessionKinds = ['view', 'work', 'task', 'approval'] as const
 
 export const create = operation({
   summary: 'Open a session in a page.',

@@ -122,6 +122,8 @@ export type TelemetryEvent = Timed &
       }
     | { readonly type: 'honeypot' }
     | { readonly type: 'alternative' }
+    /** The person is ready for a question: an approval is asked about only then. */
+    | { readonly type: 'ask' }
     | { readonly type: 'shown'; readonly probe: string }
     | {
         readonly type: 'point'
@@ -283,6 +285,7 @@ const readers: ReadonlyMap<unknown, (t: number, fields: Fields) => TelemetryEven
   ],
   ['h', (t) => ({ type: 'honeypot', t })],
   ['x', (t) => ({ type: 'alternative', t })],
+  ['q', (t) => ({ type: 'ask', t })],
   ['o', (t, [probe]) => (isProbe(probe) ? { type: 'shown', t, probe } : undefined)],
   [
     'a',
@@ -303,7 +306,7 @@ const readers: ReadonlyMap<unknown, (t: number, fields: Fields) => TelemetryEven
 
 /** The number of fields after tag and time: v1 allows no others. */
 const fieldCounts: ReadonlyMap<unknown, number> = new Map<unknown, number>(
-  Object.entries({ m: 4, d: 4, u: 4, c: 2, k: 3, s: 1, f: 3, h: 0, x: 0, o: 1, a: 5, b: 4, l: 1 }),
+  Object.entries({ m: 4, d: 4, u: 4, c: 2, k: 3, s: 1, f: 3, h: 0, x: 0, q: 0, o: 1, a: 5, b: 4, l: 1 }),
 )
 
 const endOf = (event: TelemetryEvent): number =>

@@ -21,7 +21,14 @@ export const makeBearers = ({ secrets, ids }: Pick<Ctx, 'secrets' | 'ids'>) => {
       const session = await findSessionForAgent(tx, sessionId, agentId)
       const validMs = session ? expiresAt.getTime() - session.at.getTime() : 0
       if (!session || validMs <= 0) return undefined
-      return { agentId, role: session.role, isRecent: session.is_recent, validMs }
+      return {
+        agentId,
+        personId: session.person_id,
+        role: session.role,
+        isRecent: session.is_recent,
+        signedInBy: session.signed_in_by,
+        validMs,
+      }
     },
   }
 }

@@ -54,6 +54,7 @@ test('a developer makes keys in test mode, and in live mode neither keys nor pay
     'credits.buy',
     'partners.payout-request',
     'partners.points-convert',
+    'questions.ask',
     'tasks.campaign-create',
     'work.order-fund',
   ])

@@ -62,9 +62,9 @@ const findAgentByBearer = async <Claims>(
     // Not 401: a new bearer would not help, and the key is not unknown.
     if (row.suspended_at !== null)
       throw new Refusal('forbidden', { message: 'This agent is suspended. Contact the operator.' })
-    const { role, isRecent, validMs } = found
+    const { agentId: _agentId, validMs, ...console } = found
     // The role decides what a person may do, not scopes: see authorizeCaller.
-    const rights = { keyId: 'console', scopes: allScopes, console: { role, isRecent } }
+    const rights = { keyId: 'console', scopes: allScopes, console }
     return { agent: { ...agentOf(row), ...rights }, validMs }
   })
 

@@ -6,6 +6,12 @@ export {
   type PurchaseMint,
   type SignedPurchaseCredential,
 } from './mint/purchase.ts'
+export {
+  makeApprovalMint,
+  type ApprovalMint,
+  type AttendedDecision,
+  type SignedApprovalCredential,
+} from './mint/approval.ts'
 export { makeChangeCredentialState, type ChangeCredentialState } from './status/change-state.ts'
 export { makeWorkMint, type SignedWorkCredential, type WorkMint, type WorkMintResult } from './mint/work.ts'
 export { operatorRoutes, routes } from './routes.ts'

@@ -70,13 +70,18 @@ const removeSession = async (agent: Agent) => {
       sessionId,
     ])
 }
-const replaceByUnscored = async (agent: Agent, status: 'open' | 'expired', challenge: string) => {
+const replaceByUnscored = async (
+  agent: Agent,
+  status: 'open' | 'expired',
+  challenge: string,
+  kind: 'view' | 'approval' = 'view',
+) => {
   await removeSession(agent)
   await inTransaction(harness.ctx, agent.agentId, (tx) =>
     insertUnscoredSession(
       tx,
       { agentId: agent.agentId, mode: agent.mode, sessionId },
-      { kind: 'view', status, simulated: false },
+      { kind, status, simulated: false },
     ),
   )
   await harness.owner.query('update sessions set challenge = $1 where agent_id = $2', [
@@ -135,9 +140,12 @@ test('verify answers its refusals in the order of its list: payment, then the se
       message: confirmHint,
     },
     {
-      ...step('session_not_found', 404, 'not_found', () => replaceByUnscored(agent, 'expired', 'right')),
+      ...step('session_not_found', 404, 'not_found', () =>
+        replaceByUnscored(agent, 'expired', 'right', 'approval'),
+      ),
       message: /No such session/,
     },
+    step('session_of_approval', 409, 'session_rejected', () => replaceByUnscored(agent, 'expired', 'right')),
     step('session_expired', 409, 'session_expired', () => replaceByUnscored(agent, 'open', 'right')),
     step('session_not_ready', 409, 'session_not_ready', () => replaceByScored(agent, false)),
     step('session_rejected', 409, 'session_rejected', () => replaceByOld(agent)),

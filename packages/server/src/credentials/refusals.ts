@@ -59,6 +59,20 @@ type SessionLookup = { readonly session: Session | undefined }
 const refuseMissingSession = ({ session }: SessionLookup) =>
   session ? undefined : new Refusal('not_found', { message: 'No such session.' })
 
+/** Its credential comes from the decision alone, which a passkey signs. */
+const refuseDecision = ({ session }: SessionLookup) =>
+  session?.kind === 'approval'
+    ? new Refusal('session_rejected', {
+        details: [
+          {
+            path: 'session',
+            code: 'session_of_approval',
+            message: 'this recording belongs to an approval: its credential is minted with the decision',
+          },
+        ],
+      })
+    : undefined
+
 const refuseExpiredSession = ({ session }: SessionLookup) =>
   session?.status === 'expired' ? new Refusal('session_expired') : undefined
 
@@ -97,6 +111,7 @@ type FirstMint = SessionLookup & {
 /** The refusals of a session that is to be verified, in order. */
 export const sessionRefusals: Refusals<SessionLookup> = [
   ['session_not_found', refuseMissingSession],
+  ['session_of_approval', refuseDecision],
   ['session_expired', refuseExpiredSession],
   ['session_not_ready', refuseUnscoredSession],
   ['session_rejected', refuseRejectedSession],

@@ -8,11 +8,12 @@ import {
 import type { Session, SessionKind } from '../sessions/index.ts'
 import { hmacOf } from '../platform/ops/secrets.ts'
 
-export const credentialKindOf: Readonly<Record<SessionKind, 'view' | 'work' | 'presence'>> = {
+export const credentialKindOf: Readonly<Record<SessionKind, 'view' | 'work' | 'presence' | 'approval'>> = {
   view: 'view',
   work: 'work',
   task: 'work',
   presence: 'presence',
+  approval: 'approval',
 }
 
 /** The pairwise identifier of a person at this agent (different at every agent). */

@@ -6,7 +6,7 @@ import type { RootCharge } from '../roots/index.ts'
 import { restorePending } from '../signing/index.ts'
 import type { CredentialState } from './status/rules.ts'
 
-type Act = 'session' | 'personhood' | 'binding' | 'purchase'
+type Act = 'session' | 'personhood' | 'binding' | 'purchase' | 'approval'
 export type ActKey = {
   readonly agentId: string
   readonly mode: Mode

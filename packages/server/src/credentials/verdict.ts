@@ -17,8 +17,11 @@ type VerdictDeps = {
   readonly forging: ForgingFile
   /** Injected by the wiring: the floors of an agent. */
   readonly findPolicy: (tx: Tx, agentId: string) => Promise<CredentialPolicy>
-  /** Injected by the wiring: whether a session records ordered work, which has no floor and is minted at its delivery. */
-  readonly isOrderedWork: (session: Session) => boolean
+  /**
+   * Injected by the wiring: whether a session records ordered work or a decision about an approval. It has no floor and is minted
+   * at its delivery, or with the decision.
+   */
+  readonly isMintedElsewhere: (session: Session) => boolean
 }
 type Owner = { readonly agentId: string; readonly mode: Mode }
 /** A verified session that can get its first credential. */
@@ -44,8 +47,9 @@ const askForProof = (
   { owner, session, at }: MintableSession,
   reason: 'proof_needed' | 'network_busy',
 ): SessionVerdict => {
-  // A link names the owner of the session. A worker must not learn it: it tells which items have a known answer.
-  const stepUp = deps.isOrderedWork(session) ? [] : stepUpWaysOf(deps.ctx, owner, session, at)
+  // A link names the owner of the session. Neither a worker nor an approver must learn it: it tells which
+  // items have a known answer, and which requests are known to be bad.
+  const stepUp = deps.isMintedElsewhere(session) ? [] : stepUpWaysOf(deps.ctx, owner, session, at)
   return stepUp.length === 0
     ? { verdict: 'failed', reasons: [reason] }
     : { verdict: 'step_up', reasons: [reason], stepUp }
@@ -58,7 +62,7 @@ const belowFloor = async (
   mintable: MintableSession,
 ): Promise<SessionVerdict | undefined> => {
   const { owner, session, inputs, at } = mintable
-  if (deps.isOrderedWork(session)) return undefined
+  if (deps.isMintedElsewhere(session)) return undefined
   const kind = credentialKindOf[session.kind]
   const floor = floorOf(await deps.findPolicy(tx, owner.agentId), kind, {})
   const isBelow = (strength: Omit<CredentialStrength, 'kind'>): boolean =>

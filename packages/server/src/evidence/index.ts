@@ -1,5 +1,10 @@
 export { operatorRoutes, routes } from './routes.ts'
-export { isReservedSession, resolveSession, simulatedAttention } from './scoring/sandbox.ts'
+export {
+  insertSimulatedSession,
+  isReservedSession,
+  resolveSession,
+  simulatedAttention,
+} from './scoring/sandbox.ts'
 export { rejectionOf } from './scoring/rejection.ts'
 export { makeScoring } from './scoring/score-session.ts'
 export {

@@ -1,5 +1,11 @@
 export { eraseAgain, type Erasure } from './people/erase-person.ts'
 export type { ExternalIssuer } from './people/external.ts'
+export {
+  listOwnPasskeys,
+  recordAssertion,
+  verifyAssertion,
+  type VerifiedAssertion,
+} from './people/assertion.ts'
 export type { PasskeyVerifier } from './people/passkeys.ts'
 export { languageSwitch } from './pages/language-switch.ts'
 export { pages } from './pages/pages.ts'
@@ -11,3 +17,5 @@ export { isAttentionChallenge, originOf, type Member } from './rules.ts'
 export { deleteExpiredTokens, listPeopleCreated, voidSignIns } from './people/store.ts'
 export { languageOf, type Language } from './pages/messages.ts'
 export { listEligibleMemberships } from './membership/workers.ts'
+export { inviteMember } from './membership/create.ts'
+export { listConsentedMembers, listMemberships } from './membership/store.ts'

@@ -23,7 +23,21 @@ export type FindRecordingOwner = (
   tx: Tx,
   work: { readonly site: `agt_${string}`; readonly challenge: string },
 ) => Promise<`agt_${string}`>
-export type SiteLookups = { readonly findSite: FindSite; readonly findRecordingOwner: FindRecordingOwner }
+/**
+ * Injected by the wiring: the agent that the recording of a decision belongs to; undefined where no turn that waits for this
+ * site has the challenge.
+ */
+export type FindDecisionOwner = (
+  tx: Tx,
+  turn: { readonly site: `agt_${string}`; readonly challenge: string },
+) => Promise<`agt_${string}` | undefined>
+export type SiteLookups = {
+  readonly findSite: FindSite
+  readonly findRecordingOwner: FindRecordingOwner
+  readonly findDecisionOwner: FindDecisionOwner
+  /** Of our own pages. */
+  readonly ownOrigin: string
+}
 
 type Input = {
   readonly site: string
@@ -69,21 +83,36 @@ type Recorded = {
   readonly challenge?: string | undefined
 }
 
-/** The agent that the session belongs to, and its mode. The owner of recorded work may be another agent than the site. */
-const findOwner = async (
+/** A decision is recorded on our own page alone, with the challenge of a turn that waits. */
+const findOwnerOfDecision = async (
   tx: Tx,
-  deps: SiteLookups,
-  { siteId, kind, challenge }: Recorded,
+  { findDecisionOwner, ownOrigin }: SiteLookups,
+  { siteId, challenge = '' }: Recorded,
   page: PageCall,
 ) => {
+  if (page.origin !== ownOrigin)
+    throw new Refusal('forbidden', { message: 'Only the page of this service records decisions.' })
+  const owner = await findDecisionOwner(tx, { site: siteId, challenge })
+  if (!owner) throw new Refusal('not_found', { message: 'No decision with this challenge waits.' })
+  return owner
+}
+
+/**
+ * The agent that the session belongs to, and its mode. The owner of recorded work or of a recorded decision may be another agent
+ * than the site.
+ */
+const findOwner = async (tx: Tx, deps: SiteLookups, recorded: Recorded, page: PageCall) => {
+  const { siteId, kind, challenge } = recorded
   const site = await deps.findSite(tx, siteId)
   if (!site) throw new Refusal('not_found', { message: 'No such site.' })
+  const { mode } = site
+  if (kind === 'approval') return { agentId: await findOwnerOfDecision(tx, deps, recorded, page), mode }
   requireOrigin(site.allowedOrigins, page.origin)
   const agentId =
     kind === 'work' && challenge !== undefined
       ? await deps.findRecordingOwner(tx, { site: siteId, challenge })
       : siteId
-  return { agentId, mode: site.mode }
+  return { agentId, mode }
 }
 
 /** Opens a session for a page of this site. */
@@ -97,7 +126,9 @@ export const create = async (ctx: Ctx, deps: CreateDeps, input: Input, page: Pag
   const siteId = input.site as `agt_${string}`
   const kind = input.kind ?? 'view'
   const { challenge } = input
-  const { state, ...created } = await inTransaction(ctx, kind === 'work' ? 'system' : siteId, async (tx) => {
+  // The owner of these may be the platform agent.
+  const tenant = kind === 'work' || kind === 'approval' ? 'system' : siteId
+  const { state, ...created } = await inTransaction(ctx, tenant, async (tx) => {
     const { agentId, mode } = await findOwner(tx, deps, { siteId, kind, challenge }, page)
     const at = await readNow(tx)
     const sessionId = ctx.ids.make('ses_')
@@ -105,10 +136,10 @@ export const create = async (ctx: Ctx, deps: CreateDeps, input: Input, page: Pag
     const action = { site: siteId, kind, workflowId: input.workflowId, challenge }
     const link = firstLinkOf({ sessionId, nonce, jkt }, action)
     const randomness = { token: ctx.ids.random(), draw: ctx.ids.randomFraction(), seed: ctx.ids.random() }
-    // Work is asked throughout, whoever does it.
+    // Work is asked throughout, whoever does it; a decision is asked once.
     const returning =
       browser !== undefined &&
-      kind !== 'work' &&
+      (kind === 'view' || kind === 'task') &&
       (await noteBrowser(
         tx,
         deps.admitBrowser,

@@ -9,7 +9,7 @@ export {
 } from './closing/store.ts'
 export type { ScoredRecording, ScoringInput } from './closing/score-recording.ts'
 export { makeRecordingScorer, type RecordingScorer } from './closing/scorer.ts'
-export type { FindRecordingOwner, FindSite } from './create.ts'
+export type { FindDecisionOwner, FindRecordingOwner, FindSite } from './create.ts'
 export { jobs } from './jobs.ts'
 export {
   between,

@@ -12,7 +12,7 @@ type Query = PageQuery & {
 }
 
 /** An index has the sessions of one kind in the order of time, so the newest of each kind are read. */
-const kinds = ['view', 'work', 'task', 'presence'] as const
+const kinds = ['view', 'work', 'task', 'presence', 'approval'] as const
 
 const filterOf = ({ status, verified }: Query): ((session: ListedSession) => boolean) | undefined =>
   status === undefined && verified === undefined

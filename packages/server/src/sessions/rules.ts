@@ -3,7 +3,7 @@ import type { Components } from '@pohf/scorer'
 import type { EvidenceItem, SessionCounts, TelemetrySeal } from '../platform/db/columns.ts'
 import { readSignedToken, signToken, type SigningCtx } from '../platform/ops/tokens.ts'
 
-export type SessionKind = 'view' | 'work' | 'task' | 'presence'
+export type SessionKind = 'view' | 'work' | 'task' | 'presence' | 'approval'
 export type SessionStatus = 'open' | 'closed' | 'scored' | 'sealed' | 'expired'
 
 export type Telemetry = TelemetrySeal
@@ -114,7 +114,12 @@ export const parseUserAgent = (userAgent: string | undefined): Client => ({
 })
 
 /** How long a session may run before it must be finished. */
-export const sessionMinutesOf: Readonly<Record<RecordedKind, number>> = { view: 15, task: 15, work: 60 }
+export const sessionMinutesOf: Readonly<Record<RecordedKind, number>> = {
+  view: 15,
+  task: 15,
+  work: 60,
+  approval: 60,
+}
 export type RecordedKind = Exclude<SessionKind, 'presence'>
 
 /** The flags for rules that the key holder broke in signed chunks. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import {
+  approvalReportClaims,
   credentialClaims,
   forgingClaims,
   keyPurposes,
@@ -120,6 +121,7 @@ export const typedPayloads = {
       })
       .refine(({ iat, exp }) => exp - iat === 86_400, 'an order token is valid for 24 hours'),
   },
+  'approval-report+jwt': { purposeOf: () => 'report', schema: approvalReportClaims },
   'pohf-forging+jwt': { purposeOf: () => 'forging', schema: forgingClaims },
   [onchainTyp]: {
     // The test key is never added to a registry, so tokens signed by it are not accepted on a chain.
@@ -200,6 +202,7 @@ const periods: Readonly<Record<KeyPurpose, typeof defaultPeriods>> = {
   'onchain-test': defaultPeriods,
   forging: defaultPeriods,
   order: defaultPeriods,
+  report: defaultPeriods,
 }
 export const publishAheadMs = (purpose: KeyPurpose): number => periods[purpose].aheadMs
 /** The longest credential lives 365 days; a month more for slow clocks and disputes. */

@@ -2,6 +2,7 @@ import { endpoints, type Assurance, type RootClaim } from '@pohf/protocol'
 import type { FastifyInstance } from 'fastify'
 import * as accounts from '../accounts/index.ts'
 import * as agents from '../agents/index.ts'
+import * as approvals from '../approvals/index.ts'
 import * as credentials from '../credentials/index.ts'
 import * as credits from '../credits/index.ts'
 import * as discovery from '../discovery/index.ts'
@@ -18,6 +19,7 @@ import type { ErrorPage, Page, Route } from '../platform/http/call.ts'
 import { makeDispatcher } from '../platform/http/dispatch.ts'
 import { buildListener } from '../platform/http/http.ts'
 import * as purchases from '../purchases/index.ts'
+import * as questions from '../questions/index.ts'
 import * as requests from '../requests/index.ts'
 import * as sessions from '../sessions/index.ts'
 import * as signing from '../signing/index.ts'
@@ -59,12 +61,36 @@ const findTokens: work.FindCredentialTokens = async (tx, { agentId, mode }, sess
   )
 }
 
+/** The signed credentials of decisions, by their references. */
+const findDecisionTokens: approvals.ApprovalsDeps['findDecisionTokens'] = async (
+  tx,
+  { agentId, mode },
+  references,
+) => {
+  const stored = await credentials.listMintedCredentials(
+    tx,
+    references.map((reference) => ({ agentId, mode, act: 'approval', reference })),
+  )
+  return new Map(
+    references.flatMap((reference, index) => {
+      const found = stored[index]
+      return found ? [[reference, found.jwt]] : []
+    }),
+  )
+}
+
+/** What an agent knows of a member in modules other than members. */
+const exportMember = async (tx: Tx, member: Parameters<typeof evidence.listMemberTraces>[1]) => ({
+  ...(await evidence.listMemberTraces(tx, member)),
+  approvals: await approvals.exportApprover(tx, member),
+})
+
 const membersDepsOf = ({ ctx, deviceTrust, issuers, erasure }: Services) => ({
   ctx,
   passkeyVerifier: evidence.makePasskeyVerifier(deviceTrust),
   findName: agents.findName,
   issuers,
-  exportMember: evidence.listMemberTraces,
+  exportMember,
   ...erasure,
 })
 
@@ -119,6 +145,38 @@ const workDepsOf = (services: Services) => {
   }
 }
 
+const approvalsDepsOf = (services: Services): approvals.ApprovalsDeps => ({
+  ctx: services.ctx,
+  signReport: (claims) => services.signer.signTyped('approval-report+jwt', claims),
+  findAgentName: agents.findName,
+  findAgentMode: agents.findMode,
+  hasAllowance: services.credits.hasAllowance,
+  findDecisionTokens,
+  mintApproval: credentials.makeApprovalMint(credentialsDepsOf(services)),
+  passkeyVerifier: evidence.makePasskeyVerifier(services.deviceTrust),
+  platformAgentOf: unitDepsOf(services.ctx).platformAgentOf,
+})
+
+const sessionsDepsOf = (services: Services) => {
+  const { ctx, roots, forging } = services
+  return {
+    findSite: findSiteOf(services),
+    findRecordingOwner: services.findRecordingOwner,
+    findDecisionOwner: approvals.makeFindDecisionOwner(unitDepsOf(ctx)),
+    ownOrigin: members.originOf(ctx.config).origin,
+    scoreClosed: services.scoring.scoreClosed,
+    readVerdict: credentials.makeReadVerdict({
+      ctx,
+      roots,
+      forging,
+      findPolicy: agents.findPolicy,
+      isMintedElsewhere: (session) => session.kind === 'approval' || work.isAssignmentSession(session),
+    }),
+    noteAddress: roots.noteAddress,
+    admitBrowser: roots.admitBrowser,
+  }
+}
+
 /** Every module's routes, in the order of the specification. */
 const apiRoutes = (services: Services): Route[] => {
   const { ctx, purchaseSettlement, signer } = services
@@ -127,20 +185,7 @@ const apiRoutes = (services: Services): Route[] => {
     ...accounts.routes(accountsDepsOf(services), services.consoleBearers),
     ...credits.routes(ctx, { credits: services.credits, payments: services.payments }),
     ...credentials.routes(credentialsDepsOf(services), services.verifyProgress),
-    ...sessions.routes(ctx, {
-      findSite: findSiteOf(services),
-      findRecordingOwner: services.findRecordingOwner,
-      scoreClosed: services.scoring.scoreClosed,
-      readVerdict: credentials.makeReadVerdict({
-        ctx,
-        roots: services.roots,
-        forging: services.forging,
-        findPolicy: agents.findPolicy,
-        isOrderedWork: work.isAssignmentSession,
-      }),
-      noteAddress: services.roots.noteAddress,
-      admitBrowser: services.roots.admitBrowser,
-    }),
+    ...sessions.routes(ctx, sessionsDepsOf(services)),
     ...members.routes(membersDepsOf(services)),
     ...evidence.routes(ctx, {
       attest: {
@@ -154,7 +199,13 @@ const apiRoutes = (services: Services): Route[] => {
     }),
     ...tracking.routes(ctx, tracking.makeAttentionStore(ctx)),
     ...requests.routes(ctx),
+    ...approvals.routes(approvalsDepsOf(services)),
     ...work.routes(ctx, workDepsOf(services)),
+    ...questions.routes({
+      ...workDepsOf(services),
+      insertSimulatedWork: (tx, key, challenge) =>
+        evidence.insertSimulatedSession(tx, key, { profile: 'human', kind: 'work', challenge }),
+    }),
     ...microtasks.routes(ctx, {
       findMode: agents.findMode,
       isBeforeRestore: signing.isBeforeRestore,
@@ -191,6 +242,7 @@ const apiPages = (services: Services): Page[] => {
     ...members.pages(membersDepsOf(services)),
     ...evidence.pages({ ctx, findName: agents.findName }),
     ...work.pages(ctx, discovery.templateOf('work.html')),
+    ...approvals.pages(discovery.templateOf('approve.html')),
   ]
 }
 

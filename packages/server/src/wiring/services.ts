@@ -1,6 +1,7 @@
 import { specification } from '@pohf/protocol'
 import * as accounts from '../accounts/index.ts'
 import * as agents from '../agents/index.ts'
+import * as approvals from '../approvals/index.ts'
 import * as credentials from '../credentials/index.ts'
 import * as credits from '../credits/index.ts'
 import * as evidence from '../evidence/index.ts'
@@ -40,7 +41,12 @@ const makeAuthenticate = (
 
 /** What erasure of a person covers in other modules. The api and the worker each build one. */
 export const erasureOf = (ctx: Ctx): members.Erasure => ({
-  erasers: [evidence.eraseEvidence, credentials.eraseCredentialLinks, microtasks.eraseCompletions],
+  erasers: [
+    evidence.eraseEvidence,
+    credentials.eraseCredentialLinks,
+    microtasks.eraseCompletions,
+    approvals.eraseApprover,
+  ],
   completedWork: work.makeCompletedWork({
     ctx,
     platformAgentOf: unitDepsOf(ctx).platformAgentOf,

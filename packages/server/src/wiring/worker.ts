@@ -1,5 +1,6 @@
 import * as accounts from '../accounts/index.ts'
 import * as agents from '../agents/index.ts'
+import * as approvals from '../approvals/index.ts'
 import * as credentials from '../credentials/index.ts'
 import * as evidence from '../evidence/index.ts'
 import * as ledger from '../ledger/index.ts'
@@ -39,6 +40,7 @@ const unlessRestoring = (guard: signing.RestoreGuard, job: Job): Job => ({
 const deletions = [
   accounts.deleteExpired,
   agents.deleteOldMailTokens,
+  approvals.eraseOldEnvelopes,
   members.deleteExpiredTokens,
   operators.deleteExpired,
   credentials.deleteExpiredWallets,
@@ -93,6 +95,7 @@ export const buildJobs = (ctx: Ctx, signer: signing.Signer = signing.connectSign
       : []),
     ...work.jobs(ctx, unitDepsOf(ctx)),
     ...microtasks.jobs(ctx),
+    ...approvals.jobs(ctx),
     ...(purchaseSettlement ? purchases.purchaseJobs(purchaseSettlement) : []),
     ...sessions.jobs(ctx),
     ...payments.jobs(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),

@@ -57,7 +57,8 @@ const passes = 'passes'
 const unsigned = (endpoint: Endpoint) => (endpoint.method === 'GET' ? 'sign_in_required' : 'forbidden')
 const refusedAs = (code: string) => (endpoint: Endpoint) =>
   endpoint.auth === 'public' ? passes : endpoint.auth === 'licensed' ? 'license_required' : code
-const agentOnly = (endpoint: Endpoint) => (endpoint.auth === 'operator' ? 'malformed_api_key' : passes)
+const agentOnly = (endpoint: Endpoint) =>
+  endpoint.auth === 'operator' ? 'malformed_api_key' : endpoint.administratorOnly ? 'forbidden' : passes
 const badChecksum = `${live.apiKey.slice(0, -1)}${live.apiKey.endsWith('0') ? '1' : '0'}`
 
 const principals: readonly Principal[] = [
@@ -102,7 +103,11 @@ const principals: readonly Principal[] = [
     key: (endpoint) =>
       endpoint.scope === 'keys' ? singleScopeKeys.webhooks.apiKey : singleScopeKeys.keys.apiKey,
     expect: (endpoint) =>
-      endpoint.auth === 'operator' ? 'malformed_api_key' : endpoint.scope ? 'forbidden' : passes,
+      endpoint.auth === 'operator'
+        ? 'malformed_api_key'
+        : endpoint.scope || endpoint.administratorOnly
+          ? 'forbidden'
+          : passes,
   },
   { name: 'test', key: () => sandbox.apiKey, expect: agentOnly },
   { name: 'live', key: () => live.apiKey, expect: agentOnly },
@@ -128,8 +133,10 @@ const consolePrincipals = accountRoles.map((role): Principal => ({
     if (endpoint.auth === 'operator') return 'malformed_api_key'
     const isRefused =
       (role === 'viewer' && (endpoint.method !== 'GET' || endpoint.writes === true)) ||
-      (role !== 'owner' && endpoint.ownerInLive === true)
-    return isRefused ? 'forbidden' : passes
+      (role !== 'owner' && (endpoint.ownerInLive === true || endpoint.administratorOnly === true))
+    if (isRefused) return 'forbidden'
+    // They signed in with a mailed link, and these rows need a passkey in live mode.
+    return endpoint.administratorOnly ? 'sign_in_again' : passes
   },
 }))
 
@@ -155,6 +162,7 @@ const operatorPrincipals = (['recent', 'stale'] as const).map((age): Principal =
 
 const authCodes = [
   'operator_sign_in_again',
+  'sign_in_again',
   'sign_in_required',
   'missing_api_key',
   'malformed_api_key',
@@ -256,7 +264,7 @@ const consoleVisitors = await makeConsoleVisitors(harness, {
 
 test('a row for a person lets in who is signed in, before anything of the body is read, and nobody else', async (t) => {
   t.diagnostic(`${memberRows.length} rows, ${visitors.length} visitors`)
-  assert.equal(memberRows.length, 18)
+  assert.equal(memberRows.length, 23)
   assert.deepEqual(await memberFaults(harness.app.api, memberRows, visitors), [])
 })
 

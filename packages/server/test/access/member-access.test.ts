@@ -7,6 +7,8 @@ import { startHarness, type TestResponse } from '../fixtures/harness.ts'
 import { enrolMember, openBrowser, type PersonBrowser } from '../fixtures/people/member.ts'
 import { createPasskey, makePasskey, usePasskey, type Passkey } from '../fixtures/people/authenticator.ts'
 import { findTablesHolding } from '../architecture/personal-data.ts'
+import { makeAdministration } from '../fixtures/people/approvals.ts'
+import { enrolApprover } from '../fixtures/people/approver.ts'
 import { makeWorker } from '../fixtures/people/worker.ts'
 
 /** Vouches for whoever brings a code; `meanwhile` happens while it looks. */
@@ -29,6 +31,7 @@ const commission = async (items: readonly string[]): Promise<void> => {
   const { orderId } = placed.json
   await harness.call('POST', '/api/agents/order/fund', { key: buyer.apiKey, body: { orderId } })
 }
+const denial = { decision: 'deny', viewHash: 'A'.repeat(43) }
 const claimWish = { workflowId: 'wf_judge', mode: 'test' }
 
 const memberRows = endpoints.filter((row) => row.auth === 'member')
@@ -77,6 +80,29 @@ const readOwn = async (cookie: string, params: Record<string, string>) => {
   return answers.map(({ status, json }) => ({ status, json: { ...json, tasks: undefined } }))
 }
 
+type Attempts = Readonly<Record<string, Asked & { readonly ends: unknown }>>
+
+/** On an approval that waits for somebody else. */
+const approvalAttempts = async (): Promise<Attempts> => {
+  const team = await makeAdministration(harness, 'test')
+  const { approver } = await enrolApprover(harness, team)
+  const type = 'test.invoice'
+  const asked = await team.request({ type, action: { a: '1' }, approvers: [approver], requestId: 'first' })
+  assert.equal(asked.json.status, 'pending', asked.text)
+  const waiting = { approvalId: String(asked.json.approvalId) }
+  return {
+    'approvals.approver-list': { ends: 200 },
+    'approvals.approver-figures': { ends: 200 },
+    'approvals.approver-read': { params: waiting, ends: 'not_found' },
+    'approvals.approver-options': { params: waiting, body: denial, ends: 'not_found' },
+    'approvals.approver-decide': {
+      params: waiting,
+      body: { nonce: 'none', credential: {} },
+      ends: 'not_found',
+    },
+  }
+}
+
 test("another person's session shows and changes nothing of the first", async () => {
   const first = await makePerson('customer-first')
   await commission(['For whoever comes?'])
@@ -87,7 +113,7 @@ test("another person's session shows and changes nothing of the first", async ()
   const answer = { judgement: 'It is fine. I think so.', sure: 4 }
   const recorded = await work.record((await ask('work.worker-assignment', first.cookie, { params })).json)
   // In this order: the last one ends the second person.
-  const attempts: Readonly<Record<string, Asked & { readonly ends: unknown }>> = {
+  const attempts: Attempts = {
     'members.attention': {
       body: { token: first.token, sessionId: first.sessionId },
       ends: 'member_not_enrolled',
@@ -117,6 +143,7 @@ test("another person's session shows and changes nothing of the first", async ()
       body: { mode: 'test', stars: 1, account: 'acct_0001' },
       ends: 'insufficient_stars',
     },
+    ...(await approvalAttempts()),
     'members.erase': { body: { confirm: 'delete everything' }, ends: 200 },
   }
   assert.deepEqual(
@@ -173,6 +200,8 @@ test('nothing is written for a person who was erased after the call was let in',
     'work.worker-deliver': ['not_found', ({ sessionId }) => ({ sessionId, answer: { sure: 4 } })],
     'work.worker-return': ['not_found', () => ({})],
     'work.worker-appeal': ['not_found', () => ({ text: 'I do not agree.' })],
+    'approvals.approver-options': ['not_found', () => denial],
+    'approvals.approver-decide': ['not_found', () => ({ nonce: 'none', credential: {} })],
     'work.worker-payout': ['sign_in_required', () => ({ mode: 'test', stars: 1, account: 'acct_0001' })],
     // Two erasures at once: the second finds nobody, and what it was asked for is true.
     'members.erase': [200, () => ({ confirm: 'delete everything' })],

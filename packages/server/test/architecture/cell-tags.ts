@@ -81,6 +81,9 @@ export const routingFaults = (rows: readonly Endpoint[]): string[] => {
 
 /** Where 256 plain random bits are made, and why they never come back alone. */
 const randomUses: Readonly<Record<string, string>> = {
+  'approvals/decisions/options.ts': 'nonce of a decision, comes back beside the id of its approval',
+  'approvals/effectiveness/known-bad-create.ts': 'reference that only approvers see',
+  'approvals/requests/resolve.ts': 'salt',
   'credentials/binding/bind.ts': 'salt',
   'credentials/mint/draft-personhood.ts': 'salt',
   'credentials/mint/purchase.ts': 'salt',
@@ -118,6 +121,8 @@ export const tokenFaults = (files: readonly SourceFile[]): string[] => {
 
 /** What each key of the master key makes. A token has its prefix here; the others are no tokens. */
 export const madeWith: Readonly<Record<SecretPurpose, TokenPrefix | 'pur_' | 'no token'>> = {
+  approval: 'no token',
+  'approver-value': 'no token',
   attention: 'no token',
   cursor: 'cur_',
   'console-bearer': 'cns_',

@@ -16,6 +16,7 @@ export const readSources = (root = join(serverRoot, 'src')): SourceFile[] =>
 export const permittedImports: Readonly<Record<string, readonly string[]>> = {
   accounts: [],
   agents: [],
+  approvals: ['credentials', 'evidence', 'members', 'sessions'],
   credentials: ['credits', 'evidence', 'members', 'payments', 'roots', 'sessions', 'signing'],
   credits: ['ledger', 'payments', 'sessions'],
   discovery: [],
@@ -27,6 +28,7 @@ export const permittedImports: Readonly<Record<string, readonly string[]>> = {
   partners: ['ledger'],
   payments: [],
   purchases: ['credentials', 'ledger', 'payments', 'work'],
+  questions: ['payments', 'work'],
   requests: [],
   roots: [],
   sessions: [],

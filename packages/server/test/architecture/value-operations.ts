@@ -35,6 +35,10 @@ export const valueOperations: readonly ValueOperation[] = [
   }),
   row('credentials.verify-personhood', 'the member and the wallet', 'credential_claims_pkey'),
   row('credentials.binding.bind', 'the payment and the human anchors', 'credential_claims_pkey'),
+  row('approvals.decisions.decide', 'the approval and the approver', 'credential_claims_pkey', {
+    file: 'packages/server/src/approvals/decisions/decide.test.ts',
+    test: 'of two decisions of one person at the same time one counts',
+  }),
   row('microtasks.complete', 'the token of the task', 'task_token_claims_pkey', {
     file: 'packages/server/src/microtasks/microtasks.test.ts',
     test: 'times at once counts exactly once',
@@ -54,6 +58,11 @@ export const valueOperations: readonly ValueOperation[] = [
   ),
   row('partners.payout-request', idempotencyKey, 'idempotency_keys_pkey'),
   row('work.orders.create', idempotencyKey, 'idempotency_keys_pkey'),
+  row(
+    'questions.ask',
+    `${idempotencyKey}; live: also the open checkout of the order`,
+    'idempotency_keys_pkey',
+  ),
   row('work.orders.fund', 'the order: its open checkout and its payment', 'checkouts_open'),
   row('work.orders.cancel', 'each unit of the order', 'ledger_claims_pkey'),
   row('work.units.accept', 'the unit', 'ledger_claims_pkey'),
@@ -131,6 +140,20 @@ export const operationsWithoutValue: ReadonlySet<string> = new Set([
   'agents.operator-suspend',
   'agents.profile-update',
   'agents.register',
+  'approvals.administration.approvers-invite',
+  'approvals.administration.approvers-remove',
+  'approvals.administration.groups-remove',
+  'approvals.administration.groups-write',
+  'approvals.administration.types-retire',
+  'approvals.administration.types-write',
+  'approvals.decisions.options',
+  // What is known to be bad mints nothing.
+  'approvals.effectiveness.known-bad-create',
+  'approvals.effectiveness.settings-write',
+  // One conditional update: a repeat is refused and says that it was consumed.
+  'approvals.requests.consume',
+  // A repeat is found by its requestId. Decisions are paid, not requests.
+  'approvals.requests.create',
   'credentials.status.operator-reinstate',
   'credentials.status.operator-revoke',
   'credentials.status.operator-suspend',
@@ -172,6 +195,7 @@ export const operationsWithoutValue: ReadonlySet<string> = new Set([
   'operators.sessions.sign-out',
   'operators.sessions.token',
   'partners.rate-set',
+  'questions.quote',
   'roots.operator-budget',
   'roots.operator-reinstate',
   'roots.operator-suspend',

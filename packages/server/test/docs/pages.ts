@@ -5,13 +5,17 @@ export const groups = {
   withoutChain: [
     'README.md',
     'docs/guides/accounts.md',
+    'docs/guides/approvals.md',
+    'docs/guides/approve-page.md',
     'docs/guides/arena.md',
+    'docs/guides/ask-human.md',
     'docs/guides/attention.md',
     'docs/guides/check.md',
     'docs/guides/console.md',
     'docs/guides/devices.md',
     'docs/guides/discovery.md',
     'docs/guides/forging.md',
+    'docs/guides/guard-a-tool.md',
     'docs/guides/keyless-orders.md',
     'docs/guides/keys.md',
     'docs/guides/lists.md',
@@ -20,6 +24,7 @@ export const groups = {
     'docs/guides/migrate-hcaptcha.md',
     'docs/guides/migrate-recaptcha.md',
     'docs/guides/migrate-turnstile.md',
+    'docs/guides/oversight.md',
     'docs/guides/presence.md',
     'docs/guides/sandbox.md',
     'docs/guides/sessions.md',
@@ -53,6 +58,7 @@ export const groups = {
     'docs/quickstart/README.md',
     'docs/quickstart/auditor.md',
     'docs/quickstart/buyer.md',
+    'docs/quickstart/guard-a-tool.md',
     'docs/quickstart/member.md',
     'docs/quickstart/operator.md',
     'docs/quickstart/relying-party.md',
@@ -89,11 +95,13 @@ export const groups = {
 
 /** Why the blocks marked `no-run` are not run: one reason for each of them, in the order of the page. */
 export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
+  'docs/guides/guard-a-tool.md': ['npm run battery:guards runs it, with the frameworks'],
   'README.md': ['the test starts npm run dev itself', 'production', 'production'],
   'docs/guides/arena.md': [
     'it plays for a minute; packages/arena/test/arena.test.ts plays the same bot',
     'it needs a screen of its own; packages/arena/test/person.test.ts plays the person',
   ],
+  'docs/guides/oversight.md': ['it needs a pack; packages/cli/test/approval-report.test.ts verifies one'],
   'docs/guides/forging.md': [
     'it fails where the table of this version is older than 90 days; packages/cli/test/forging.test.ts runs it',
   ],
@@ -160,12 +168,14 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
   'docs/operate/upgrade.md': ['production', 'it clones into /opt', 'it needs the settings of the server'],
   'docs/quickstart/README.md': ['the test starts npm run dev itself'],
   'docs/quickstart/agent-builder.md': ['the test starts npm run dev itself'],
+  'docs/quickstart/guard-a-tool.md': ['the test starts npm run dev itself'],
   'docs/quickstart/operator.md': ['the test starts npm run dev itself'],
   'docs/quickstart/site-owner.md': ['the test starts npm run dev itself'],
 }
 
 /** Pages without a block to run. */
 export const withoutBlocks: readonly string[] = [
+  'docs/guides/approve-page.md',
   'docs/operate/branding.md',
   'docs/guides/tag-check.md',
   'docs/guides/workers.md',

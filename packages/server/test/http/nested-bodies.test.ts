@@ -18,6 +18,7 @@ const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const { cookie } = await makeWorker(harness, agent)
 const { origin } = openBrowser(harness)
 const { owner } = await makeAccount(harness)
+const ownerBearer = await owner.bearer('test')
 
 const { page } = await makeSignedInOperator(harness)
 const operatorRows: readonly Endpoint[] = operatorEndpoints
@@ -62,7 +63,7 @@ const send = (row: Endpoint, raw: string, contentType = 'application/json') => {
   return harness.call(row.method, path, {
     raw,
     headers,
-    ...(row.auth === 'public' ? {} : { key: agent.apiKey }),
+    ...(row.auth === 'public' ? {} : { key: row.administratorOnly ? ownerBearer : agent.apiKey }),
   })
 }
 const failures = (): string[] => harness.lines.filter((line) => line.includes('request failed'))

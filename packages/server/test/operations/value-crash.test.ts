@@ -111,6 +111,8 @@ const cases: Readonly<Record<string, () => Promise<Call>>> = {
     return asAgent(partner, '/api/partner/payout/request', { userRef, stars: 300 })
   },
   'work.orders.create': async () => placeOrder(),
+  'questions.ask': async () =>
+    asAgent(sandbox, '/api/agents/questions', { question: 'Is tea a soup?', budgetUsd: 1 }),
   'work.orders.fund': async () => {
     const { orderId } = (await requireOk(placeOrder())).json
     return asAgent(sandbox, '/api/agents/order/fund', { orderId })

@@ -105,7 +105,8 @@ export const findSessionForAgent = async (tx: Tx, sessionId: string, agentId: st
         .onRef('held.person_id', '=', 'session.person_id'),
     )
     .innerJoin('account_agents as agent', 'agent.account_id', 'session.account_id')
-    .select(['held.role', isRecent.as('is_recent'), sql<Date>`pohf_now()`.as('at')])
+    .select(['held.role', 'session.person_id', 'session.signed_in_by'])
+    .select([isRecent.as('is_recent'), sql<Date>`pohf_now()`.as('at')])
     .where('session.session_id', '=', sessionId)
     .where('agent.agent_id', '=', agentId)
     .where(isOpen)

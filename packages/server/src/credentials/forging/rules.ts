@@ -44,7 +44,7 @@ export const floorOf = (
   kind: CredentialKind,
   call: CredentialFloor,
 ): CredentialFloor => {
-  const profile = kind === 'binding' || kind === 'purchase' ? undefined : policy[kind]
+  const profile = kind === 'binding' || kind === 'purchase' || kind === 'approval' ? undefined : policy[kind]
   return {
     minAssurance: higher(assurances, profile?.minAssurance, call.minAssurance),
     minForging: higher(forgingClasses, profile?.minForging, call.minForging),

@@ -137,7 +137,9 @@ export const sessionAssuranceInputs = async (
     const tookPart = act.session.kind !== 'presence' || act.session.assurance === 'high'
     const external = tookPart ? externalRootOf(member) : undefined
     const { agent, payoutAccount } = act
-    inputs.push(strengthOf(agent.mode, devices[index], { external, payoutAccount }))
+    // Whoever has the key of the agent can bring a device, and must not raise the word of the people who approve its actions.
+    const device = act.session.kind === 'approval' ? undefined : devices[index]
+    inputs.push(strengthOf(agent.mode, device, { external, payoutAccount }))
   }
   return inputs
 }

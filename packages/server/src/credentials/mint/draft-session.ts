@@ -4,6 +4,7 @@ import { commonClaims, credentialKindOf, pairwiseSubject, sessionPerson } from '
 import type { SessionAssuranceInputs } from './assurance-inputs.ts'
 import type { CredentialsDeps } from './mint.ts'
 
+/** The credential of a decision has more to say: its mint adds it. */
 const kindClaim = (session: Session) => {
   const kind = credentialKindOf[session.kind]
   if (kind === 'view') return { view: { session: session.sessionId } }
@@ -14,6 +15,7 @@ const kindClaim = (session: Session) => {
         ...(session.workflowId === null ? {} : { workflow: session.workflowId }),
       },
     }
+  if (kind === 'approval') return {}
   return {
     presence: {
       session: session.sessionId,

@@ -111,7 +111,7 @@ const signedCredentialOf = <T extends object>(
       salt: draft.salt,
       statusIndex,
       // Only the session's own credential seals it; a binding refers to it and leaves it unchanged.
-      seals: key.act === 'session' ? draft.sessionId : null,
+      seals: key.act === 'session' || key.act === 'approval' ? draft.sessionId : null,
       event: {
         credentialId: claims.jti,
         kind: claims.kind,

@@ -83,6 +83,8 @@ const findFreshSession = async (
   const session = await findSession(tx, { agentId, mode, sessionId })
   // No page saw the person in a session that has no key.
   if (!session || session.jkt === null || session.verified !== true) return undefined
+  // The page of an approver shows that they decided, and the agent must not use it for anything else.
+  if (session.kind === 'approval') return undefined
   const { at, endedAt } = session
   return isFresh(endedAt ?? at) ? { sessionId, at, subjectRef: sessionId } : undefined
 }

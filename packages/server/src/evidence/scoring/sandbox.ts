@@ -29,7 +29,7 @@ export const simulatedAttention = () => scoreProfile('human')
 
 type SimulatedSession = {
   readonly profile: Profile
-  readonly kind?: 'view' | 'work'
+  readonly kind?: 'view' | 'work' | 'approval'
   readonly challenge?: string | undefined
 }
 /** Stores a scored simulated session, unless its id was used before. */

@@ -128,7 +128,7 @@ const verdictOf = (found: Attention | MissingAttention, answerCorrect: boolean |
     components,
     flags,
     probesOffered: counted?.probes ?? 0,
-    returning: counted?.returning ?? false,
+    oneProbe: counted?.returning ?? false,
     answerCorrect,
   })
   return 'missing' in found ? { ...evaluated, reasons: [found.missing, ...evaluated.reasons] } : evaluated

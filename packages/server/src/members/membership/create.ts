@@ -10,6 +10,8 @@ import { findMember, insertEnrolmentLink, insertMember, type MemberRow } from '.
 
 type Input = { readonly externalRef?: string | undefined; readonly memberId?: string | undefined }
 type Owner = { readonly agentId: string; readonly mode: Mode }
+/** Who invites. A person whom an owner invited approves what the agent does, so only an owner gets links for them. */
+type Inviter = { readonly isOwner: boolean }
 
 /** Refuses a call that names a member twice. */
 const requireOneName = ({ externalRef, memberId }: Input): void => {
@@ -20,17 +22,29 @@ const requireOneName = ({ externalRef, memberId }: Input): void => {
 }
 
 /** The member that a call invites: a known one by its id or reference, otherwise a new one. */
-const findOrInsert = async (tx: Tx, owner: Owner, { externalRef, memberId }: Input): Promise<MemberRow> => {
+const findOrInsert = async (
+  tx: Tx,
+  owner: Owner,
+  { externalRef, memberId, isOwner }: Input & Inviter,
+): Promise<MemberRow> => {
   const { agentId, mode } = owner
   if (memberId === undefined)
-    return insertMember(tx, { agentId, mode, memberId: tx.ids.make('mem_') }, externalRef)
+    return insertMember(
+      tx,
+      { agentId, mode, memberId: tx.ids.make('mem_') },
+      { externalRef, invitedByOwner: isOwner },
+    )
   const known = await findMember(tx, { agentId, mode, memberId })
   if (!known) throw new Refusal('not_found', { message: 'No such member.' })
+  if (known.invitedByOwner !== isOwner)
+    throw new Refusal('forbidden', {
+      message: 'An owner of the account invited this person to approve. Only an owner can send them a link.',
+    })
   return known
 }
 
 /** Invites a person as a member of an agent. The same reference or member id gives the same member with a new link. */
-export const inviteMember = async (tx: Tx, ctx: Ctx, owner: Owner, input: Input) => {
+export const inviteMember = async (tx: Tx, ctx: Ctx, owner: Owner, input: Input & Inviter) => {
   const member = await findOrInsert(tx, owner, input)
   const token = makeToken(ctx.ids, 'inv_')
   const expiresAt = await insertEnrolmentLink(tx, member, { hash: hashKey(token), days: linkDays })
@@ -45,5 +59,5 @@ export const inviteMember = async (tx: Tx, ctx: Ctx, owner: Owner, input: Input)
 /** An agent invites a person. */
 export const create = async (ctx: Ctx, agent: Agent, input: Input) => {
   requireOneName(input)
-  return inTransaction(ctx, agent.agentId, (tx) => inviteMember(tx, ctx, agent, input))
+  return inTransaction(ctx, agent.agentId, (tx) => inviteMember(tx, ctx, agent, { ...input, isOwner: false }))
 }

@@ -17,7 +17,7 @@ export const operatorInvite = (deps: OperatorInviteDeps, operator: Operator, inp
   inTransaction(deps.ctx, 'system', async (tx) => {
     const { mode, externalRef } = input
     const agentId = deps.platformAgentOf(mode)
-    const invited = await inviteMember(tx, deps.ctx, { agentId, mode }, { externalRef })
+    const invited = await inviteMember(tx, deps.ctx, { agentId, mode }, { externalRef, isOwner: false })
     await deps.audit(tx, {
       operatorId: operator.operatorId,
       action: 'worker.invite',

@@ -25,6 +25,7 @@ const columns = [
   'bad_checks',
   'created_at',
   'consented_at',
+  'invited_by_owner',
 ] as const
 
 type Row = Pick<Selectable<DB['members']>, (typeof columns)[number]>
@@ -50,6 +51,8 @@ export type MemberRow = {
   readonly bad: number
   readonly createdAt: Date
   readonly consentedAt: Date | null
+  /** An owner of the account invited the person to approve actions of the agent. No key gets a link for this member. */
+  readonly invitedByOwner: boolean
 }
 
 const memberOf = (row: Row): MemberRow => ({
@@ -76,13 +79,15 @@ const memberOf = (row: Row): MemberRow => ({
   bad: row.bad_checks,
   createdAt: row.created_at,
   consentedAt: row.consented_at,
+  invitedByOwner: row.invited_by_owner,
 })
 
+type NewMember = { readonly externalRef: string | undefined; readonly invitedByOwner: boolean }
 /** Creates a member, or returns the one with this external reference. */
 export const insertMember = async (
   tx: Tx,
   key: MemberKey,
-  externalRef: string | undefined,
+  { externalRef, invitedByOwner }: NewMember,
 ): Promise<MemberRow> => {
   await tx
     .insertInto('members')
@@ -91,6 +96,7 @@ export const insertMember = async (
       mode: key.mode,
       member_id: key.memberId,
       external_ref: externalRef ?? null,
+      invited_by_owner: invitedByOwner,
     })
     .onConflict((conflict) => conflict.doNothing())
     .execute()
@@ -119,6 +125,24 @@ export const findMember = async (tx: Tx, key: MemberKey): Promise<MemberRow | un
     .where('member_id', '=', key.memberId)
     .executeTakeFirst()
   return row && memberOf(row)
+}
+
+/** Which of these members of an agent have consented, so that they have a person with a passkey. */
+export const listConsentedMembers = async (
+  tx: Tx,
+  { agentId, mode }: Pick<MemberKey, 'agentId' | 'mode'>,
+  memberIds: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  const rows = await tx
+    .selectFrom('members')
+    .select('member_id')
+    .where('agent_id', '=', agentId)
+    .where('mode', '=', mode)
+    .where('member_id', '=', sql<string>`any(${memberIds}::text[])`)
+    .where('person_id', 'is not', null)
+    .where('status', 'in', ['consented', 'enrolled'])
+    .execute()
+  return new Set(rows.map((row) => row.member_id))
 }
 
 /** Locks a member until the end of the transaction: a withdrawal or an erasure waits. */

@@ -68,6 +68,7 @@ const laterSteps = (messages: Messages, facts: Facts): Html =>
       <h2 tabindex="-1">${messages.doneTitle}</h2>
       <p>${fillPlaceholders(messages.doneLead, facts)}</p>
       <p><a class="btn" href="/work?lang=${messages.language}">${messages.toWork}</a></p>
+      <p><a href="/approve?lang=${messages.language}">${messages.toApprove}</a></p>
       <p><a href="/me?lang=${messages.language}">${messages.seeData}</a></p>
     </section>`
 

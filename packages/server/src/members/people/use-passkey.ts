@@ -11,7 +11,7 @@ type PasskeyUse = {
   readonly boundTo: string
 }
 
-const idOf = (credential: unknown): string => {
+export const passkeyIdOf = (credential: unknown): string => {
   const { id } = (credential ?? {}) as { id?: unknown }
   return typeof id === 'string' && id.length <= 1_400 ? id : ''
 }
@@ -26,7 +26,7 @@ export const withPasskey = async <T>(
   if (challenge === undefined) throw new Refusal('passkey_refused')
   const known = await inTransaction(ctx, 'system', async (tx) => {
     const consumed = await consumeChallenge(tx, { challenge, purpose, boundTo })
-    return consumed ? findPasskey(tx, idOf(credential)) : undefined
+    return consumed ? findPasskey(tx, passkeyIdOf(credential)) : undefined
   })
   const counter =
     known && (await passkeyVerifier.verifyKnown(credential, known, { challenge, ...originOf(ctx.config) }))

@@ -1,5 +1,6 @@
 // The stored shapes of JSON columns. Property names are data: renaming one needs a migration.
 import type { AnswerForm, CredentialPolicy, InputForm, Scope } from '@pohf/protocol'
+import type { ApprovalPolicy } from '@pohf/verify/approvals'
 import type { ColumnType } from 'kysely'
 import type { Components, SessionEvidence } from '@pohf/scorer'
 
@@ -27,7 +28,12 @@ export type OrderTerms = {
   readonly samples: readonly unknown[]
   /** The known answer, for a known-answer item. */
   readonly goldAnswer?: unknown
+  /** Of a question: when it ends without an answer. */
+  readonly answerBy?: string
 }
+
+/** approval_types.labels: the label of each field, by JSON Pointer. */
+export type ApprovalLabels = Readonly<Record<string, string>>
 
 /** vhh_epochs.details: the fields of an epoch that method vhh-1 added. */
 export type EpochDetails = {
@@ -74,4 +80,4 @@ export type SessionCounts = Omit<SessionEvidence, LaterCounts> &
 /** Sessions that were scored before rules-2026.11.2 lack these. */
 type LaterCounts = 'pictures' | 'words' | 'returning'
 
-export type { AnswerForm, CredentialPolicy, InputForm, Scope }
+export type { AnswerForm, ApprovalPolicy, CredentialPolicy, InputForm, Scope }

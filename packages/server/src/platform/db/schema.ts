@@ -4,7 +4,7 @@
  */
 
 import type { ColumnType } from "kysely";
-import type { AnswerForm, CredentialPolicy, EpochDetails, EvidenceItem, FrozenAnswer, Hex, InputForm, JsonColumn, JsonRecord, KnownAnswer, NullableJsonColumn, OrderTerms, Scope, SessionComponents, SessionCounts, TelemetrySeal } from "./columns.ts";
+import type { AnswerForm, ApprovalLabels, ApprovalPolicy, CredentialPolicy, EpochDetails, EvidenceItem, FrozenAnswer, Hex, InputForm, JsonColumn, JsonRecord, KnownAnswer, NullableJsonColumn, OrderTerms, Scope, SessionComponents, SessionCounts, TelemetrySeal } from "./columns.ts";
 
 export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
   ? U[]
@@ -150,6 +150,117 @@ export interface ApiKeys {
   replaced_by: string | null;
   revoked_at: Timestamp | null;
   scopes: Scope[];
+}
+
+export interface ApprovalChallenges {
+  agent_id: string;
+  approval_id: string;
+  approver_id: string;
+  challenge: string;
+  decision: 'approve' | 'deny';
+  expires_at: Timestamp;
+  mode: 'live' | 'test';
+  nonce_hash: Buffer;
+  session_id: string | null;
+  view_hash: Buffer;
+}
+
+export interface Approvals {
+  agent_id: string;
+  approval_id: string;
+  approved: Generated<number>;
+  approvers: string[];
+  audience: string;
+  consumable_at: Timestamp | null;
+  consume_by: Timestamp;
+  consumed_at: Timestamp | null;
+  created_at: Generated<Timestamp>;
+  decide_by: Timestamp;
+  decided_at: Timestamp | null;
+  ended_at: Timestamp | null;
+  envelope: string | null;
+  envelope_hash: Buffer;
+  known_bad: string | null;
+  mode: 'live' | 'test';
+  quorum: number;
+  request_hash: Buffer;
+  request_id: string;
+  status: Generated<'pending' | 'approved' | 'denied' | 'expired' | 'consumed'>;
+  type: string;
+  type_version: number;
+}
+
+export interface ApprovalSettings {
+  agent_id: string;
+  changed_at: Generated<Timestamp>;
+  changed_by: string;
+  decisions_per_hour: Generated<number>;
+  mode: 'live' | 'test';
+  per_person: Generated<boolean>;
+}
+
+export interface ApprovalTurns {
+  agent_id: string;
+  approval_id: string;
+  approver_id: string;
+  challenge: string;
+  credential_id: string | null;
+  decided_at: Timestamp | null;
+  decision: 'approve' | 'deny' | null;
+  in_view_seconds: number | null;
+  mode: 'live' | 'test';
+  quality: number | null;
+  reading_seconds: number | null;
+  session_at: Timestamp | null;
+  session_id: string | null;
+  view_hash: Buffer | null;
+  words: string | null;
+}
+
+export interface ApprovalTypes {
+  agent_id: string;
+  created_at: Generated<Timestamp>;
+  created_by: string;
+  critical: string[];
+  labels: JsonColumn<ApprovalLabels>;
+  mode: 'live' | 'test';
+  policy: JsonColumn<ApprovalPolicy>;
+  retired_at: Timestamp | null;
+  retired_by: string | null;
+  schema: JsonColumn<JsonRecord>;
+  title: string;
+  type: string;
+  version: number;
+}
+
+export interface ApproverGroups {
+  agent_id: string;
+  approvers: string[];
+  changed_at: Generated<Timestamp>;
+  changed_by: string;
+  mode: 'live' | 'test';
+  name: string;
+}
+
+export interface Approvers {
+  agent_id: string;
+  approver_id: string;
+  created_at: Generated<Timestamp>;
+  created_by: string;
+  email: string | null;
+  member_id: string;
+  mode: 'live' | 'test';
+  name: string | null;
+  removed_at: Timestamp | null;
+  removed_by: string | null;
+}
+
+export interface ApproverValues {
+  agent_id: string;
+  approver_id: string;
+  last_at: Generated<Timestamp>;
+  mode: 'live' | 'test';
+  value_hash: Buffer;
 }
 
 export interface Assignments {
@@ -387,7 +498,7 @@ export interface Conversions {
 }
 
 export interface CredentialClaims {
-  act: 'session' | 'personhood' | 'binding' | 'purchase';
+  act: 'session' | 'personhood' | 'binding' | 'purchase' | 'approval';
   agent_id: string;
   at: Timestamp;
   credential_id: string;
@@ -404,7 +515,7 @@ export interface Credentials {
   credential_id: string;
   expires_at: Timestamp;
   jwt: string;
-  kind: 'work' | 'view' | 'presence' | 'personhood' | 'binding' | 'purchase';
+  kind: 'work' | 'view' | 'presence' | 'personhood' | 'binding' | 'purchase' | 'approval';
   mode: 'live' | 'test';
   salt: Buffer | null;
   status_idx: number | null;
@@ -707,6 +818,7 @@ export interface Members {
   created_at: Generated<Timestamp>;
   external_ref: string | null;
   good_checks: Generated<number>;
+  invited_by_owner: Generated<boolean>;
   member_id: string;
   methods: Generated<string[]>;
   mode: 'live' | 'test';
@@ -1191,7 +1303,7 @@ export interface SessionRecorders {
   agent_id: string;
   at: Timestamp;
   expires_at: Timestamp;
-  kind: 'view' | 'work' | 'task';
+  kind: 'view' | 'work' | 'task' | 'approval';
   mode: 'live' | 'test';
   public_key: Buffer;
   session_id: string;
@@ -1213,7 +1325,7 @@ export interface Sessions {
   flags: Generated<string[]>;
   hostname: string | null;
   jkt: string | null;
-  kind: 'view' | 'work' | 'task' | 'presence';
+  kind: 'view' | 'work' | 'task' | 'presence' | 'approval';
   leaves: Buffer | null;
   member_ref: string | null;
   mode: 'live' | 'test';
@@ -1638,6 +1750,14 @@ export interface DB {
   agents: Agents;
   api_key_hashes: ApiKeyHashes;
   api_keys: ApiKeys;
+  approval_challenges: ApprovalChallenges;
+  approval_settings: ApprovalSettings;
+  approval_turns: ApprovalTurns;
+  approval_types: ApprovalTypes;
+  approvals: Approvals;
+  approver_groups: ApproverGroups;
+  approver_values: ApproverValues;
+  approvers: Approvers;
   assignments: Assignments;
   attention_batches: AttentionBatches;
   attention_claims: AttentionClaims;

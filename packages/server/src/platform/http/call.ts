@@ -56,7 +56,12 @@ export type AuthenticateKeyless = {
   readonly authenticate: (request: KeylessRequest) => Promise<Agent>
 }
 /** `isRecent`: the person signed in within the last hour. */
-export type ConsoleRights = { readonly role: AccountRole; readonly isRecent: boolean }
+export type ConsoleRights = {
+  readonly personId: string
+  readonly role: AccountRole
+  readonly isRecent: boolean
+  readonly signedInBy: 'link' | 'passkey'
+}
 /** Writes one entry into the operators' audit log, in the transaction of the action. */
 export type Audit = (
   tx: Tx,
@@ -86,10 +91,8 @@ export type Browser = {
 /** A person of an account who is signed in to the console in the calling browser. */
 export type AccountPerson = ConsoleRights & {
   readonly sessionId: string
-  readonly personId: string
   readonly accountId: string
   readonly email: string
-  readonly signedInBy: 'link' | 'passkey'
 }
 /** The parts of a request that identify the person, and whether a page of the console or of the operators sent it. */
 export type ConsoleRequest = {

@@ -15,6 +15,7 @@ import type {
 import { Refusal, type Detail } from './errors.ts'
 import { isForm, readForm } from './form-body.ts'
 import { headerOf } from './http-headers.ts'
+import { duplicateKey } from '@pohf/verify/approvals'
 import { isNestedTooDeep, nestingMax } from './json-depth.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { readIdempotencyKey } from '../db/idempotency.ts'
@@ -77,6 +78,17 @@ const authorizeConsole = (endpoint: Endpoint, { console, mode }: Agent): void =>
   if ((isOwnersOnly || endpoint.needsRecentSignIn) && !console.isRecent) throw new Refusal('sign_in_again')
 }
 
+/** Refuses everybody but an owner who signed in lately, in live mode with a passkey. An API key never administers. */
+const authorizeAdministrator = ({ console, mode }: Agent): void => {
+  if (console?.role !== 'owner')
+    throw new Refusal('forbidden', {
+      message: 'Only an owner who is signed in to the console can do this. No API key can.',
+    })
+  if (!console.isRecent) throw new Refusal('sign_in_again')
+  if (mode === 'live' && console.signedInBy !== 'passkey')
+    throw new Refusal('sign_in_again', { message: 'In live mode this needs a sign-in with a passkey.' })
+}
+
 /** Refuses a call without a key where one is required, a key that lacks the scope, and a role that may not call. */
 export const authorizeCaller = (endpoint: Endpoint, agent: Agent | undefined): void => {
   if (endpoint.auth === 'public') return
@@ -87,6 +99,7 @@ export const authorizeCaller = (endpoint: Endpoint, agent: Agent | undefined): v
   if (endpoint.scope && !agent.scopes.includes(endpoint.scope))
     throw new Refusal('forbidden', { message: `This key lacks the scope "${endpoint.scope}".` })
   authorizeConsole(endpoint, agent)
+  if (endpoint.administratorOnly) authorizeAdministrator(agent)
 }
 
 /** Refuses what needs a recent sign-in of an operator. An operator's key has no session and is exempt. */
@@ -293,7 +306,16 @@ export const addBodyParser = (app: FastifyInstance): void => {
     const isFromPage = browserLimitGroups.has(endpoint?.limit ?? '')
     if (type !== '' && type !== 'application/json' && !type.endsWith('+json') && !isFromPage)
       throw new Refusal('unsupported_media_type')
-    return readJson(request, text)
+    const value = await readJson(request, text)
+    const repeated = endpoint?.uniqueKeys ? duplicateKey(text) : undefined
+    if (repeated !== undefined)
+      throw new Refusal('invalid_json', {
+        message: 'An object of the body has the same key twice.',
+        details: [
+          { path: 'body', code: 'duplicate_key', message: `has the key ${JSON.stringify(repeated)} twice` },
+        ],
+      })
+    return value
   }
   /** Keeps the body of an order without a key as it was sent, and its fault until the caller is known. */
   const readOrKeep = async (request: FastifyRequest, body: string | Buffer): Promise<unknown> => {

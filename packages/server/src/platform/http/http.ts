@@ -172,8 +172,10 @@ const answeredRequestOf = (
   durationMs: number,
 ): AnsweredRequest | undefined => {
   const { agent, startedAt } = request
-  const endpoint = request.routeOptions.config.endpoint?.publicId
-  if (!agent || endpoint === undefined) return undefined
+  const row = request.routeOptions.config.endpoint
+  // A key reads the list, and must not learn from it when its owner sends known-bad requests.
+  if (!agent || !row || row.administratorOnly) return undefined
+  const endpoint = row.publicId
   const { agentId, keyId } = agent
   const { id: requestId, method, refusedCode: code } = request
   return { agentId, keyId, requestId, method, endpoint, status, code, startedAt, durationMs }

@@ -11,7 +11,14 @@ type Mail = { readonly to: string; readonly subject: string; readonly text: stri
 
 /** What mails are about. Each kind is limited for itself: unwanted registrations cannot use up recovery mails. */
 export type MailKind =
-  'confirm' | 'recover' | 'endpoint_notice' | 'console_link' | 'console_invitation' | 'console_notice'
+  | 'confirm'
+  | 'recover'
+  | 'endpoint_notice'
+  | 'console_link'
+  | 'console_invitation'
+  | 'console_notice'
+  | 'approver_invitation'
+  | 'approval_request'
 
 /** A keyed hash of the mailbox, or of the mailbox and the network that asked: comparable, not reversible. */
 const recipientTagOf = ({ secrets }: Pick<Ctx, 'secrets'>, parts: readonly string[]): string =>

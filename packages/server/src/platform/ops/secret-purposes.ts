@@ -9,6 +9,19 @@ type SecretPurposeDescription = {
 
 /** Every purpose for which a key is derived from the master key. A purpose is never renamed: its key would change. */
 export const secretPurposes = {
+  approval: {
+    protects: 'The challenge that ties a recording to one approval and one approver.',
+    ifLost:
+      'Nothing: each challenge is stored with its approval. New approvals get challenges of the new key.',
+    ifLeaked:
+      'The challenge of a decision can be computed from the ids of the approval and the approver. To approve, a caller still needs the login of the approver and a passkey that the approver had before the request.',
+  },
+  'approver-value': {
+    protects: 'Keyed hashes of the critical values that each approver has approved.',
+    ifLost: 'Approvers are told of every value that it is new, until they have approved it once more.',
+    ifLeaked:
+      'With the database, a value that somebody guesses can be found among those that an approver has approved.',
+  },
   attention: {
     protects: 'The challenge that ties an attention check to the member for whom it was started.',
     ifLost: 'A check that is under way is refused. The person repeats it.',

@@ -14,13 +14,14 @@ import {
 } from '@pohf/scorer'
 import { inputModel } from '@pohf/scorer/input-model'
 import { openRecord, recordKey } from '../recording/records.ts'
+import type { RecordedKind } from '../rules.ts'
 
 /** The encrypted records of a session, their key, and what the server knows besides. */
 export type ScoringInput = {
   readonly sessionId: string
   readonly subjectKey: Uint8Array
   readonly ciphertexts: readonly Uint8Array[]
-  readonly kind: 'view' | 'work' | 'task'
+  readonly kind: RecordedKind
   /** The acts of the person for one agent: paid, accepted and not refunded, and those that were refused. */
   readonly history: { readonly good: number; readonly bad: number }
   readonly known: readonly FlagName[]

@@ -8,7 +8,7 @@ import { advanceSchedule, nextChunkDelayMs, newSchedule, type Schedule } from '.
 
 type Answer = 'hit' | 'wrong' | 'silent'
 type PlayScript = {
-  readonly kind?: 'view' | 'work'
+  readonly kind?: 'view' | 'work' | 'approval'
   readonly returning?: boolean
   readonly words?: boolean
   /** The answer to the n-th probe, from 0. */
@@ -18,6 +18,8 @@ type PlayScript = {
   readonly reactionMs?: number
   readonly stopAfterMs?: number
   readonly from?: Schedule
+  /** Whether the person asks for a question now. */
+  readonly asks?: (now: number) => boolean
 }
 type Played = {
   readonly schedule: Schedule
@@ -71,6 +73,7 @@ const play = (how: PlayScript): Played => {
         ? [{ type: 'focus', t: 0, visible: true, focused: true, share: 100 } as const]
         : []),
       ...(given ? answeringEvents(given, before + 20, how, answer) : []),
+      ...(how.asks?.(now) ? [{ type: 'ask', t: now } as const] : []),
     ]
     const record: ReadRecord = {
       chunk: { seq: step, receipt: '', t0: before, t1: now, environment: null, events, last: null },
@@ -117,7 +120,37 @@ for (const [name, returning, enough] of [
     }
   })
 
-const isVerified = ({ done, hits, returning = false }: Schedule, focus: number): boolean =>
+test('a decision asks one probe, when the person is ready for it, and no more while the person reads', () => {
+  const silent = play({ kind: 'approval', answers: () => 'hit', asks: () => false, stopAfterMs: 60_000 })
+  assert.deepEqual([silent.schedule.done, silent.schedule.of, silent.askedAt], [0, 1, []])
+  const read = play({
+    kind: 'approval',
+    answers: () => 'hit',
+    asks: (now) => now >= 20_000,
+    stopAfterMs: 60_000,
+  })
+  assert.deepEqual([read.schedule.done, read.schedule.hits, read.askedAt.length], [1, 1, 1])
+  assert.ok((read.askedAt[0] ?? 0) >= 20_000)
+})
+
+test('after a miss each further probe of a decision is asked for, and two of three suffice', () => {
+  const missed = { kind: 'approval', answers: (n: number) => (n === 0 ? 'wrong' : 'hit') } as const
+  const waits = play({ ...missed, asks: (now) => now < 2_600, stopAfterMs: 60_000 })
+  assert.deepEqual([waits.schedule.done, waits.schedule.of, waits.askedAt.length], [1, 3, 1])
+  const again = play({ ...missed, asks: () => true })
+  assert.deepEqual([again.schedule.done, again.schedule.hits], [3, 2])
+})
+
+test('asking early or often opens one probe at a time, and only for a decision', () => {
+  const view = play({ answers: () => 'hit', asks: () => true })
+  assert.deepEqual([view.schedule.done, view.askedAt.length], [2, 2])
+  const work: PlayScript = { kind: 'work', answers: () => 'hit', stopAfterMs: 60_000 }
+  assert.deepEqual(play({ ...work, asks: () => true }).askedAt, play(work).askedAt)
+  const words = play({ kind: 'approval', words: true, answers: () => 'hit', asks: () => true })
+  assert.deepEqual([words.kinds, words.schedule.done], [['choose'], 1])
+})
+
+const isVerified = ({ done, hits, returning: oneProbe = false }: Schedule, focus: number): boolean =>
   evaluateAttention({
     components: {
       focus,
@@ -129,7 +162,7 @@ const isVerified = ({ done, hits, returning = false }: Schedule, focus: number):
     },
     flags: [],
     probesOffered: done,
-    returning,
+    oneProbe,
     answerCorrect: null,
   }).verified
 

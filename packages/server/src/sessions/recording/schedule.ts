@@ -5,6 +5,7 @@ import {
   evaluateAttention,
   focusScore,
   historyScore,
+  needsOneProbe,
   neverVisible,
   probeScore,
   visibleMsAt,
@@ -59,6 +60,9 @@ const earlyToleranceMs = 100
 /** Records that `probeOutcomes` considers for one probe. */
 const recordsMax = 12
 
+/** Later than any recording: the questions of an approval are asked when the person is ready for them. */
+const onRequest = Number.MAX_SAFE_INTEGER
+
 const nextMsRange = { min: 200, max: 2_500, open: 1_000, idle: 2_000 } as const
 
 /** Exponential: the time already waited does not predict the remaining time. */
@@ -66,7 +70,7 @@ const exponentialMs = (draw: number, meanDelayMs: number): number =>
   Math.round(-meanDelayMs * Math.log(1 - draw))
 
 /** Whether the scorer would verify this session if nothing else were known, not even motion. */
-const isVerified = ({ done, hits, returning = false }: Schedule, focus: number): boolean =>
+const isVerified = ({ done, hits }: Schedule, oneProbe: boolean, focus: number): boolean =>
   evaluateAttention({
     components: {
       focus,
@@ -78,7 +82,7 @@ const isVerified = ({ done, hits, returning = false }: Schedule, focus: number):
     },
     flags: [],
     probesOffered: done,
-    returning,
+    oneProbe,
     answerCorrect: null,
   }).verified
 
@@ -88,14 +92,18 @@ const isVerified = ({ done, hits, returning = false }: Schedule, focus: number):
  */
 const probeCount = (schedule: Schedule, kind: RecordedKind, t1: number): number => {
   const { done, hits, returning = false, visible } = schedule
-  if (isVerified(schedule, 1)) {
-    const isSeen = !visible || isVerified(schedule, focusScore(kind, visibleMsAt(visible, t1), returning))
+  const oneProbe = needsOneProbe(kind, returning)
+  if (isVerified(schedule, oneProbe, 1)) {
+    // The person reads what they decide about: more probes would only take them from it.
+    if (kind === 'approval') return done
+    const focus = visible ? focusScore(kind, visibleMsAt(visible, t1), returning) : 1
+    const isSeen = isVerified(schedule, oneProbe, focus)
     return isSeen || done >= probesMax ? done : done + 1
   }
   const misses = done - hits
   if (misses > missesMax || done >= probesMax) return done
   if (misses > 0) return done < 3 ? 3 : probesMax
-  return returning ? 1 : 2
+  return oneProbe ? 1 : 2
 }
 
 export const newSchedule = (
@@ -105,7 +113,7 @@ export const newSchedule = (
 ): Schedule => {
   const schedule: Schedule = {
     done: 0,
-    of: returning ? 1 : 2,
+    of: needsOneProbe(kind, returning) ? 1 : 2,
     hits: 0,
     dueAt: at,
     alternative: words,
@@ -113,6 +121,7 @@ export const newSchedule = (
     returning,
     visible: neverVisible,
   }
+  if (kind === 'approval') return { ...schedule, dueAt: onRequest }
   if (kind !== 'work') return openProbe(schedule, at, seed)
   const delayMs = Math.min(work.delayMsMax, exponentialMs(draw, work.meanDelayMs))
   return { ...schedule, dueAt: at + work.firstDelayMs + delayMs }
@@ -152,6 +161,7 @@ const nextDueAt = (
   kind: RecordedKind,
   { at, draw }: { readonly at: number; readonly draw: number },
 ): number => {
+  if (kind === 'approval') return onRequest
   if (kind !== 'work') return at
   const askedAt = open?.askedAt ?? at
   if (done < of)
@@ -209,8 +219,10 @@ export const advanceSchedule = (
     alternative: schedule.alternative || events.some(({ type }) => type === 'alternative'),
     ...(schedule.visible ? { visible: addVisibleTime(schedule.visible, events) } : {}),
   }
-  const advanced = advanceOpenProbe(seen, { record, kind, draw: random.draw })
+  const settled = advanceOpenProbe(seen, { record, kind, draw: random.draw })
   const at = record.receivedAt
+  const isRequested = kind === 'approval' && events.some(({ type }) => type === 'ask')
+  const advanced = isRequested ? { ...settled, dueAt: at } : settled
   const isWanted = kind === 'work' || advanced.done < advanced.of
   if (advanced.open || !isWanted || record.chunk.last || at < advanced.dueAt - earlyToleranceMs)
     return { schedule: advanced, opened: null }

@@ -1,0 +1,92 @@
+import { inviteMember, listConsentedMembers, originOf } from '../../members/index.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { countMail } from '../../platform/db/mails.ts'
+import type { Agent } from '../../platform/http/call.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { normaliseEmail } from '../../platform/net/mail-address.ts'
+import type { ApprovalsDeps } from '../deps.ts'
+import { mailInvitation } from '../mails.ts'
+import { approvalConflict, approversPerAgentMax, invitationsPerDayMax } from '../rules.ts'
+import { lockApprovalsOf } from '../store.ts'
+import { administratorOf, logChange } from './administrator.ts'
+import { presentApprover } from './approvers-list.ts'
+import {
+  findApproverByEmail,
+  insertApprover,
+  listApprovers,
+  updateApproverInvited,
+  type ApproverRow,
+} from './store.ts'
+
+type Input = { readonly name: string; readonly email: string }
+
+/** An agent cannot send mails to strangers without end. */
+const countInvitation = async (tx: Tx, { agentId }: Agent): Promise<void> => {
+  const count = { recipientTag: agentId, kind: 'approver_invitations_of', perDay: invitationsPerDayMax }
+  if (await countMail(tx, count)) return
+  throw new Refusal('rate_limited', {
+    message: `An agent invites at most ${invitationsPerDayMax} approvers a day. Try again tomorrow (UTC).`,
+    headers: { 'retry-after': '3600' },
+  })
+}
+
+const requirePlace = async (tx: Tx, agent: Agent): Promise<void> => {
+  const current = (await listApprovers(tx, agent)).filter((row) => row.removed_at === null)
+  if (current.length >= approversPerAgentMax)
+    throw approvalConflict(
+      'body',
+      'too_many_approvers',
+      `an agent has at most ${approversPerAgentMax} approvers`,
+    )
+}
+
+/** The approver of an address: a known one, also one who was removed, or a new one. */
+const findOrInsert = async (
+  tx: Tx,
+  { ctx }: ApprovalsDeps,
+  agent: Agent,
+  { name, email }: Input,
+): Promise<{ readonly approver: ApproverRow; readonly enrolUrl: string | undefined }> => {
+  const createdBy = administratorOf(agent)
+  const known = await findApproverByEmail(tx, agent, email)
+  if (!known || known.removed_at) await requirePlace(tx, agent)
+  if (!known) {
+    const { memberId, enrolUrl } = await inviteMember(tx, ctx, agent, { isOwner: true })
+    const approverId = tx.ids.make('apv_')
+    const approver = await insertApprover(tx, agent, { approverId, memberId, name, email, createdBy })
+    return { approver, enrolUrl }
+  }
+  const approver = await updateApproverInvited(tx, agent, { ...known, name, created_by: createdBy })
+  const isEnrolled = (await listConsentedMembers(tx, agent, [known.member_id])).has(known.member_id)
+  // A person who has a passkey here needs no link.
+  const invited = isEnrolled
+    ? undefined
+    : await inviteMember(tx, ctx, agent, { memberId: known.member_id, isOwner: true })
+  return { approver, enrolUrl: invited?.enrolUrl }
+}
+
+/** Invites a person to approve. The link is in the mail alone: neither the agent nor the owner sees it. */
+export const approversInvite = async (deps: ApprovalsDeps, agent: Agent, input: Input) => {
+  const { ctx } = deps
+  const email = normaliseEmail(input.email)
+  const invited = await inTransaction(ctx, 'system', async (tx) => {
+    await lockApprovalsOf(tx, agent)
+    await countInvitation(tx, agent)
+    const { approver, enrolUrl } = await findOrInsert(tx, deps, agent, { ...input, email })
+    const agentName = (await deps.findAgentName(tx, agent.agentId)) ?? agent.agentId
+    const isQueued = await mailInvitation(tx, ctx, {
+      agentId: agent.agentId,
+      to: email,
+      agentName,
+      url: enrolUrl ?? `${originOf(ctx.config).origin}/approve`,
+    })
+    if (!isQueued)
+      throw new Refusal('rate_limited', {
+        message: 'This mailbox got its invitations for today. Try again tomorrow (UTC).',
+        headers: { 'retry-after': '3600' },
+      })
+    return presentApprover(approver, agent, enrolUrl === undefined)
+  })
+  logChange(ctx, agent, { action: 'approver.invite', target: invited.approver })
+  return invited
+}

@@ -1,0 +1,7 @@
+export { eraseApprover, exportApprover } from './administration/erase.ts'
+export { makeFindDecisionOwner } from './decisions/recording-owner.ts'
+export type { ApprovalsDeps } from './deps.ts'
+export { jobs } from './jobs.ts'
+export { pages } from './pages.ts'
+export { routes } from './routes.ts'
+export { eraseOldEnvelopes } from './store.ts'

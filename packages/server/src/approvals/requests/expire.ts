@@ -1,0 +1,25 @@
+import { inTransaction } from '../../platform/db/db.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { publishAll } from '../../platform/queue/outbox.ts'
+import { updateApprovalsExpired } from '../store.ts'
+
+const batchMax = 100
+
+/** Ends what nobody decided or consumed in time, and tells the agents that asked. Nobody is told of a known-bad request. */
+export const expire = (ctx: Ctx): Promise<number> =>
+  inTransaction(ctx, 'system', async (tx) => {
+    const expired = await updateApprovalsExpired(tx, batchMax)
+    await publishAll(
+      tx,
+      expired
+        .filter(({ isKnownBad }) => !isKnownBad)
+        .map(({ agentId, mode, approvalId }) => ({
+          agentId,
+          mode,
+          subject: approvalId,
+          type: 'approval.expired' as const,
+          data: { approvalId },
+        })),
+    )
+    return expired.length
+  })

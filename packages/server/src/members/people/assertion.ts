@@ -1,0 +1,51 @@
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import type { MembersDeps } from '../membership/enrol.ts'
+import { originOf } from '../rules.ts'
+import type { Passkey } from './passkeys.ts'
+import { findPasskey, listPasskeys, updatePasskeyUsed } from './store.ts'
+import { passkeyIdOf } from './use-passkey.ts'
+
+/** An assertion over a challenge that the caller made, and that it lets count once. */
+type PersonAssertion = {
+  readonly personId: string
+  readonly credential: unknown
+  readonly challenge: string
+}
+/** The passkey that signed. `counter` is stored by `recordAssertion`. */
+export type VerifiedAssertion = Pick<Passkey, 'credentialId' | 'assurance' | 'synced'> & {
+  readonly counter: number
+  readonly createdAt: Date
+}
+
+/** Verifies an assertion of this person, with user verification, outside any transaction. Writes nothing. */
+export const verifyAssertion = async (
+  { ctx, passkeyVerifier }: Pick<MembersDeps, 'ctx' | 'passkeyVerifier'>,
+  { personId, credential, challenge }: PersonAssertion,
+): Promise<VerifiedAssertion> => {
+  const known = await inTransaction(ctx, 'system', (tx) => findPasskey(tx, passkeyIdOf(credential)))
+  if (known?.personId !== personId) throw new Refusal('passkey_refused')
+  const counter = await passkeyVerifier.verifyKnown(credential, known, { challenge, ...originOf(ctx.config) })
+  if (counter === undefined) throw new Refusal('passkey_refused')
+  const { credentialId, assurance, synced, createdAt } = known
+  return { credentialId, assurance, synced, createdAt, counter }
+}
+
+/** Advances the counter of the passkey in the transaction that the assertion is for. Another use in between is refused. */
+export const recordAssertion = async (
+  tx: Tx,
+  { credentialId, counter }: Pick<VerifiedAssertion, 'credentialId' | 'counter'>,
+): Promise<void> => {
+  if (!(await updatePasskeyUsed(tx, credentialId, counter))) throw new Refusal('passkey_refused')
+}
+
+/** The passkeys of a person, as a caller that asks for an assertion needs them. */
+export const listOwnPasskeys = async (
+  tx: Tx,
+  personId: string,
+): Promise<Pick<Passkey, 'credentialId' | 'assurance' | 'synced'>[]> =>
+  (await listPasskeys(tx, personId)).map(({ credentialId, assurance, synced }) => ({
+    credentialId,
+    assurance,
+    synced,
+  }))
