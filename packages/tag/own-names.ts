@@ -7,8 +7,8 @@ export const ownNames: readonly string[] = `
   isFilling onPassed onLeft onAnswered onMissed onWords onReceipt chooseByKey present remembers
   browserKey helpUrl privacyUrl signAsBrowser given sendSoon sendLast retryMs recorder actionHash
   dispatched about chunkBytes chunksPerSession bytesPerSession eventsPerChunk pointsPerRun aheadMs
-  agree few memory privacy privacyLink leave question wrong late ending welcome passedNext expired
+  agree few memory privacy privacyLink leave questionCount wrong late ending welcome passedNext checkExpired
   busy busyUntil useKey stuck other again begin fail readKey forget keep opened jkt fields run rest
-  course sleep wake post lead foot bar stuckLost stuckAway without whyElse missed acts beforeFinish`
+  course sleep wake post lead foot bar stuckLost stuckAway without whyElse missed acts beforeFinish pushRequest`
   .trim()
   .split(/\s+/)

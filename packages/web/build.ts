@@ -31,7 +31,8 @@ const buildInto = (outDir: string, base: string, names: readonly string[], empty
 
 const folder = process.argv[2] ?? here('dist')
 await buildInto(folder, '/', ['verify', 'console', 'recording'])
-// By itself: the worker's page only records, so what reads recordings is left out of its scripts.
+// Each by itself: the pages of workers and approvers only record, so what reads recordings is left out of their scripts.
 await buildInto(folder, '/', ['work'], false)
+await buildInto(folder, '/', ['approve'], false)
 // By themselves, with files of their own: the public listener serves no byte of the operators' pages.
 await buildInto(join(folder, 'operator'), '/operator/', ['operator'])

@@ -188,7 +188,7 @@ const createControl = (host: HTMLElement, internals: ElementInternals, root: Sha
     showPassed(returning)
     reveal(!isInvisible)
     expiry = setTimeout(() => {
-      reset(built.messages.expired)
+      reset(built.messages.checkExpired)
       tell('pohf-expired', { sessionId })
     }, validMs)
     if (remembers)

@@ -147,11 +147,12 @@ export class Recorder {
     this.#pushOrDrop('h', t)
   }
   // Requests for and answers to probes are never dropped; the caller records one of each for a probe.
-  alternative(t: number): void {
-    this.#push('x', t)
-  }
   shown(t: number, probe: string): void {
     this.#push('o', t, probe)
+  }
+  /** `x`: the person asks for questions in words; `q`: is ready for a question. */
+  pushRequest(t: number, tag: 'x' | 'q' = 'x'): void {
+    this.#push(tag, t)
   }
   point(probe: string, by: PointerSource, { t, x, y }: Point): void {
     this.#push('a', t, probe, by.how, bit(by.trusted), clampCoordinate(x), clampCoordinate(y))

@@ -8,7 +8,7 @@ import { coalesces, listen } from './listeners.ts'
 export type Options = {
   /** The agent's id. */
   readonly site: string
-  readonly kind?: 'view' | 'work' | 'task'
+  readonly kind?: 'view' | 'work' | 'task' | 'approval'
   readonly workflowId?: string
   readonly challenge?: string
   /** What the person looks at; without it the whole page counts. */
@@ -67,8 +67,11 @@ export type Session = {
   readonly shown: (probe: string) => void
   readonly point: (probe: string, by: PointerSource, at: { timeStamp: number; x: number; y: number }) => void
   readonly choose: (probe: string, by: AnswerSource, answer: { timeStamp: number; choice: number }) => void
-  /** From now on the questions are words to choose from instead of pictures. */
-  readonly alternative: () => void
+  /**
+   * From now on the questions are words to choose from instead of pictures. With `q`: the person is ready for a question; the
+   * recording of an approval has none before.
+   */
+  readonly alternative: (tag?: 'x' | 'q') => void
   /** A control was used that no person can see. */
   readonly honeypot: () => void
 }
@@ -214,7 +217,7 @@ export const start = async (options: Options): Promise<Session> => {
   const now = () => performance.now() - startedAt
   const recorder = new Recorder()
   listen(recorder, (timeStamp) => timeStamp - startedAt, signal, options.element)
-  if (options.words) recorder.alternative(0)
+  if (options.words) recorder.pushRequest(0)
 
   const onReceipt = ({ progress, probe }: Receipt) => {
     options.onProgress?.(progress, session)
@@ -248,8 +251,8 @@ export const start = async (options: Options): Promise<Session> => {
       recorder.choose(timeStamp - startedAt, probe, by, choice)
       sender.sendSoon()
     },
-    alternative: () => {
-      recorder.alternative(now())
+    alternative: (tag) => {
+      recorder.pushRequest(now(), tag)
       sender.sendSoon()
     },
     honeypot: () => recorder.honeypot(now()),

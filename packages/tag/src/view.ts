@@ -106,7 +106,7 @@ export const makeView = (messages: Messages, lang: string, onStop: () => void) =
     box.scrollIntoView({ block: 'nearest' })
   }
   const count = ({ progress: { done, of } }: Asked): string =>
-    fill(messages.question, Math.min(done + 1, of), of)
+    fill(messages.questionCount, Math.min(done + 1, of), of)
   const other = (onOther: () => void) => button('other link', onOther, messages.other)
 
   return {

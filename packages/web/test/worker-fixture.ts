@@ -5,6 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { webPages, templateOf } from '../../server/src/discovery/web-pages.ts'
 import { tagPages } from '../../server/src/discovery/tag.ts'
 import type { Page as Served } from '../../server/src/platform/http/call.ts'
+import { pages as approvalPages } from '../../server/src/approvals/pages.ts'
 import { pages as workPages } from '../../server/src/work/pages.ts'
 import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
@@ -45,10 +46,14 @@ export const startWorkerFixture = async (
     ...webPages(url, pages),
     ...tagPages(scripts),
     ...workPages(harness.ctx, templateOf('work.html', pages)),
+    ...approvalPages(templateOf('approve.html', pages)),
   ]
   const pageAt = (path: string): Served | undefined =>
     served.find((page) => page.path === path) ??
-    (/^\/work\/[^/]+$/.test(path) ? served.find((page) => page.path === '/work/:assignmentId') : undefined)
+    (/^\/work\/[^/]+$/.test(path) ? served.find((page) => page.path === '/work/:assignmentId') : undefined) ??
+    (/^\/approve\/[^/]+$/.test(path)
+      ? served.find((page) => page.path === '/approve/:approvalId')
+      : undefined)
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const { pathname, searchParams } = new URL(request.url ?? '', url)

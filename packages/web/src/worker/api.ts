@@ -1,55 +1,9 @@
-/** A call that was not answered as asked. */
-export class ApiError extends Error {
-  readonly code: string
-  readonly requestId: string | undefined
-  /** Fields that were refused, by their path. */
-  readonly paths: readonly string[]
-  constructor(code: string, message: string, requestId?: string, paths: readonly string[] = []) {
-    super(message)
-    this.code = code
-    this.requestId = requestId
-    this.paths = paths
-  }
-}
+import { callService } from '../shared/person/api.ts'
 
-type ErrorResponse = {
-  readonly error?: string
-  readonly message?: string
-  readonly requestId?: string
-  readonly details?: readonly { readonly path: string }[]
-}
-
-/** How far the service's clock is ahead of this device's, by the last answer. */
-let clockOffsetMs = 0
-export const serverNow = (): number => Date.now() + clockOffsetMs
-
-/** Asks our own service, as the person who is signed in: the browser sends the cookie, no script sees it. */
-export const call = async <T>(
+/** A call of the worker's part of the service. */
+export const call = <T>(
   method: 'GET' | 'POST',
   path: string,
   body?: unknown,
-  headers: Readonly<Record<string, string>> = {},
-): Promise<T> => {
-  const response = await fetch(`/api/work/${path}`, {
-    method,
-    ...(body === undefined
-      ? {}
-      : { headers: { 'content-type': 'application/json', ...headers }, body: JSON.stringify(body) }),
-    cache: 'no-store',
-    signal: AbortSignal.timeout(20_000),
-  }).catch(() => undefined)
-  const answer = (await response?.json().catch(() => undefined)) as (T & ErrorResponse) | undefined
-  const date = Date.parse(response?.headers.get('date') ?? '')
-  if (Number.isFinite(date)) clockOffsetMs = date - Date.now()
-  if (response?.ok && answer !== undefined) return answer
-  if (!answer) throw new ApiError('unreachable', '')
-  throw new ApiError(
-    answer.error ?? 'failed',
-    answer.message ?? '',
-    answer.requestId,
-    (answer.details ?? []).map(({ path: field }) => field),
-  )
-}
-
-export const toApiError = (error: unknown): ApiError =>
-  error instanceof ApiError ? error : new ApiError('failed', error instanceof Error ? error.message : '')
+  headers?: Readonly<Record<string, string>>,
+): Promise<T> => callService<T>(method, `/api/work/${path}`, body, headers)

@@ -1,12 +1,15 @@
 import { useState } from 'preact/hooks'
-import { call, toApiError, type ApiError } from './api.ts'
 import { dateText, dateTimeText, durationText, starsText, usdText } from './format.ts'
 import { starsPerHour } from './hourly.ts'
-import { fallbackView, useQuery } from './use-query.tsx'
-import { hrefOf, Title, ErrorNote, type PageContext } from './parts.tsx'
 import { statusTone, payableStars } from './status.ts'
 import type { StarsAccount, Earnings, Payout, AssignmentSummary } from './wire.ts'
-import { fill, type Messages } from './messages.ts'
+import { toApiError, type ApiError } from '../shared/person/api.ts'
+import { fill } from '../shared/person/messages.ts'
+import { hrefOf, Title, ErrorNote } from '../shared/person/parts.tsx'
+import { useQuery } from '../shared/person/use-query.tsx'
+import { call } from './api.ts'
+import { fallbackView } from './fallback.tsx'
+import type { PageContext, Messages } from './messages.ts'
 
 /** An amount and an account have one key for all attempts: a request whose answer was lost is not made twice. */
 type Draft = { readonly stars: string; readonly account: string; readonly key: string }
@@ -82,7 +85,7 @@ const PayoutForm = ({ page: { messages }, account: book, onDone }: FormProps) =>
   const { draft, stars, isComplete, wrongStars, wrongAccount, check, set } = usePayoutDraft(book, messages)
   const [busy, setBusy] = useState(false)
   const [failed, setFailed] = useState<ApiError>()
-  const isInvalid = failed?.paths.includes('body.account') ?? false
+  const isInvalid = failed?.details.some(({ path }) => path === 'body.account') ?? false
   const send = async (event: Event) => {
     event.preventDefault()
     check()

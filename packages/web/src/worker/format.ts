@@ -1,4 +1,5 @@
-import { fill, type Messages } from './messages.ts'
+import { fill } from '../shared/person/messages.ts'
+import type { Messages } from './messages.ts'
 
 /** Stars are hundredths of a dollar. */
 const starsPerUsd = 100

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { hrefOf, type PageContext } from './parts.tsx'
+import { hrefOf } from '../shared/person/parts.tsx'
+import type { PageContext } from './messages.ts'
 
 /** The menu and the page under it. */
 export const Frame = ({

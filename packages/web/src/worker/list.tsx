@@ -1,11 +1,14 @@
 import { useEffect, useState } from 'preact/hooks'
-import { call, toApiError, serverNow, type ApiError } from './api.ts'
 import { countText, durationText, minutesText, starsText, usdText } from './format.ts'
 import { starsPerHour, taskSeconds } from './hourly.ts'
-import { fallbackView, useQuery } from './use-query.tsx'
-import { hrefOf, Title, ErrorNote, type PageContext } from './parts.tsx'
 import type { Assignment, AssignmentSummary, Task, Tasks } from './wire.ts'
-import { fill, type Messages } from './messages.ts'
+import { toApiError, serverNow, type ApiError } from '../shared/person/api.ts'
+import { fill } from '../shared/person/messages.ts'
+import { hrefOf, Title, ErrorNote } from '../shared/person/parts.tsx'
+import { useQuery } from '../shared/person/use-query.tsx'
+import { call } from './api.ts'
+import { fallbackView } from './fallback.tsx'
+import type { PageContext, Messages } from './messages.ts'
 
 const refreshMs = 30_000
 /** The service counts no further. */

@@ -282,5 +282,5 @@ export const english = {
 }
 export type Messages = typeof english
 
-export const fill = (text: string, values: Readonly<Record<string, string | number>>): string =>
-  text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))
+/** The texts of a page, and the locale of its numbers and dates. */
+export type PageContext = { readonly messages: Messages; readonly locale: string }

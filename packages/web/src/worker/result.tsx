@@ -1,10 +1,12 @@
 import { useState } from 'preact/hooks'
-import { call, toApiError, serverNow, type ApiError } from './api.ts'
 import { dateTimeText, qualityLevel, starsText, usdText } from './format.ts'
-import { hrefOf, Title, ErrorNote, type PageContext } from './parts.tsx'
 import { statusTone, payableStars } from './status.ts'
 import type { Assignment, AssignmentSummary } from './wire.ts'
-import { fill, type Messages } from './messages.ts'
+import { toApiError, serverNow, type ApiError } from '../shared/person/api.ts'
+import { fill } from '../shared/person/messages.ts'
+import { hrefOf, Title, ErrorNote } from '../shared/person/parts.tsx'
+import { call } from './api.ts'
+import type { PageContext, Messages } from './messages.ts'
 
 type ResultText = { readonly title: string; readonly lead: string }
 

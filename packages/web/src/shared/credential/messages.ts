@@ -13,6 +13,7 @@ const kindStatements: Readonly<Record<CredentialKind, string>> = {
   personhood: 'A person stands behind this account',
   binding: 'A person stands behind this payment',
   purchase: 'A person did this paid work',
+  approval: 'A person was shown this action and decided',
 }
 /** The one sentence that says what is so. */
 export const kindStatement = (claims: Claims, nowSeconds: number): string =>
@@ -52,6 +53,7 @@ const limitsOfKind: Readonly<Record<CredentialKind, readonly string[]>> = {
   personhood: ['That it is always the same person who uses the account.'],
   binding: ['That the payment was theirs to make.'],
   purchase: ['That the work is right. Only that a person did it and that it was paid.'],
+  approval: ['That they understood the action, or that the decision is right.'],
 }
 
 const uniquenessLimit = (claims: Claims): readonly string[] => {

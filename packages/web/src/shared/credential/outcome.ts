@@ -302,6 +302,21 @@ export const claimFacts = (claims: Claims): readonly (readonly [string, string, 
   ...(claims.presence === undefined
     ? []
     : ([['Shown by', claims.presence.source.replace('_', ' '), 'text']] as const)),
+  ...(claims.approval === undefined
+    ? []
+    : ([
+        ['Approval', claims.approval.id, 'id'],
+        ['Type of the action', claims.approval.type, 'text'],
+        ['Decision', claims.approval.decision === 'approve' ? 'approved' : 'denied', 'text'],
+        ['To be used by', dateOf(claims.approval.consume_by), 'text'],
+        ['Envelope hash', claims.approval.envelope_hash, 'id'],
+      ] as const)),
+  ...(claims.approver === undefined
+    ? []
+    : ([
+        ['Approver', claims.approver.ref, 'id'],
+        ['Enrolled by', claims.approver.enrolled_by, 'id'],
+      ] as const)),
   ...(claims.challenge === undefined ? [] : ([['Challenge', claims.challenge, 'id']] as const)),
   ['Act ended', dateOf(claims.event_at), 'text'],
   ['Good until', dateOf(claims.exp), 'text'],

@@ -3,13 +3,13 @@ import type { Assurance } from '@pohf/protocol'
 const levels: Readonly<Record<Assurance, number>> = { low: 1, substantial: 2, high: 3 }
 
 /** The one sign of assurance: three bars, and the word. Low is amber, because a script alone can reach it. */
-export const AssuranceChip = ({ assurance }: { assurance: Assurance }) => (
+export const AssuranceChip = ({ assurance, text = assurance }: { assurance: Assurance; text?: string }) => (
   <span class={`chip ${assurance === 'low' ? 'warn' : 'ok'}`}>
     <span class={`level level-${levels[assurance]}`} aria-hidden="true">
       <i />
       <i />
       <i />
     </span>
-    {assurance}
+    {text}
   </span>
 )

@@ -1,10 +1,11 @@
 /** How a seal is drawn. Only what the issuer signed gets the fine lines; anything else gets a broken rim. */
-export type SealState = 'valid' | 'test' | 'revoked' | 'waiting' | 'forged' | 'blank'
+export type SealState = 'valid' | 'test' | 'revoked' | 'expired' | 'waiting' | 'forged' | 'blank'
 
 const marks: Readonly<Record<SealState, string>> = {
   valid: 'M-9 0l6 7L10 -8',
   test: 'M-8 -7H8M0 -7V9',
   revoked: 'M-8 -8L8 8M8 -8L-8 8',
+  expired: 'M-9 0H9',
   waiting: 'M-4 -8V8M4 -8V8',
   forged: 'M0 -9V3M0 8.5V9',
   blank: '',

@@ -2,6 +2,7 @@ import { hrefOf } from '../shell/router.ts'
 import { filterValues, type Filter } from './filter.ts'
 
 type FiltersProps = {
+  /** Of the page, or of a part of it: `approvals/report`. */
   readonly path: string
   readonly query: URLSearchParams
   readonly filters: readonly Filter[]
@@ -25,7 +26,7 @@ export const Filters = ({ path, query, filters, also = [] }: FiltersProps) => {
             value={values[name] ?? ''}
             onChange={(event) => {
               const value = event.currentTarget.value
-              location.hash = hrefOf([path], { ...values, [name]: value === '' ? undefined : value })
+              location.hash = hrefOf(path.split('/'), { ...values, [name]: value === '' ? undefined : value })
             }}
           >
             {options.map(([value, text]) => (
@@ -37,7 +38,7 @@ export const Filters = ({ path, query, filters, also = [] }: FiltersProps) => {
         </div>
       ))}
       {isSet ? (
-        <a class="clear small" href={hrefOf([path])}>
+        <a class="clear small" href={hrefOf(path.split('/'))}>
           Clear the filters
         </a>
       ) : null}

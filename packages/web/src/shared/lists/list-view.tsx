@@ -69,12 +69,12 @@ export const Pager = ({ path, values, cursor, nextCursor, isOldestFirst = false 
   cursor === null && nextCursor === null ? null : (
     <nav class="acts" aria-label="Pages of the list">
       {cursor === null ? null : (
-        <a class="btn" href={hrefOf([path], values)}>
+        <a class="btn" href={hrefOf(path.split('/'), values)}>
           {isOldestFirst ? 'Back to the oldest' : 'Back to the newest'}
         </a>
       )}
       {nextCursor === null ? null : (
-        <a class="btn" href={hrefOf([path], { ...values, cursor: nextCursor })}>
+        <a class="btn" href={hrefOf(path.split('/'), { ...values, cursor: nextCursor })}>
           {isOldestFirst ? 'Show newer' : 'Show older'}
         </a>
       )}

@@ -2,7 +2,8 @@ import type { ComponentChildren } from 'preact'
 import type { Values } from '../draft.ts'
 import { lengthMaxOf, type FieldError } from '../fields.ts'
 import type { AnswerField } from '../wire.ts'
-import { fill, type Messages } from '../messages.ts'
+import { fill } from '../../shared/person/messages.ts'
+import type { Messages } from '../messages.ts'
 
 type FieldProps = {
   readonly messages: Messages

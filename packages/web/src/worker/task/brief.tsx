@@ -1,7 +1,7 @@
 import { minutesText, starsText, usdText } from '../format.ts'
-import { fill, type Messages } from '../messages.ts'
-import type { PageContext } from '../parts.tsx'
 import type { Assignment } from '../wire.ts'
+import { fill } from '../../shared/person/messages.ts'
+import type { Messages, PageContext } from '../messages.ts'
 
 export const Steps = ({ assignment }: { assignment: Assignment }) => (
   <ol class="plain">

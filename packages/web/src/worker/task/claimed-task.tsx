@@ -3,8 +3,6 @@ import { AnswerForm } from './answer-form.tsx'
 import { readDraft } from '../draft.ts'
 import { answerFromValues } from '../fields.ts'
 import { countText, starsText } from '../format.ts'
-import { fill, type Messages } from '../messages.ts'
-import { Title, type PageContext } from '../parts.tsx'
 import { Submission } from './submission.tsx'
 import { TaskInput } from './task-input.tsx'
 import type { Assignment } from '../wire.ts'
@@ -14,6 +12,9 @@ import { SubmitBar } from './submit-bar.tsx'
 import { TimeLeft } from './time-left.tsx'
 import { useAnswer, type Answer } from './use-answer.ts'
 import { useRecording, type Recording } from './use-recording.ts'
+import { fill } from '../../shared/person/messages.ts'
+import { Title } from '../../shared/person/parts.tsx'
+import type { Messages, PageContext } from '../messages.ts'
 
 type ClaimedTaskProps = {
   readonly page: PageContext

@@ -1,9 +1,10 @@
-import { call } from '../api.ts'
-import type { PageContext } from '../parts.tsx'
 import { Result } from '../result.tsx'
-import { fallbackView, useQuery } from '../use-query.tsx'
 import type { Assignment } from '../wire.ts'
 import { ClaimedTask } from './claimed-task.tsx'
+import { useQuery } from '../../shared/person/use-query.tsx'
+import { call } from '../api.ts'
+import { fallbackView } from '../fallback.tsx'
+import type { PageContext } from '../messages.ts'
 
 export const TaskPage = ({ assignmentId, ...page }: PageContext & { assignmentId: string }) => {
   const loaded = useQuery(() => call<Assignment>('GET', `assignments/${encodeURIComponent(assignmentId)}`))

@@ -1,9 +1,10 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { call, type ApiError } from '../api.ts'
 import { deleteDraft } from '../draft.ts'
-import type { Messages } from '../messages.ts'
-import { ErrorNote } from '../parts.tsx'
 import type { Assignment, AssignmentSummary } from '../wire.ts'
+import type { ApiError } from '../../shared/person/api.ts'
+import { ErrorNote } from '../../shared/person/parts.tsx'
+import { call } from '../api.ts'
+import type { Messages } from '../messages.ts'
 
 /** Returns the unit, after a question whether the person means it. */
 export const ReturnTask = ({

@@ -1,8 +1,9 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { call, toApiError, type ApiError } from '../api.ts'
 import { deleteDraft, saveDraft, type Values } from '../draft.ts'
-import { Title, ErrorNote } from '../parts.tsx'
 import type { Assignment } from '../wire.ts'
+import { toApiError, type ApiError } from '../../shared/person/api.ts'
+import { Title, ErrorNote } from '../../shared/person/parts.tsx'
+import { call } from '../api.ts'
 import type { Messages } from '../messages.ts'
 
 /** Scoring takes a second or two; a busy service gets a minute before the person is asked. */

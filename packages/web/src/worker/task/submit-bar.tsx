@@ -1,7 +1,8 @@
-import { fill, type Messages } from '../messages.ts'
 import type { Assignment } from '../wire.ts'
 import { TimeLeft } from './time-left.tsx'
 import type { Progress } from './use-recording.ts'
+import { fill } from '../../shared/person/messages.ts'
+import type { Messages } from '../messages.ts'
 
 /** The latest six: an hour of work has about fifty. A missed question is never green. */
 const dotsMax = 6

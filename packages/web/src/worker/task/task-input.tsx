@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Assignment, InputField } from '../wire.ts'
-import { fill, type Messages } from '../messages.ts'
+import { fill } from '../../shared/person/messages.ts'
+import type { Messages } from '../messages.ts'
 
 /** The address where it is an https one: nothing else is opened. */
 const parseUrl = (value: string): URL | undefined => {

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'preact/hooks'
-import { serverNow } from '../api.ts'
 import { durationText } from '../format.ts'
-import { fill, type Messages } from '../messages.ts'
+import { serverNow } from '../../shared/person/api.ts'
+import { fill } from '../../shared/person/messages.ts'
+import type { Messages } from '../messages.ts'
 
 /** The time that is left, counted by the service's clock. Announced twice by screen readers, always visible. */
 export const TimeLeft = ({

@@ -1,7 +1,7 @@
 import { startAttendedSession, type AttendedSession } from '@pohf/tag/attend'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Messages } from '../messages.ts'
 import type { Assignment } from '../wire.ts'
+import type { Messages } from '../messages.ts'
 
 export type Progress = { readonly done: number; readonly of: number; readonly hits: number }
 type Phase = 'brief' | 'opening' | 'working' | 'submitting'

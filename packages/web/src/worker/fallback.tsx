@@ -1,38 +1,7 @@
-import { useEffect, useState } from 'preact/hooks'
-import { toApiError, type ApiError } from './api.ts'
-import { hrefOf, Title, ErrorNote, type PageContext } from './parts.tsx'
-import { SignIn } from './sign-in.tsx'
-import type { Messages } from './messages.ts'
-
-const Skeleton = ({ messages }: { messages: Messages }) => (
-  <div class="bones" role="status">
-    <span class="hidden">{messages.loading}</span>
-    <div class="bone tall" />
-    <div class="card pad bones" aria-hidden="true">
-      <div class="bone" />
-      <div class="bone" />
-    </div>
-  </div>
-)
-
-type QueryState<T> = { readonly value?: T; readonly failed?: ApiError; readonly slow: boolean }
-
-/** Fetches once, and again on request; a later failure keeps the last value. */
-export const useQuery = <T,>(fetchIt: () => Promise<T>) => {
-  const [state, setState] = useState<QueryState<T>>({ slow: false })
-  const again = (): void => {
-    void fetchIt().then(
-      (value) => setState({ value, slow: false }),
-      (error: unknown) => setState((now) => ({ ...now, failed: toApiError(error), slow: false })),
-    )
-  }
-  useEffect(() => {
-    const timer = setTimeout(() => setState((now) => ({ ...now, slow: true })), 300)
-    again()
-    return () => clearTimeout(timer)
-  }, [])
-  return { ...state, again, set: (value: T) => setState({ value, slow: false }) }
-}
+import { ErrorNote, hrefOf, Title } from '../shared/person/parts.tsx'
+import { SignIn } from '../shared/person/sign-in.tsx'
+import { Skeleton, type QueryState } from '../shared/person/use-query.tsx'
+import type { Messages, PageContext } from './messages.ts'
 
 const EnrolmentRequired = ({ messages }: { messages: Messages }) => (
   <>
@@ -57,7 +26,7 @@ export const fallbackView = (page: PageContext, loaded: QueryState<unknown> & { 
   if (loaded.value !== undefined) return undefined
   const { failed } = loaded
   if (!failed) return loaded.slow ? <Skeleton messages={page.messages} /> : <div class="bones" />
-  if (failed.code === 'sign_in_required') return <SignIn {...page} />
+  if (failed.code === 'sign_in_required') return <SignIn messages={page.messages} />
   if (failed.code === 'member_not_enrolled') return <EnrolmentRequired messages={page.messages} />
   return (
     <>

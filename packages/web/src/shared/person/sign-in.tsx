@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
-import { hrefOf, Title, type PageContext } from './parts.tsx'
+import type { PersonMessages } from './messages.ts'
+import { hrefOf, Title } from './parts.tsx'
 
 /** The one script of the members' pages that speaks with the authenticator. */
 type PasskeyScript = {
@@ -10,7 +11,7 @@ type PasskeyScript = {
 }
 const passkeysPath = '/assets/passkey.js'
 
-export const SignIn = ({ messages }: PageContext) => {
+export const SignIn = ({ messages }: { messages: PersonMessages }) => {
   const [said, setSaid] = useState('')
   const [busy, setBusy] = useState(false)
   const signIn = async () => {

@@ -1,9 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { ApiError } from './api.ts'
-import { fill, type Messages } from './messages.ts'
-
-/** The texts of a page, and the locale of its numbers and dates. */
-export type PageContext = { readonly messages: Messages; readonly locale: string }
+import { fill, type PersonMessages } from './messages.ts'
 
 /** An address of ours in the language that was chosen. */
 export const hrefOf = (path: string): string => {
@@ -17,7 +14,7 @@ export const ErrorNote = ({
   failed,
   onRetry,
 }: {
-  messages: Messages
+  messages: Pick<PersonMessages, 'again' | 'failed' | 'request'>
   failed: ApiError
   onRetry?: () => void
 }) => (
