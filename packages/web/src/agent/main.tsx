@@ -54,6 +54,12 @@ const pages: readonly ConsolePage[] = [
     View: lazy<PageProps>(async () => (await import('./members/page.tsx')).MembersPage),
   },
   {
+    path: 'approvals',
+    name: 'Approvals',
+    group: 'Human work',
+    View: lazy<PageProps>(async () => (await import('./approvals/page.tsx')).ApprovalsPage),
+  },
+  {
     path: 'orders',
     name: 'Orders',
     group: 'Human work',

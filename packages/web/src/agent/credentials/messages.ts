@@ -16,6 +16,7 @@ const kindLabels: Readonly<Record<CredentialKind, string>> = {
   personhood: 'Personhood',
   binding: 'Binding',
   purchase: 'Purchase',
+  approval: 'Approval',
 }
 
 export const credentialFilters: readonly Filter[] = [

@@ -7,6 +7,7 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   verify: 'mint credentials and bind payments',
   evidence: 'read sessions, invite members, attest devices',
   work: 'order work and read purchases',
+  approvals: 'ask people to approve actions, and use approvals',
   webhooks: 'manage webhooks and read events',
   tracking: 'read metrics and report conversions',
   credits: 'read the balance and buy credits',

@@ -42,6 +42,7 @@ export const sessionFilters: readonly Filter[] = [
       ['view', 'View'],
       ['work', 'Work'],
       ['task', 'Task'],
+      ['approval', 'Approval'],
       ['presence', 'Presence'],
     ],
   },
