@@ -18,14 +18,32 @@ const everyPage = async (read, field) => {
 
 const call = (client, name, input = {}) => client.callTool({ name, arguments: input })
 
+/** The tools that wait for people. */
+const askPeople = async (buyer) => {
+  const asked = await call(buyer, 'ask_human', { question: 'Is tea a soup?', budgetUsd: 1, simulate: true })
+  const { questionId, resource } = asked.structuredContent
+  const answered = await call(buyer, 'ask_human', { questionId })
+  assert.equal(answered.structuredContent.status, 'answered')
+  assert.equal(JSON.parse((await buyer.readResource({ uri: resource })).contents[0].text).status, 'answered')
+  // Nobody is enrolled as an approver here: the client must get the refusal.
+  const approval = await call(buyer, 'request_approval', {
+    type: 'invoice.pay',
+    action: { amount: '12.00' },
+    requestId: 'journey-1',
+    approvers: ['apv_nobody'],
+  })
+  assert.equal(approval.isError, true)
+  assert.equal(typeof approval.structuredContent.error, 'string')
+}
+
 /** Runs the journey and prints what it did; a wrong answer ends the process with an error. */
 export const runJourney = async (connect) => {
   const work = await connect(`${baseUrl}/mcp`, {})
   const tools = await everyPage((params) => work.listTools(params), 'tools')
-  assert.equal(tools.length, 5)
+  assert.equal(tools.length, 7)
   const resources = await everyPage((params) => work.listResources(params), 'resources')
   const { resourceTemplates } = await work.listResourceTemplates()
-  assert.equal(resourceTemplates.length, 1)
+  assert.equal(resourceTemplates.length, 3)
   if (resources.length > 0) {
     const { contents } = await work.readResource({ uri: resources[0].uri })
     assert.ok(contents[0].text.length > 100)
@@ -65,6 +83,7 @@ export const runJourney = async (connect) => {
   // Without a card provider there is no checkout: the client must get the refusal, not an error of its own.
   const funded = await call(buyer, 'fund_order', { orderId })
   assert.equal(typeof (funded.structuredContent.checkoutUrl ?? funded.structuredContent.error), 'string')
+  await askPeople(buyer)
   console.log(JSON.stringify({ ok: true, tools: tools.length, resources: resources.length }))
   process.exit(0)
 }

@@ -12,7 +12,7 @@ export const sections: readonly Section[] = [
     title: 'Quick starts',
     paths: inFolder(
       'quickstart',
-      'README site-owner relying-party agent-builder buyer worker member operator auditor',
+      'README site-owner relying-party agent-builder guard-a-tool buyer worker member operator auditor',
     ),
   },
   {
@@ -34,8 +34,12 @@ export const sections: readonly Section[] = [
     title: 'People and work',
     paths: inFolder(
       'guides',
-      'members work keyless-orders workers buy mcp discovery partners index-vhh index-methodology forwards',
+      'members work ask-human approvals keyless-orders workers buy mcp discovery partners index-vhh index-methodology forwards',
     ),
+  },
+  {
+    title: 'Approvals of actions',
+    paths: inFolder('guides', 'approvals guard-a-tool approve-page oversight'),
   },
   {
     title: 'Reference',

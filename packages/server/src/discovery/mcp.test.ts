@@ -71,6 +71,17 @@ test('a tool offers the fields of the specification, with the schemas of its row
     fund_order: ['orderId'],
     verify_credential: ['credential'],
     purchase_verified_human_task: ['workflowId', 'purchaseId'],
+    ask_human: ['question', 'answerSchema', 'budgetUsd', 'deadline', 'simulate', 'questionId'],
+    request_approval: [
+      'type',
+      'action',
+      'requestId',
+      'audience',
+      'approvers',
+      'group',
+      'decideBy',
+      'approvalId',
+    ],
     register_agent: ['name', 'contactEmail', 'mode'],
     verify_human: ['sessionId', 'memberId', 'wallet', 'walletSig', 'walletNonce'],
   })
@@ -80,6 +91,13 @@ test('a tool offers the fields of the specification, with the schemas of its row
   assert.deepEqual(schema['required'], ['taskType', 'quantity'])
   const { quantity } = schema['properties'] as Record<string, unknown>
   assert.deepEqual(quantity, { type: 'integer', minimum: 1, maximum: 10_000 })
+})
+
+/** A model reads the whole list before it does anything. docs/guides/mcp.md states the size. */
+const listCharactersMax = 12_000
+test('the list of tools stays small', async () => {
+  const { text } = await post('/mcp', list)
+  assert.ok(text.length <= listCharactersMax, `${text.length} characters`)
 })
 
 test('every tool says the shape of its result, which an error and the payment challenge fit too', async () => {

@@ -1,22 +1,13 @@
 import { ProtocolError, ProtocolErrorCode, ResourceNotFoundError } from '@modelcontextprotocol/server'
+import { recordKinds } from './records.ts'
 import { isRecord, keyHelp, type Json, type ToolCall } from './tools/tool.ts'
 
 /** A page of the documentation, in Markdown. `path` is its address below /docs. */
 export type DocsPage = { readonly path: string; readonly title: string; readonly text: string }
 
 const docsUri = (path: string): string => `pohf://docs/${path}`
-const credentialUri = /^pohf:\/\/credentials\/([A-Za-z0-9_-]{1,64})$/
+const recordUri = /^pohf:\/\/([a-z]{1,20})\/([A-Za-z0-9_-]{1,64})$/
 const pageSize = 25
-
-export const resourceTemplates = [
-  {
-    uriTemplate: 'pohf://credentials/{credentialId}',
-    name: 'credential',
-    title: 'A credential of the calling agent',
-    description: 'State and claims of a credential that this API key issued. Needs an API key.',
-    mimeType: 'application/json',
-  },
-] as const
 
 /** One page of the documentation pages. A cursor is the place of the next page's first entry. */
 export const listResources = (docs: readonly DocsPage[], cursor: string | undefined) => {
@@ -37,27 +28,30 @@ export const listResources = (docs: readonly DocsPage[], cursor: string | undefi
 
 type ReadContext = Pick<ToolCall, 'ctx' | 'dispatch'> & { readonly docs: readonly DocsPage[] }
 
-const readCredential = async (
+const readRecord = async (
   { ctx, dispatch }: ReadContext,
   uri: string,
-  credentialId: string,
+  { kind, recordId }: { readonly kind: string; readonly recordId: string },
 ): Promise<Json> => {
-  const { status, body } = await dispatch('credentials.issued.read', { params: { credentialId } })
+  const found = Object.hasOwn(recordKinds, kind) ? recordKinds[kind] : undefined
+  if (!found) throw new ResourceNotFoundError(uri)
+  const { status, body } = await dispatch(found.id, { params: { [found.param]: recordId } })
   if (status === 404) throw new ResourceNotFoundError(uri)
   const answer = isRecord(body) ? body : {}
-  if (status < 400) return answer
+  const { BASE_URL } = ctx.config
+  if (status < 400) return found.present(answer, BASE_URL)
   throw new ProtocolError(
     ProtocolErrorCode.InvalidRequest,
     String(answer['message']),
-    status === 401 ? { ...answer, ...keyHelp(ctx.config.BASE_URL) } : answer,
+    status === 401 ? { ...answer, ...keyHelp(BASE_URL) } : answer,
   )
 }
 
 export const readResource = async (context: ReadContext, uri: string) => {
   const page = context.docs.find(({ path }) => docsUri(path) === uri)
   if (page) return { contents: [{ uri, mimeType: 'text/markdown', text: page.text }] }
-  const credentialId = credentialUri.exec(uri)?.[1]
-  if (credentialId === undefined) throw new ResourceNotFoundError(uri)
-  const credential = await readCredential(context, uri, credentialId)
-  return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(credential) }] }
+  const [, kind, recordId] = recordUri.exec(uri) ?? []
+  if (kind === undefined || recordId === undefined) throw new ResourceNotFoundError(uri)
+  const record = await readRecord(context, uri, { kind, recordId })
+  return { contents: [{ uri, mimeType: 'application/json', text: JSON.stringify(record) }] }
 }

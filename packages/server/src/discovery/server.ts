@@ -9,7 +9,8 @@ import type { Call } from '../platform/http/call.ts'
 import { errorBodyOf, Refusal } from '../platform/http/errors.ts'
 import type { Dispatcher } from '../platform/http/dispatch.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { listResources, readResource, resourceTemplates, type DocsPage } from './resources.ts'
+import { resourceTemplates } from './records.ts'
+import { listResources, readResource, type DocsPage } from './resources.ts'
 import {
   isRecord,
   describe,

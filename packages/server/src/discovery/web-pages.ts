@@ -35,7 +35,7 @@ export const notBuiltPage = renderPage(
 const notBuilt = (path: string): Page => ({ path, handler: async () => notBuiltPage })
 
 /** A built page whose placeholders, `{{name}}`, its module fills in. */
-export const templateOf = (file: 'work.html', folder = builtFolder): Template => {
+export const templateOf = (file: 'work.html' | 'approve.html', folder = builtFolder): Template => {
   if (!existsSync(join(folder, file))) return () => notBuiltPage
   const text = readFileSync(join(folder, file), 'utf8')
   return (values, headers) => ({

@@ -1,5 +1,6 @@
 export { makeCardSettler } from './orders/card-settler.ts'
 export { quoteOrder } from './orders/create.ts'
+export { findUnitOrder, placeUnitOrder } from './orders/unit-order.ts'
 export { findWorkRef, type WorkRef, type WorkRefKey } from './references.ts'
 export { jobs } from './jobs.ts'
 export { pages } from './pages.ts'
@@ -10,12 +11,15 @@ export { countAppealed } from './units/store.ts'
 export { seedWorkflows } from './workflows/seed.ts'
 export { makeCompletedWork } from './workers/completed-work.ts'
 export { listPayoutRisks } from './workers/payout-risk.ts'
+export { claimSimulated, deliverSimulated, type SimulatedWorkerDeps } from './workers/simulated-worker.ts'
+export { findAnswerTime } from './workers/time/store.ts'
 export { makeFindRecordingOwner } from './workers/recording-owner.ts'
 export type { FindCredentialTokens } from './orders/present.ts'
 export { findWorkHistory } from './workers/history.ts'
 export { isAssignmentSession, payeeRefOf } from './units/rules.ts'
 export { findWorkflow, listWorkflows } from './workflows/store.ts'
-export { usdCentsOf } from './rules.ts'
+export { rewardWarningsOf, usdCentsOf, usdOf } from './rules.ts'
+export type { BuyerDeps } from './deps.ts'
 export {
   countStock,
   hasStock,

@@ -6,6 +6,7 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { checkAndNarrow, type Refusals } from '../../platform/http/refusals.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { cardAccounts, escrowAccountOf, transferLines, usdOf } from '../rules.ts'
+import { claimableUntil } from '../units/rules.ts'
 import { insertUnits } from '../units/store.ts'
 import { findWorkflow } from '../workflows/store.ts'
 import { orderKeyOf, requestCardRefund } from './escrow.ts'
@@ -68,7 +69,10 @@ const requireUnfunded = (found: Order | undefined): Order =>
   checkAndNarrow(orderRefusals, { order: found }, ({ order }) => order)
 
 /** In the sandbox nobody pays: the checkout page says so, and the order is funded at once. */
-const fundSandbox = async (tx: Tx, { payments, key }: Funding): Promise<FundedOrder> => {
+export const fundSandbox = async (
+  tx: Tx,
+  { payments, key }: Pick<Funding, 'payments' | 'key'>,
+): Promise<FundedOrder> => {
   const found = await findOrderForUpdate(tx, key)
   // A repeated call gets the checkout of the first.
   if (found?.fundedAt && found.checkout) return { order: found, checkout: found.checkout }
@@ -80,7 +84,7 @@ const fundSandbox = async (tx: Tx, { payments, key }: Funding): Promise<FundedOr
 }
 
 /** The open checkout of the order, or a new one. The call to the provider is outside any transaction. */
-const openCardCheckout = async ({ ctx, payments, tenant, key }: Funding): Promise<FundedOrder> => {
+export const openCardCheckout = async ({ ctx, payments, tenant, key }: Funding): Promise<FundedOrder> => {
   const order = await inTransaction(ctx, tenant, async (tx) =>
     requireUnfunded(await findOrderForUpdate(tx, key)),
   )
@@ -167,6 +171,7 @@ export const fundOrder = async (tx: Tx, order: Order, payment: Payment): Promise
   // People find units by the workflow, or, once an operator has set the terms of custom work, by the order.
   const isReady = !order.waitsForOperator && (order.terms !== null || (await adoptTerms(tx, order)))
   const taskId = isReady ? (workflowId ?? orderId) : null
-  await insertUnits(tx, order, { quantity, totalUsdCents, items: order.itemCount, taskId })
+  const openUntil = claimableUntil(order.terms?.answerBy)
+  await insertUnits(tx, order, { quantity, totalUsdCents, items: order.itemCount, taskId, openUntil })
   await changeOrderStatus(tx, order, 'funded')
 }

@@ -39,6 +39,14 @@ export type RejectReason = (typeof rejectReasons)[number]
 /** The time limit of a claim: four times the estimate, 30 minutes at min, a day at most. */
 export const claimMinutesOf = (estMinutes: number): number => Math.min(Math.max(30, estMinutes * 4), 1_440)
 
+/** Whom the buyer of a simulated answer sees. The index of answered units leaves it out by this name. */
+export const simulatedWorker = 'wrk_simulated'
+/** A question can be claimed until this time before it ends, so that a claim leaves time for an answer. */
+const answerMinutes = 5
+/** Until when the unit of a question can be claimed; undefined for other work. */
+export const claimableUntil = (answerBy: string | undefined): Date | undefined =>
+  answerBy === undefined ? undefined : new Date(Date.parse(answerBy) - answerMinutes * 60_000)
+
 /** How long a recording was; undefined where it has no duration, as a simulated session has none. */
 export const recordedSecondsOf = ({ at, endedAt }: Pick<Session, 'at' | 'endedAt'>): number | undefined => {
   const seconds = endedAt ? Math.round((endedAt.getTime() - at.getTime()) / 1_000) : 0

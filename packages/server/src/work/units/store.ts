@@ -18,16 +18,18 @@ type NewUnits = {
   /** The number of items; units use them in turn. */
   readonly items: number
   readonly taskId: string | null
+  /** Until when they can be claimed; undefined for the usual time. */
+  readonly openUntil: Date | undefined
 }
 /** Splits an order into units. Prices are whole cents and sum to the total: the first units carry the remainder. */
 export const insertUnits = async (tx: Tx, key: OrderKey, units: NewUnits): Promise<void> => {
-  const { quantity, totalUsdCents: total, items, taskId } = units
+  const { quantity, totalUsdCents: total, items, taskId, openUntil = null } = units
   await sql`
     insert into order_units (agent_id, mode, order_id, n, task_id, price_usd_cents, item, open_until)
     select ${key.agentId}, ${key.mode}, ${key.orderId}, n, ${taskId},
       ${total}::bigint / ${quantity}::int + case when n <= ${total}::bigint % ${quantity}::int then 1 else 0 end,
       case when ${items}::int > 0 then (n - 1) % ${items}::int end,
-      pohf_now() + make_interval(days => ${openDays})
+      least(pohf_now() + make_interval(days => ${openDays}), ${openUntil}::timestamptz)
     from generate_series(1, ${quantity}::int) n`.execute(tx)
 }
 

@@ -20,7 +20,7 @@ const home = { ...(await card.liveAgent()), mode: 'live' as const }
 
 const call = (path: string, body: object) =>
   harness.call('POST', `/api/agents/${path}`, { key: buyer.apiKey, body })
-const items = ['One?', 'Two?', 'Three?', 'Four?', 'Five?']
+const items = ['One?', 'Two?', 'Three?', 'Four?', 'Five?', 'Six?']
 const { orderId } = (await call('order', { taskType: 'wf_judge', quantity: items.length, items })).json
 const { json: funding } = await call('order/fund', { orderId })
 await card.pay(new URL(funding.checkoutUrl).pathname.split('/').at(-1) ?? '')
@@ -87,12 +87,27 @@ test('a claim is not extended beyond the day after the session', async () => {
   assert.equal((await late.readRow())?.minutes, 30)
 })
 
+test('a claim is extended within the deadline of its order', async () => {
+  const late = await claimUnit('203.0.113.4')
+  await late.setDue(5)
+  const sessionEnd = harness.ctx.clock.now()
+  const dueAtLatest = new Date(sessionEnd.getTime() + 15 * 60_000).toISOString()
+  await inTransaction(harness.ctx, 'system', (tx) =>
+    updateClaimDue(tx, late.assignmentId, { openInSeconds: 60, sessionEnd, dueAtLatest }),
+  )
+  assert.equal((await late.readRow())?.minutes, 15)
+})
+
 test('a claim that is over stays over', async () => {
   const late = await claimUnit('203.0.113.3')
   await late.setDue(-5)
   assertRefusal(await late.deliver(), 409, 'order_conflict')
   await inTransaction(harness.ctx, 'system', (tx) =>
-    updateClaimDue(tx, late.assignmentId, { openInSeconds: 60, sessionEnd: harness.ctx.clock.now() }),
+    updateClaimDue(tx, late.assignmentId, {
+      openInSeconds: 60,
+      sessionEnd: harness.ctx.clock.now(),
+      dueAtLatest: undefined,
+    }),
   )
   assert.equal((await late.readRow())?.minutes, -5)
 })

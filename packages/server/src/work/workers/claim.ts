@@ -103,6 +103,7 @@ export const workerClaim = (deps: WorkerDeps, { personId }: Person, request: Cla
       worker: payeeRefOf(key, personId),
       challenge: sessionChallengeOf(key, assignmentId),
       minutes: claimMinutesOf(order.terms.estMinutes),
+      dueAtLatest: order.terms.answerBy,
       flags: await collusionFlagsOf(tx, deps, unit, { ...claimant, address: request.address }),
     })
     const assignment = await findAssignment(tx, assignmentId)

@@ -6,7 +6,7 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { checkAndNarrow, type Refusals } from '../../platform/http/refusals.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import { findSession, updateSessionMember, type Session } from '../../sessions/index.ts'
-import type { WorkerDeps } from '../deps.ts'
+import type { PlatformLedger, WorkerDeps } from '../deps.ts'
 import { findOrder, type Order } from '../orders/store.ts'
 import { moveToKnownAnswerOrder } from '../units/known-answers.ts'
 import { recordedSecondsOf, reviewHours, workerRefOf } from '../units/rules.ts'
@@ -131,14 +131,17 @@ type CheckedDelivery = {
   readonly assignment: OwnAssignment
   readonly session: Session
   readonly member: Membership
+  /** The deadline of the order, where it has one. */
+  readonly answerBy: string | undefined
 }
 const narrowDelivery = ({
   input,
   assignment,
+  order,
   session,
   member,
 }: LoadedDelivery): CheckedDelivery | undefined =>
-  assignment && session && member && { input, assignment, session, member }
+  assignment && session && member && { input, assignment, session, member, answerBy: order?.terms?.answerBy }
 
 /** In the transaction that delivers. */
 const credentialRefusals: Refusals<WorkMintResult> = [
@@ -194,24 +197,30 @@ const commitUnverified = async (
 /** Where the network of the worker is busy, the claim lasts until there is a place again, so that no work is lost. */
 const extendClaim = async (
   { ctx }: WorkerDeps,
-  { assignment, session }: CheckedDelivery,
+  { assignment, session, answerBy }: CheckedDelivery,
   error: unknown,
 ): Promise<never> => {
   if (error instanceof Refusal && error.code === 'network_busy') {
     const openInSeconds = Number(error.options.headers?.['retry-after'] ?? 0)
     const sessionEnd = session.endedAt ?? session.at
     await inTransaction(ctx, 'system', (tx) =>
-      updateClaimDue(tx, assignment.assignmentId, { openInSeconds, sessionEnd }),
+      updateClaimDue(tx, assignment.assignmentId, { openInSeconds, sessionEnd, dueAtLatest: answerBy }),
     )
   }
   throw error
 }
 
+/** What is delivered. The simulated worker delivers it too, without being a person. */
+type Delivery = {
+  readonly input: Pick<Input, 'answer'>
+  readonly assignment: Assignment
+  readonly session: Session
+}
 /** Credential, answer, states and event commit together. */
-const commitDelivery = async (
+export const commitDelivery = async (
   tx: Tx,
-  deps: WorkerDeps,
-  { input, assignment, session }: CheckedDelivery,
+  deps: PlatformLedger & Pick<WorkerDeps, 'mintWork'>,
+  { input, assignment, session }: Delivery,
   { signed, workerRef }: { readonly signed: SignedWorkCredential; readonly workerRef: string },
 ) => {
   const { assignmentId, mode, knownItem } = assignment

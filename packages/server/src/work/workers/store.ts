@@ -63,7 +63,8 @@ export type Assignment = ReturnType<typeof assignmentOf>
 
 type NewAssignment = {
   readonly assignmentId: string
-  readonly personId: string
+  /** Null for the simulated worker. */
+  readonly personId: string | null
   readonly unit: UnitKey
   readonly item: number | null
   readonly knownItem: KnownAnswer | undefined
@@ -72,6 +73,8 @@ type NewAssignment = {
   readonly worker: string
   readonly challenge: string
   readonly minutes: number
+  /** Of a question: its deadline. */
+  readonly dueAtLatest: string | undefined
   readonly flags: readonly string[]
 }
 export const insertAssignment = async (tx: Tx, assignment: NewAssignment): Promise<void> => {
@@ -90,7 +93,7 @@ export const insertAssignment = async (tx: Tx, assignment: NewAssignment): Promi
       reward_stars: assignment.rewardStars,
       worker: assignment.worker,
       challenge: assignment.challenge,
-      due_at: sql<Date>`pohf_now() + make_interval(mins => ${assignment.minutes})`,
+      due_at: sql<Date>`least(pohf_now() + make_interval(mins => ${assignment.minutes}), ${assignment.dueAtLatest ?? null}::timestamptz)`,
       flags: [...assignment.flags],
     })
     .execute()
@@ -168,15 +171,23 @@ export const updateAssignment = async (
     .execute()
 }
 
-/** Extends a claim to half an hour after that time, and not beyond the day in which its session can be minted. */
+type Extension = {
+  readonly openInSeconds: number
+  readonly sessionEnd: Date
+  /** The deadline of the order, where it has one. */
+  readonly dueAtLatest: string | undefined
+}
+/** Extends a claim to half an hour after that time, within the deadline and the day in which its session can be minted. */
 export const updateClaimDue = async (
   tx: Tx,
   assignmentId: string,
-  { openInSeconds, sessionEnd }: { readonly openInSeconds: number; readonly sessionEnd: Date },
+  { openInSeconds, sessionEnd, dueAtLatest }: Extension,
 ): Promise<void> => {
+  // `least` leaves out what is null.
   await sql`
     update assignments set due_at = greatest(due_at,
-      least(pohf_now() + make_interval(secs => ${openInSeconds + 1_800}), ${sessionEnd}::timestamptz + interval '1 day'))
+      least(pohf_now() + make_interval(secs => ${openInSeconds + 1_800}), ${sessionEnd}::timestamptz + interval '1 day',
+        ${dueAtLatest ?? null}::timestamptz))
     where assignment_id = ${assignmentId} and status = 'claimed' and due_at > pohf_now()`.execute(tx)
 }
 

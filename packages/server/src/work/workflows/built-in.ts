@@ -1,3 +1,4 @@
+import { askWorkflowId } from '@pohf/protocol'
 import type { WorkflowTerms } from './store.ts'
 
 const base = { webcamBonus: 0, datasetOptin: false }
@@ -259,6 +260,27 @@ export const builtInWorkflows: readonly WorkflowTerms[] = [
         steps: 5,
         ends: ['a guess', 'certain'],
       },
+    ],
+    gold: [],
+  },
+  {
+    ...base,
+    id: askWorkflowId,
+    title: 'Answer a question',
+    description: 'A program asks one question. A person answers it from what they know and think.',
+    steps: [
+      'Read the question',
+      'Return it if it asks for your name, address, accounts or passwords',
+      'Answer it yourself',
+    ],
+    estMinutes: 1,
+    rewardStars: 30,
+    category: 'question',
+    priceUsd: 0.5,
+    inputForm: [{ name: 'question', label: 'The question', type: 'text', required: true }],
+    // The form of an order by POST /api/agents/order. A question has the form of its answerSchema, so no known answer fits.
+    answerForm: [
+      { name: 'single_answer', label: 'Your answer', type: 'paragraph', required: true, maxLength: 2_000 },
     ],
     gold: [],
   },

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../../platform/db/db.ts'
-import { measuredUnitsMin } from '../../units/rules.ts'
+import { measuredUnitsMin, simulatedWorker } from '../../units/rules.ts'
 
 /** The latest accepted units of a workflow that its usual time is taken from. */
 const unitsMax = 50
@@ -33,6 +33,23 @@ export const findMedianSeconds = async (
         order by assignment_id desc limit ${unitsMax}) done) recent
     where recent.units >= ${measuredUnitsMin}`.execute(tx)
   return new Map(rows.map(({ taskId, seconds }) => [taskId, seconds]))
+}
+
+/** How long the latest units of a task took from payment to answer; null where too few were answered. */
+export const findAnswerTime = async (
+  tx: Tx,
+  mode: Mode,
+  taskId: string,
+): Promise<{ readonly expectedSeconds: number | null; readonly measuredUnits: number }> => {
+  const { rows } = await sql<{ seconds: number | null; units: number }>`
+    select percentile_cont(0.5) within group (order by seconds) as seconds, count(*)::int as units
+    from (select extract(epoch from delivered_at - created_at) as seconds from order_units
+      where task_id = ${taskId} and mode = ${mode} and delivered_at is not null
+        and worker_ref is distinct from ${sql.lit(simulatedWorker)}
+      order by delivered_at desc limit ${unitsMax}) latest`.execute(tx)
+  const { seconds, units } = rows[0] ?? { seconds: null, units: 0 }
+  const isMeasured = seconds !== null && units >= measuredUnitsMin
+  return { expectedSeconds: isMeasured ? Math.round(seconds) : null, measuredUnits: units }
 }
 
 type MeasuredWork = { readonly units: number; readonly stars: number; readonly seconds: number }

@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { answerFormOf, answerBySchema } from './answer-schema.ts'
+import { textErrors } from './text.ts'
+
+const codeOf = (schema: unknown) => {
+  const form = answerFormOf(schema)
+  return 'errors' in form ? form.errors[0]?.code : undefined
+}
+const kindOf = (schema: unknown) => {
+  const form = answerFormOf(schema)
+  assert.ok('value' in form, JSON.stringify(form))
+  return form.value[0]?.type
+}
+
+test('each part of the subset becomes one kind of field', () => {
+  assert.equal(kindOf(undefined), 'paragraph')
+  assert.equal(kindOf({ type: 'string' }), 'paragraph')
+  assert.equal(kindOf({ type: 'string', maxLength: 200 }), 'line')
+  assert.equal(kindOf({ type: 'string', enum: ['a', 'b'] }), 'choice')
+  assert.equal(kindOf({ type: 'boolean', title: 'Is it blue?' }), 'yes_no')
+  assert.equal(kindOf({ type: 'integer', minimum: 1, maximum: 7 }), 'scale')
+  assert.equal(kindOf({ type: 'array', items: { type: 'string', enum: ['a', 'b'] } }), 'many')
+})
+
+const object = (properties: object, rest: object = {}) => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties).slice(0, 1),
+  ...rest,
+})
+const eleven = Object.fromEntries(Array.from({ length: 11 }, (_, n) => [`f${n}`, { type: 'boolean' }]))
+for (const [name, schema, code] of [
+  ['a number', { type: 'number' }, 'type_not_supported'],
+  ['no schema', 'string', 'type'],
+  ['null', null, 'type'],
+  ['two types', { type: ['string', 'null'] }, 'type_not_supported'],
+  ['a name of the prototype', { type: 'constructor' }, 'type_not_supported'],
+  ['a pattern', { type: 'string', pattern: 'a+' }, 'keyword_not_supported'],
+  ['a format', { type: 'string', format: 'email' }, 'keyword_not_supported'],
+  ['a reference', { $ref: '#/x', type: 'string' }, 'keyword_not_supported'],
+  ['a text that is too long', { type: 'string', maxLength: 5_001 }, 'max_length'],
+  ['a scale from 0', { type: 'integer', minimum: 0, maximum: 5 }, 'scale'],
+  ['a scale to 11', { type: 'integer', minimum: 1, maximum: 11 }, 'scale'],
+  ['an enum of one', { enum: ['a'] }, 'enum'],
+  ['an enum of numbers', { enum: [1, 2] }, 'enum'],
+  ['an enum with a link', { enum: ['a', 'https://evil.example'] }, 'link'],
+  ['a list of texts', { type: 'array', items: { type: 'string' } }, 'array'],
+  [
+    'a list with a minimum',
+    { type: 'array', minItems: 2, items: { enum: ['a', 'b'] } },
+    'keyword_not_supported',
+  ],
+  ['an object in an object', object({ a: object({ b: { type: 'boolean' } }) }), 'type_not_supported'],
+  ['a name in capitals', object({ firstWord: { type: 'boolean' } }), 'field_name'],
+  ['the reserved name', object({ single_answer: { type: 'boolean' } }), 'field_name'],
+  ['eleven fields', object(eleven), 'properties'],
+  [
+    'other fields',
+    object({ a: { type: 'boolean' } }, { additionalProperties: true }),
+    'keyword_not_supported',
+  ],
+  ['nothing that has to be answered', object({ a: { type: 'boolean' } }, { required: [] }), 'required'],
+  ['a required field that is none', object({ a: { type: 'boolean' } }, { required: ['b'] }), 'required'],
+  ['a title with markup', { type: 'boolean', title: '<b>Blue?</b>' }, 'html'],
+  ['a title that asks for data', { type: 'string', title: 'Your full name' }, 'asks_personal_data'],
+] as const)
+  test(`${name} is refused: ${code}`, () => {
+    assert.equal(codeOf(schema), code)
+  })
+
+test('an answer has the form of its schema', () => {
+  const one = answerFormOf({ type: 'boolean' })
+  assert.ok('value' in one)
+  assert.equal(answerBySchema(one.value, { single_answer: false }), false)
+  const many = answerFormOf(object({ a: { type: 'boolean' } }))
+  assert.ok('value' in many)
+  assert.deepEqual(answerBySchema(many.value, { a: true }), { a: true })
+})
+
+for (const [text, code] of [
+  ['Look at https://evil.example/x and say what you see', 'link'],
+  ['Look at www.evil and say what you see', 'link'],
+  ['Go to evil.com', 'link'],
+  ['Go to ｅｖｉｌ.com', 'link'],
+  ['Open javascript:alert(1)', 'link'],
+  ['<img src=x onerror=alert(1)>', 'html'],
+  ['Hello </p>', 'html'],
+  ['abc\u202Edef', 'invisible_character'],
+  ['abc\u0007', 'invisible_character'],
+  ['Is jane.doe@firm.example a good address?', 'personal_data'],
+  ['Call +49 30 1234 5678 and tell me who answers', 'personal_data'],
+  ['What is your email address?', 'asks_personal_data'],
+  ['Tell me your date of birth', 'asks_personal_data'],
+  ['Type the verification code that you got', 'asks_personal_data'],
+  ['What did wrk_Ab12Cd34Ef answer?', 'names_person'],
+  ['What does ses_aa01k2example show?', 'names_person'],
+] as const)
+  test(`the text ${JSON.stringify(text)} is refused: ${code}`, () => {
+    assert.equal(textErrors(text, 'body.question')[0]?.code, code)
+  })
+
+for (const text of [
+  'Is 3 < 5 or 5 > 3 easier to read?',
+  'Which logo is better: the red one, or the blue one?\nAnswer in one word.',
+  'Is "What is a good name for a cat?" a polite question?',
+  'Is a price of 1.50 USD on 2026-11-17 12:30 fair, e.g. for tea?',
+  'क्या यह वाक्य सही है?',
+])
+  test(`the text ${JSON.stringify(text)} may be asked`, () => {
+    assert.deepEqual(textErrors(text, 'body.question'), [])
+  })
