@@ -63,6 +63,14 @@ export const cases: readonly Case[] = [
     lastBlock: 'pohf buy',
     withInstallation: false,
   },
+  {
+    name: 'builder of agents with a tool',
+    result: 'a guarded tool, run',
+    page: 'docs/quickstart/guard-a-tool.md',
+    lastBlock: 'node guarded.ts',
+    withInstallation: true,
+    limitSeconds: 300,
+  },
 ]
 
 /** Blocks marked `no-run` are `npm ci` and `npm run dev`, which the stopwatch runs once for all pages. */

@@ -4,6 +4,7 @@ import { accountGroup } from './account/commands.ts'
 import { administrationGroup } from './administration/commands.ts'
 import { formatHelp, showHelp, type CommandGroup } from './command/help.ts'
 import { addCommonOptions, helpOption } from './command/options.ts'
+import { approvalsGroup } from './approvals/commands.ts'
 import { eventsGroup } from './events/commands.ts'
 import { proofGroup } from './proof/commands.ts'
 import { purchasesGroup } from './purchases/commands.ts'
@@ -17,6 +18,7 @@ export const commandGroups: readonly CommandGroup[] = [
   siteGroup,
   eventsGroup,
   purchasesGroup,
+  approvalsGroup,
   serverGroup,
   administrationGroup,
 ]

@@ -110,7 +110,10 @@ test('the help names every group, and the help of each group every command with 
   assert.match(pohf('help', 'exit-codes').out, / {2}5 {2}The service does not answer/)
   const unknown = pohf('help', 'money')
   assert.equal(unknown.code, exitCodes.usage)
-  assert.match(unknown.err, /Fix: .*account, proof, site, events, purchases, server, administration/)
+  assert.match(
+    unknown.err,
+    /Fix: .*account, proof, site, events, purchases, approvals, server, administration/,
+  )
 })
 
 test('--version is that of the package', () => {

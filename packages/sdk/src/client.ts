@@ -30,14 +30,14 @@ type ModuleOf<Id> = Id extends `${infer Module}.${string}` ? Module : never
 type Camel<Text> = Text extends `${infer Head}-${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : Text
 type NameOf<Id> = Id extends `${string}.${infer Name}` ? Camel<Name> : never
 
-/** One method for each endpoint: `client.credentials.verify({ sessionId })`. */
+/** One method for each endpoint: `client.credentials.verify({ sessionId })`. `baseUrl` has no slash at its end. */
 export type Client = {
   readonly [Module in ModuleOf<Row['publicId']>]: {
     readonly [
       R in Extract<Row, { publicId: `${Module}.${string}` }> as NameOf<R['publicId']> & string
     ]: Method<R>
   }
-}
+} & { readonly baseUrl: string }
 
 export type ClientSettings = {
   readonly baseUrl: string
@@ -107,5 +107,5 @@ export const createClient = (settings: ClientSettings): Client => {
     const [module = '', name = ''] = operation.publicId.split('.')
     ;(client[module] ??= {})[camel(name)] = call(operation)
   }
-  return client as unknown as Client
+  return { ...client, baseUrl: base } as unknown as Client
 }

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
+import { definition, makeEnvelope, mintApproval } from '../../verify/test/approvals/approval.ts'
 import { makeIssuer } from '../../verify/test/issuer.ts'
 import { findChromium, launch, lookInEveryView } from './browser.ts'
 import { startIssuerFixture, credentialCases } from './issuer-fixture.ts'
@@ -235,3 +236,35 @@ inBrowser(
   },
   firstView,
 )
+
+inBrowser('an approval is explained, and its envelope is compared and shown in the page', async (opened) => {
+  const { page, fixture: served } = opened
+  const envelope = makeEnvelope({ action: { amount: '120.00', to: 'DE02\u202e' } })
+  await check(page, await mintApproval(served.issuer, { envelope, definition }, 'apv_anna'))
+  assert.match((await page.textContent('h1')) ?? '', /A person was shown this action and decided/)
+  assert.match((await page.textContent('main')) ?? '', /Decision\s*approved/)
+  const compare = async (value: unknown): Promise<string> => {
+    await page.fill('#envelope', typeof value === 'string' ? value : JSON.stringify(value))
+    await page.click('section[aria-labelledby=action] button[type=submit]')
+    await page.waitForSelector('section[aria-labelledby=action] [role=status] li')
+    await page.waitForTimeout(100)
+    return (await page.textContent('section[aria-labelledby=action]')) ?? ''
+  }
+  const asked = served.requests.length
+  const good = await compare({ envelope, definition })
+  assert.match(good, /its hash is the signed one/)
+  assert.match(good, /Pay an invoice/)
+  assert.match(good, /120\.00/)
+  assert.match(good, /U\+202E/)
+  const changed = await compare({
+    envelope: { ...envelope, action: { amount: '1.00', to: 'DE02' } },
+    definition,
+  })
+  assert.match(changed, /given for another envelope/)
+  assert.doesNotMatch(changed, /Pay an invoice/)
+  assert.match(await compare({ envelope, definition: { ...definition, labels: {} } }), /shown something else/)
+  assert.match(await compare(envelope), /not known without the definition/)
+  const twice = JSON.stringify(envelope).replace('"amount"', '"amount":"1.00","amount"')
+  assert.match(await compare(twice), /is there twice/)
+  assert.equal(served.requests.length, asked, 'the envelope did not leave the page')
+})

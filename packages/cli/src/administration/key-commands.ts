@@ -100,7 +100,7 @@ const addChanges = (keys: Command): void => {
     'publish the successor of a key; it signs a day later, on-chain keys 30 days later',
     'keys rotate live',
   )
-    .argument('<purpose>', 'live, test, status, epoch, onchain, onchain-test or forging')
+    .argument('<purpose>', 'live, test, status, epoch, onchain, onchain-test, forging, order or report')
     .option(...socketOption)
     .action(async (purpose: string, options: OperatorRemote & SocketOptions) => {
       if (options.socket === undefined)

@@ -27,6 +27,10 @@ const addVerify = (program: Command): void => {
     .option('--max-age <seconds>', 'maximum age of the act')
     .option('--allow-test', 'accept test credentials, which prove nothing')
     .option('--jwks <file>', 'file with the public keys; no key is fetched')
+    .option(
+      '--envelope <file>',
+      'for kind approval: the envelope, or the answer of approvals show --json, to compare and show',
+    )
     .action(async (jwt: string, options) => (await import('./verify.ts')).verify(jwt, options))
 }
 
@@ -86,7 +90,7 @@ const addCredentials = (program: Command): void => {
 const addSessions = (program: Command): void => {
   const sessions = program.command('sessions').description('list your sessions and read recordings')
   addList(sessions, 'list your sessions, newest first', 'sessions list --verified false --since 2026-11-01')
-    .option('--kind <kind>', 'only of this kind: view, work, task or presence')
+    .option('--kind <kind>', 'only of this kind: view, work, task, presence or approval')
     .option('--status <status>', 'only open, closed, scored, sealed or expired ones')
     .option('--verified <boolean>', 'true: scored as human; false: refused')
     .action((options: ListOptions) => printList(options, sessionList))

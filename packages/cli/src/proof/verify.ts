@@ -1,6 +1,8 @@
 import { text } from 'node:stream/consumers'
 import { probesText } from '@pohf/protocol/probes'
 import { verifyCredential, type Check, type Options, type Policy, type Result } from '@pohf/verify'
+import { compareEnvelope, type EnvelopeComparison } from '@pohf/verify/approvals'
+import { viewLines } from '../approvals/view.ts'
 import { messageOf, UsageError } from '../command/errors.ts'
 import { exitCodes } from '../command/exit-codes.ts'
 import { readJson } from '../command/files.ts'
@@ -20,6 +22,7 @@ type VerifyOptions = {
   readonly maxAge?: string
   readonly allowTest?: boolean
   readonly jwks?: string
+  readonly envelope?: string
   readonly json?: boolean
 }
 
@@ -58,6 +61,33 @@ Accepted: ${claims.kind}${claims.test ? ', a test credential: no person was invo
   quality     ${claims.quality ?? 'not measured'}`)
   const asked = claims.probes && probesText(claims.probes)
   if (asked !== undefined) console.log(`\n${asked}`)
+  const { approval, approver } = claims
+  if (approval && approver)
+    console.log(`
+${approver.ref} ${approval.decision === 'approve' ? 'approved' : 'denied'} an action of the type ${approval.type}
+  approval    ${approval.id}, to be used by ${new Date(approval.consume_by * 1_000).toISOString()}
+  envelope    ${approval.envelope_hash}
+It permits nothing by itself: the executor consumes the approval, once.`)
+}
+
+const printComparison = (compared: EnvelopeComparison): void => {
+  if (!compared.ok) return console.log(`\nRefused: ${compared.reason}. ${compared.message}`)
+  console.log(
+    compared.view
+      ? `\nThe approver was shown this:\n\n${viewLines(compared.view).join('\n')}`
+      : '\nThe envelope is the one of the credential. Add the definition of its type to see what the approver was shown.',
+  )
+}
+
+/** What `--envelope` adds; undefined without it. */
+const compareGiven = async (
+  result: Result,
+  file: string | undefined,
+): Promise<EnvelopeComparison | undefined> => {
+  if (file === undefined || !result.ok) return undefined
+  if (!result.claims.approval)
+    throw new UsageError('--envelope is for credentials of kind approval.', 'Leave it out.')
+  return compareEnvelope(result.claims.approval, readJson(file))
 }
 
 /** `pohf verify`. The library refuses a wrong policy with an error. */
@@ -68,6 +98,10 @@ export const verify = async (token: string, options: VerifyOptions): Promise<voi
     if (error instanceof UsageError) throw error
     throw new UsageError(messageOf(error), 'Correct the option: pohf verify --help lists the values.', error)
   })
-  printAnswer(options, result, () => print(result))
-  if (!result.ok) process.exitCode = exitCodes.refused
+  const compared = await compareGiven(result, options.envelope)
+  printAnswer(options, compared ? { ...result, envelope: compared } : result, () => {
+    print(result)
+    if (compared) printComparison(compared)
+  })
+  if (!result.ok || compared?.ok === false) process.exitCode = exitCodes.refused
 }

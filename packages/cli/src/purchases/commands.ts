@@ -92,6 +92,29 @@ const addBuy = (program: Command): void => {
     )
 }
 
+const addAsk = (program: Command): void => {
+  addAgent(
+    program,
+    'ask <question>',
+    'ask a person one question; see docs/guides/ask-human.md',
+    "ask 'Is this sentence polite: Send it now.' --budget 1 --wait",
+    "ask 'Which is friendlier?' --schema answer.json --budget 1 --simulate --wait --json",
+  )
+    .requiredOption('--budget <amount>', 'the most that it may cost, in US dollars')
+    .option('--schema <file>', 'JSON Schema of the answer; - reads standard input. Default: a text')
+    .option(
+      '--deadline <time>',
+      'when it ends without an answer, such as 2026-12-31T12:00:00Z. Default: in a day',
+    )
+    .option('--wait', 'wait until it is answered or ends')
+    .option('--simulate', 'with a test key: a simulated worker answers at once')
+    .option('--idempotency-key <key>', 'repeat the command with the same key and it acts once')
+    .action(async (question: string, options) => (await import('./ask.ts')).ask(question, options))
+  addAgent(program, 'question <questionId>', 'show a question and its answer', 'question ord_0123').action(
+    async (questionId: string, options) => (await import('./ask.ts')).read(questionId, options),
+  )
+}
+
 /** Human work: ordered with a key, or bought with a wallet. */
 export const purchasesGroup: CommandGroup = {
   name: 'purchases',
@@ -100,9 +123,11 @@ export const purchasesGroup: CommandGroup = {
     'orders create wf_text_review 2 --items texts.txt',
     'orders results ord_0123',
     'buy wf_test_ok --max-usd 0.05 --key-file wallet.key',
+    "ask 'Is tea a soup?' --budget 1 --wait",
   ],
   add: (program) => {
     addOrders(program)
     addBuy(program)
+    addAsk(program)
   },
 }

@@ -8,6 +8,7 @@ import { useDigest } from '../shared/design/digest.ts'
 import { Seal } from '../shared/design/seal.tsx'
 import { CheckList } from '../shared/credential/check-list.tsx'
 import { allChecks, claimFacts, summarizeChecks, type Outcome } from '../shared/credential/outcome.ts'
+import { EnvelopeCard } from './envelope-card.tsx'
 import { RecomputeCard } from './recompute-card.tsx'
 import {
   componentNames,
@@ -187,6 +188,7 @@ export const ResultView = ({ shown, onRetry, another }: ResultViewProps) => {
         {claims ? <Facts claims={claims} /> : null}
         {claims ? <Limits claims={claims} /> : null}
         {price ? <Price price={price} /> : null}
+        {claims?.approval ? <EnvelopeCard key={claims.jti} approval={claims.approval} /> : null}
         {claims?.telemetry?.alg === 'sha256-chain-v1' && quality !== undefined ? (
           <RecomputeCard key={claims.jti} claims={claims} />
         ) : null}

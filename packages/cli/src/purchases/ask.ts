@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { agentCall, type AgentRemote } from '../command/agent.ts'
+import { UsageError } from '../command/errors.ts'
+import { exitCodes } from '../command/exit-codes.ts'
+import { readText } from '../command/files.ts'
+import { printAnswer } from '../command/output.ts'
+
+const pollMs = 2_000
+
+type Question = {
+  readonly questionId: string
+  readonly status: string
+  readonly priceUsd: number
+  readonly checkoutUrl: string | null
+  readonly deadline: string
+  readonly expectedSeconds: number | null
+  readonly answer: unknown
+  readonly credential: { readonly credentialId: string } | null
+}
+type AskOptions = AgentRemote & {
+  readonly budget: string
+  readonly schema?: string
+  readonly deadline?: string
+  readonly simulate?: true
+  readonly wait?: true
+  readonly idempotencyKey?: string
+}
+
+const parseSchema = (file: string): unknown => {
+  try {
+    return JSON.parse(readText(file))
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+    throw new UsageError('The schema is no JSON.', `Correct ${file}.`)
+  }
+}
+const budgetOf = (text: string): number => {
+  const value = text.trim() === '' ? Number.NaN : Number(text)
+  if (Number.isNaN(value)) throw new UsageError('--budget must be a number.', 'Correct --budget.')
+  return value
+}
+
+const isWaiting = ({ status }: Question): boolean => ['unpaid', 'queued', 'claimed'].includes(status)
+
+const print = (options: AgentRemote, question: Question): void =>
+  printAnswer(options, question, () => {
+    console.log(`Question ${question.questionId}: ${question.status}, ${question.priceUsd} USD`)
+    if (question.credential) {
+      console.log(`  answer      ${JSON.stringify(question.answer)}`)
+      console.log(`  credential  ${question.credential.credentialId}`)
+      return
+    }
+    console.log(`  deadline    ${question.deadline}`)
+    if (question.expectedSeconds !== null) console.log(`  usually     ${question.expectedSeconds} s`)
+    if (question.checkoutUrl !== null) console.log(`\nA person must pay it:\n\n  ${question.checkoutUrl}`)
+  })
+
+const readQuestion = (remote: AgentRemote, questionId: string): Promise<Question> =>
+  agentCall<Question>(remote, 'GET', `/api/agents/questions/${encodeURIComponent(questionId)}`)
+
+/** Reads until there is an answer, or none can come any more: the deadline ends every question. */
+const waitFor = async (remote: AgentRemote, asked: Question): Promise<Question> => {
+  let question = asked
+  while (isWaiting(question)) {
+    await sleep(pollMs)
+    question = await readQuestion(remote, asked.questionId)
+  }
+  return question
+}
+
+/** `pohf ask`. */
+export const ask = async (text: string, options: AskOptions): Promise<void> => {
+  const { idempotencyKey, schema, deadline } = options
+  const asked = await agentCall<Question>(options, 'POST', '/api/agents/questions', {
+    idempotencyKey,
+    body: {
+      question: text,
+      budgetUsd: budgetOf(options.budget),
+      ...(schema === undefined ? {} : { answerSchema: parseSchema(schema) }),
+      ...(deadline === undefined ? {} : { deadline }),
+      ...(options.simulate ? { simulate: true } : {}),
+    },
+  })
+  if (options.wait && asked.checkoutUrl !== null) console.error(`A person must pay: ${asked.checkoutUrl}`)
+  const question = options.wait ? await waitFor(options, asked) : asked
+  print(options, question)
+  if (['expired', 'cancelled', 'refunded'].includes(question.status)) process.exitCode = exitCodes.refused
+}
+
+/** `pohf question`. */
+export const read = async (questionId: string, remote: AgentRemote): Promise<void> =>
+  print(remote, await readQuestion(remote, questionId))

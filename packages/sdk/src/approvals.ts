@@ -1,0 +1,9 @@
+export {
+  ApprovalDenied,
+  ApprovalError,
+  ApprovalExpired,
+  ApprovalNotVerified,
+  ApprovalUnavailable,
+} from './approvals/errors.ts'
+export { guard } from './approvals/guard.ts'
+export type { Action, GuardOptions } from './approvals/options.ts'

@@ -1,0 +1,34 @@
+import type { TestContext } from 'node:test'
+import { guard, type GuardOptions } from '../../src/approvals.ts'
+import { createClient } from '../../src/index.ts'
+import { approvers, startApprovalServer, type Behaviour } from './approval-server.ts'
+
+export type Payment = { amount: string; to: string; lines?: string[] }
+export const payment = (): Payment => ({ amount: '120.00', to: 'DE02', lines: ['one'] })
+
+export type Options = Partial<Omit<GuardOptions, 'approvers' | 'group'>>
+/** A guarded payment, and a service of its own that behaves as the test says. */
+export const start = async (t: TestContext, behaviour: Behaviour = {}, more: Options = {}) => {
+  const server = await startApprovalServer(behaviour)
+  t.after(server.stop)
+  const client = createClient({
+    baseUrl: server.baseUrl,
+    apiKey: 'pohf_test_key',
+    retries: 1,
+    wait: async () => undefined,
+  })
+  const ran: Payment[] = []
+  const options: GuardOptions = {
+    client,
+    type: 'invoice.pay',
+    approvers,
+    quorum: 2,
+    timeoutMs: 20_000,
+    ...more,
+  }
+  const run = (input: Payment): string => {
+    ran.push(input)
+    return `paid ${input.amount}`
+  }
+  return { server, client, ran, options, run, pay: guard(run, options) }
+}
