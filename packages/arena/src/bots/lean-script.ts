@@ -39,7 +39,7 @@ const wouldBeVerified = (kind: Kind, hits: number, visibleMs: number): boolean =
     },
     flags: [],
     probesOffered: hits,
-    returning: false,
+    oneProbe: false,
     answerCorrect: null,
   }).verified
 

@@ -38,6 +38,7 @@ const fieldsOf = (event: TelemetryEvent): Wire => {
       return [event.count]
     case 'honeypot':
     case 'alternative':
+    case 'ask':
       return []
   }
 }
@@ -52,6 +53,7 @@ const tags = {
   focus: 'f',
   honeypot: 'h',
   alternative: 'x',
+  ask: 'q',
   shown: 'o',
   point: 'a',
   choose: 'b',
