@@ -165,7 +165,7 @@ const testRequests = async ({ page }: Opened, apiKey: string) => {
   await page.locator('dialog[open]', { hasText: 'Credential, approval' }).waitFor()
   await page.keyboard.press('Escape')
   // The closed drawer changes the address: the next page is opened after that.
-  await page.waitForFunction(() => document.querySelector('dialog[open]') === null)
+  await page.waitForFunction(`document.querySelector('dialog[open]') === null`)
 }
 
 const testReport = async ({ page }: Opened, agent: { apiKey: string; agentId: `agt_${string}` }) => {
