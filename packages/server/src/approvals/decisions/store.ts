@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { ApprovalState, Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
-import type { ApprovalKey } from '../rules.ts'
+import { decisionsPerHourDefault, type ApprovalKey } from '../rules.ts'
 import type { Turn } from '../store.ts'
 import { challengeMinutes, fastInRow, listMax, valueDays } from './rules.ts'
 
@@ -164,7 +164,7 @@ export const findRetryAt = async (tx: Tx, key: ApproverKey): Promise<Date | null
       and turn.decision is not null and turn.decision = 'approve' and turn.decided_at > pohf_now() - interval '1 hour'
     order by turn.decided_at desc
     offset coalesce((select decisions_per_hour from approval_settings
-      where agent_id = ${key.agentId} and mode = ${key.mode}), 60) - 1
+      where agent_id = ${key.agentId} and mode = ${key.mode}), ${decisionsPerHourDefault}) - 1
     limit 1`.execute(tx)
   return rows[0]?.retry_at ?? null
 }

@@ -4,7 +4,7 @@ import type { PageScan } from '../../platform/http/list-page.ts'
 import { now, type Tx } from '../../platform/db/db.ts'
 import type { Owner } from '../administration/store.ts'
 import { membershipsTable, type Membership } from '../decisions/store.ts'
-import { decideDaysMax, type ApprovalKey } from '../rules.ts'
+import { decideDaysMax, decisionsPerHourDefault, type ApprovalKey } from '../rules.ts'
 
 export type Settings = {
   readonly perPerson: boolean
@@ -12,7 +12,11 @@ export type Settings = {
   readonly changedAt: Date | null
 }
 /** Where nobody changed anything. */
-const initialSettings: Settings = { perPerson: false, decisionsPerHour: 60, changedAt: null }
+const initialSettings: Settings = {
+  perPerson: false,
+  decisionsPerHour: decisionsPerHourDefault,
+  changedAt: null,
+}
 
 export const findSettings = async (tx: Tx, { agentId, mode }: Owner): Promise<Settings> => {
   const row = await tx
