@@ -99,15 +99,18 @@ const security: Record<Endpoint['auth'], Json[] | undefined> = {
 const securityOf = ({ auth, administratorOnly }: Endpoint): Json[] | undefined =>
   administratorOnly ? [{ owner: [] }] : security[auth]
 
-const operationOf = (endpoint: Endpoint): Json => ({
-  operationId: endpoint.publicId,
-  summary: endpoint.summary,
-  tags: [endpoint.publicId.split('.')[0]],
-  ...(securityOf(endpoint) ? { security: securityOf(endpoint) } : {}),
-  ...(parametersOf(endpoint).length > 0 ? { parameters: parametersOf(endpoint) } : {}),
-  ...requestBodyOf(endpoint),
-  responses: responsesOf(endpoint),
-})
+const operationOf = (endpoint: Endpoint): Json => {
+  const parameters = parametersOf(endpoint)
+  return {
+    operationId: endpoint.publicId,
+    summary: endpoint.summary,
+    tags: [endpoint.publicId.split('.')[0]],
+    ...(securityOf(endpoint) ? { security: securityOf(endpoint) } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...requestBodyOf(endpoint),
+    responses: responsesOf(endpoint),
+  }
+}
 
 /** The OpenAPI 3.1 document, generated from the table alone. */
 export const openApiDocument = (): Json => {

@@ -117,17 +117,22 @@ const errorPage: Page = {
 /** What the pages of error codes say where the documentation is not built. */
 export const errorPages: readonly Page[] = [errorIndex, errorPage]
 
-/** A text that changes only with a new version, readable from any origin. */
-const publicText = (path: string, mediaType: string, text: string): Page =>
-  staticPage(path, {
-    mediaType,
-    text,
-    headers: { 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' },
-  })
+/** A text that changes only with a new version, readable from any origin. It is made once, for its first reader. */
+const publicText = (path: string, mediaType: string, makeText: () => string): Page => {
+  const headers = { 'cache-control': 'public, max-age=300', 'access-control-allow-origin': '*' }
+  let page: Page | undefined
+  return {
+    path,
+    handler: (call) => {
+      page ??= staticPage(path, { mediaType, text: makeText(), headers })
+      return page.handler(call)
+    },
+  }
+}
 
 export const pages = ({ config }: Ctx, { chains, asset }: PaymentOptions): Page[] => [
-  ...makeDocuments({ baseUrl: config.BASE_URL, chains, asset }).map(({ path, mediaType, text }) =>
-    publicText(path, mediaType, text),
+  ...makeDocuments({ baseUrl: config.BASE_URL, chains, asset }).map(({ path, mediaType, makeText }) =>
+    publicText(path, mediaType, makeText),
   ),
   ...docsPages(errorPages),
   ...Object.entries(assets).map(([name, asset]) => assetPage(name, asset)),

@@ -146,8 +146,9 @@ const rootNames = {
   external: 'an outside proof of one human',
 } as const
 
-export const usd = (amount: number): string =>
-  `$${amount.toLocaleString('en', { maximumFractionDigits: 8, useGrouping: true })}`
+/** Made once: a formatter takes longer than the number. */
+const amounts = new Intl.NumberFormat('en', { maximumFractionDigits: 8, useGrouping: true })
+export const usd = (amount: number): string => `$${amounts.format(amount)}`
 
 type PriceEntry = ForgingFile['entries'][number]
 /** The row for any kind of credential, for each root; cheapest first. */

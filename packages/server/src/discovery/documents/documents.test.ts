@@ -11,7 +11,7 @@ const withChain = { baseUrl, chains: ['eip155:84532'], asset }
 const documentAt = (path: string, facts = withChain) => {
   const document = makeDocuments(facts).find((each) => each.path === path)
   assert.ok(document, path)
-  return JSON.parse(document.text)
+  return JSON.parse(document.makeText())
 }
 
 test('OpenAPI is the generated document, with who serves it and what is paid', () => {
@@ -31,7 +31,8 @@ test('OpenAPI is the generated document, with who serves it and what is paid', (
 })
 
 test('without a chain OpenAPI claims no payment', () => {
-  const { text } = makeDocuments({ baseUrl, chains: [] }).find(({ path }) => path === '/openapi.json') ?? {}
+  const document = makeDocuments({ baseUrl, chains: [] }).find(({ path }) => path === '/openapi.json')
+  const text = document?.makeText()
   assert.equal(text?.includes('x-payment-info'), false)
   assert.ok(text?.includes('x-service-info'))
 })
@@ -69,8 +70,8 @@ test('a deployment without a domain has a name that the schema allows', () => {
 
 test('no document claims A2A, and no card is served', async () => {
   const harness = await startHarness()
-  for (const { path, text } of makeDocuments(withChain)) {
-    assert.doesNotMatch(text, /\bA2A\b|agent-card/i, path)
+  for (const { path, makeText } of makeDocuments(withChain)) {
+    assert.doesNotMatch(makeText(), /\bA2A\b|agent-card/i, path)
     assert.equal((await harness.call('GET', path)).status, 200, path)
   }
   for (const path of ['/.well-known/agent-card.json', '/.well-known/agent.json'])
