@@ -6,8 +6,8 @@ import { join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { alone, divide, filesToRepeat, writeEntries } from './test-processes.ts'
 
-test('every file is in one list, files of one folder share lists, and those that run alone exist', () => {
-  const module = Array.from({ length: 9 }, (_, n) => `packages/server/src/work/part-${n}/one.test.ts`)
+test('every file is in one list, the longest lists are first, and files that run alone exist', () => {
+  const modules = Array.from({ length: 13 }, (_, n) => `packages/server/src/part-${n}/one.test.ts`)
   const others = [
     'packages/web/test/one.test.ts',
     'packages/web/test/two.test.ts',
@@ -17,11 +17,12 @@ test('every file is in one list, files of one folder share lists, and those that
     'packages/tag/test/two.test.ts',
     ...alone,
   ]
-  const lists = divide([...module, ...others])
-  assert.deepEqual(lists.flat().toSorted(), [...module, ...others].toSorted())
+  const lists = divide([...modules, ...others])
+  assert.deepEqual(lists.flat().toSorted(), [...modules, ...others].toSorted())
   assert.deepEqual(
     lists.map((list) => list.length),
-    [5, 4, 2, 1, 1, 1, 1, ...alone.map(() => 1)],
+    // Folders of tests, then modules, then tools.
+    [2, 1, 1, 1, 1, 1, 7, 6, 1, 1],
   )
   for (const file of alone) assert.ok(existsSync(file), file)
 })

@@ -3,11 +3,11 @@ import { join, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 
 /**
- * Most files load the whole server, which takes 1.9 s of CPU, and need less than that for their tests. So the files of one module
- * or of one folder of tests run in one process, one after another, each with a database and a server of its own. Not those of
+ * Most files load the whole server, which takes 1.9 s of CPU, and need less than that for their tests. So the files of the modules
+ * or of one folder of tests run in a few processes, one after another, each with a database and a server of its own. Not those of
  * the tag: their fixtures keep one browser for the process.
  */
-const sharing = /^packages\/(?!tag\/)[^/]+\/(?:src\/[^/]+\/|test\/(?:[^/]+\/)?)/
+const sharing = /^packages\/(?!tag\/)[^/]+\/(?:src\/|test\/(?:[^/]+\/)?)/
 
 /** Files that change what belongs to the process: its environment. */
 export const alone: readonly string[] = [
@@ -17,18 +17,23 @@ export const alone: readonly string[] = [
 ]
 
 /** Each file leaves some memory behind: 23 files took 960 MB. */
-const filesPerProcess = 8
+const filesPerProcess = 12
 
-/** The lists of files that run in one process each; a list of one is a file that runs alone. */
+/** The runner begins with the first list. Tests of a folder have browsers and processes and take longest; tools take least. */
+const rankOf = ([first = '']: readonly string[]): number =>
+  first.startsWith('tools/') ? 2 : first.includes('/src/') ? 1 : 0
+
+/** The lists of files that run in one process each, the longest first; a list of one is a file that runs alone. */
 export const divide = (files: readonly string[]): string[][] => {
   const folders = Map.groupBy(files, (file) =>
     alone.includes(file) ? file : (sharing.exec(file)?.[0] ?? file),
   )
-  return [...folders.values()].flatMap((members) => {
+  const lists = [...folders.values()].flatMap((members) => {
     const processes = Math.ceil(members.length / filesPerProcess)
     const size = Math.ceil(members.length / processes)
     return Array.from({ length: processes }, (_, index) => members.slice(index * size, (index + 1) * size))
   })
+  return lists.toSorted((a, b) => rankOf(a) - rankOf(b))
 }
 
 /**

@@ -2,8 +2,9 @@
 // A file named on the command line runs in a process of its own; of all files, short ones share processes, and a few that failed
 // run a second time alone (0437).
 // npm test [-- files…]
-import { spawn } from 'node:child_process'
-import { globSync, readFileSync, rmSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { chmodSync, globSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createDatabase, makeClusterFolder, startCluster } from '../../packages/server/dev/cluster.ts'
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
@@ -44,9 +45,34 @@ const timed = [
 ]
 const unknown = timed.filter((file) => !all.includes(file))
 if (unknown.length > 0) throw new Error(`tools/ci/test.ts lists what is not there: ${unknown.join(', ')}`)
-const folder = makeClusterFolder('pohf-test-')
-const cluster = await startCluster({ folder, settings: { max_connections: '400' } })
 
+/** Some systems mount their memory without the right to run programs, and some tests write programs. */
+const runsPrograms = (place: string): boolean => {
+  const program = join(place, 'program')
+  writeFileSync(program, '#!/bin/sh\n', { mode: 0o755 })
+  const { status } = spawnSync(program)
+  rmSync(program)
+  return status === 0
+}
+
+/**
+ * The folder for what tests write, in memory where there is room: a signer waits for the disk at each signature, which was a
+ * tenth of the time of some files. Other users may enter it: a test may run PostgreSQL there.
+ */
+const makeTemporaryFolder = (): string => {
+  const inMemory = makeClusterFolder('pohf-tmp-')
+  const isUsable = runsPrograms(inMemory)
+  if (!isUsable) rmSync(inMemory, { recursive: true })
+  const place = isUsable ? inMemory : mkdtempSync(join(tmpdir(), 'pohf-tmp-'))
+  chmodSync(place, 0o755)
+  return place
+}
+
+const folder = makeClusterFolder('pohf-test-')
+// The connections of the service have jit off themselves; those of the tests' owner compile statements that run once.
+const cluster = await startCluster({ folder, settings: { max_connections: '400', jit: 'off' } })
+
+const temporary = makeTemporaryFolder()
 const failedList = join(folder, 'failed-files')
 
 type Result = { readonly code: number; readonly failed: readonly string[] }
@@ -75,6 +101,7 @@ const run = async (group: readonly string[], concurrency: 1 | 2): Promise<Result
         ...process.env,
         POHF_TEST_CLUSTER: cluster.url(''),
         POHF_TEST_FOLDER: folder,
+        TMPDIR: temporary,
         NODE_ENV: 'test',
       },
     },
@@ -99,7 +126,9 @@ try {
     if (code === 0) console.warn(`\nUNSTEADY: failed once and passed alone: ${repeated.join(', ')}`)
     process.exitCode = code
   } else process.exitCode = Math.max(...results.map(({ code }) => code))
+  const left = readdirSync(temporary).filter((name) => name.startsWith('pohf-'))
+  if (left.length > 0) console.warn(`\nLEFT BEHIND in the temporary folder: ${left.join(', ')}`)
 } finally {
   await cluster.stop()
-  rmSync(folder, { recursive: true, force: true })
+  for (const made of [folder, temporary]) rmSync(made, { recursive: true, force: true })
 }
