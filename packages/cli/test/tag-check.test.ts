@@ -83,12 +83,15 @@ const marks: Readonly<Record<string, string>> = { ok: '✓', warning: '!', probl
 const linesOf = ({ findings }: Report): string =>
   findings.map(({ level, check, message }) => `${marks[level]} ${check}: ${message}`).join('\n')
 
+/** A page takes 0.5 s of CPU, so the suite plants every fourth fault; `npm run battery:planted` plants all. */
+const isEveryFault = process.env['POHF_EVERY_FAULT'] === '1'
+
 for (const [name, faults] of [
   ['the script', scriptFaults],
   ['the element', elementFaults],
   ['the visit', visitFaults],
 ] as const)
-  test(`every planted fault of ${name} is found, and the good page has none of them`, { skip }, async () => {
+  test(`planted faults of ${name} are found, and the good page has none of them`, { skip }, async () => {
     const w = prepare()
     plantScripts(w)
     const good = linesOf(await (goodReport ??= inspectPlanted(w, w.site.plant('/good', goodPage(w)))))
@@ -102,7 +105,7 @@ for (const [name, faults] of [
       }
       for (const { level, hint } of report.findings) assert.equal(hint === null, level === 'ok')
     }
-    const waiting = [...faults.entries()]
+    const waiting = [...faults.entries()].filter(([index]) => isEveryFault || index % 4 === 0)
     const work = async () => {
       for (let next = waiting.shift(); next; next = waiting.shift()) await expectFindings(next[1], next[0])
     }

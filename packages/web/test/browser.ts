@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { Result } from 'axe-core'
 import { chromium, type Browser, type Page } from 'playwright-core'
-import { firstView, views, type View } from './views.ts'
+import { firstView, isEveryView, views, type View } from './views.ts'
 
 const places = [
   process.env['CHROMIUM_PATH'],
@@ -76,17 +76,21 @@ const setView = async (page: Page, { width, colorScheme }: View): Promise<void> 
   await page.emulateMedia({ colorScheme })
 }
 
+let checkedPages = 0
+
 /**
- * Looks at the page in every view: axe finds nothing, and nothing is wider than the page. It takes screenshots on request, and
- * goes back to the first view.
+ * Looks at the page in every view: nothing is wider than the page, and axe finds nothing. Axe takes 0.4 s, so the suite runs it in
+ * one view of each look, in turn; `npm run battery:views` in all of them. It takes screenshots on request, and goes back to the
+ * first view.
  */
 export const lookInEveryView = async (page: Page, name: string): Promise<void> => {
+  const axeView = views[checkedPages++ % views.length]
   for (const view of views) {
     const { width, colorScheme } = view
     const where = `${name}, ${width} px, ${colorScheme}`
     await setView(page, view)
     await savePicture(page, name, view)
-    assert.deepEqual(await violationsOf(page), [], where)
+    if (isEveryView || view === axeView) assert.deepEqual(await violationsOf(page), [], where)
     assert.ok(
       (await page.evaluate<number>(
         'Math.max(document.documentElement.scrollWidth, document.querySelector("dialog[open]")?.scrollWidth ?? 0)',
