@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import {
   browseFrom,
@@ -19,7 +19,9 @@ import { Refusal } from '../platform/http/errors.ts'
 import * as operators from '../operators/index.ts'
 import { makeRoots } from './index.ts'
 
-const networksFile = join(mkdtempSync(join(tmpdir(), 'pohf-networks-')), 'networks.txt')
+const folder = mkdtempSync(join(tmpdir(), 'pohf-networks-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+const networksFile = join(folder, 'networks.txt')
 writeFileSync(networksFile, '192.0.2.0/24 hosting\n198.51.100.0/24 carrier\n2001:db8:5::/48 relay\n')
 const harness = await startHarness({
   ...budgetSettings,

@@ -1,9 +1,9 @@
 // What honest crowds see: many people behind few addresses, each with one session. Nobody is refused for good.
 import assert from 'node:assert/strict'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import {
   budgetSettings,
@@ -14,7 +14,9 @@ import {
   type LiveAgent,
 } from '../../test/fixtures/networks.ts'
 
-const networksFile = join(mkdtempSync(join(tmpdir(), 'pohf-networks-')), 'networks.txt')
+const folder = mkdtempSync(join(tmpdir(), 'pohf-networks-'))
+after(() => rmSync(folder, { recursive: true, force: true }))
+const networksFile = join(folder, 'networks.txt')
 writeFileSync(networksFile, '198.51.100.0/24 carrier\n192.0.2.0/24 relay\n2001:db8:40::/48 relay\n')
 const harness = await startHarness({ ...budgetSettings, NETWORKS_FILE: networksFile })
 const seen = makeSeenSessions(harness)

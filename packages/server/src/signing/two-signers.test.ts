@@ -21,7 +21,6 @@ import { connectSigner } from './signer-client.ts'
 import { openConnection } from './transport/signer-connection.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-two-'))
-after(() => rmSync(folder, { recursive: true, force: true }))
 const authority = await makeSignerAuthority(folder, 'authority')
 const port = await freePort()
 // The second signer is preferred, so that it is the one that signs until it is killed.
@@ -41,7 +40,9 @@ const second = await startSecondSigner({
 })
 after(async () => {
   await signer.close()
+  // Both write until they have ended.
   await second.kill()
+  rmSync(folder, { recursive: true, force: true })
 })
 
 const kidOf = (jwt: string) => decodeProtectedHeader(jwt).kid ?? ''

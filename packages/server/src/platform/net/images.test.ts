@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
+import { rmSync } from 'node:fs'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, test } from 'node:test'
 import sharp from 'sharp'
 import { readConfig } from '../ops/config.ts'
@@ -154,7 +157,9 @@ test('the image process has no settings, bounded memory and writes no file', asy
   )
   const greedy = await runNode('const all = []; for (;;) all.push(Buffer.alloc(1e8, 1))')
   assert.notEqual(greedy.code, 0)
-  const writer = await runNode('require("fs").writeFileSync("/tmp/pohf-image-process-test", "x".repeat(9))')
+  const file = join(tmpdir(), 'pohf-image-process-test')
+  const writer = await runNode(`require("fs").writeFileSync(${JSON.stringify(file)}, "x".repeat(9))`)
+  rmSync(file, { force: true })
   assert.notEqual(writer.code, 0)
 })
 

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { isLoopbackHost } from '../net/loopback.ts'
 import { childEnvironment, ConfigFaults, readConfig, readSignerConfig } from './config.ts'
 import { settings } from './settings.ts'
@@ -240,8 +240,11 @@ test('trusted proxies are real addresses or ranges', () => {
     assert.deepEqual(namesOf(faultsOf({ DATABASE_URL, TRUSTED_PROXIES: bad })), ['TRUSTED_PROXIES'], bad)
 })
 
+const secretsFolder = mkdtempSync(join(tmpdir(), 'pohf-secret-'))
+after(() => rmSync(secretsFolder, { recursive: true, force: true }))
+let secrets = 0
 const writeSecret = (text: string): string => {
-  const file = join(mkdtempSync(join(tmpdir(), 'pohf-secret-')), 'secret')
+  const file = join(secretsFolder, `secret-${(secrets += 1)}`)
   writeFileSync(file, text, { mode: 0o600 })
   return file
 }
