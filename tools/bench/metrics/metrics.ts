@@ -8,11 +8,12 @@ import { openAgentFixture, type AgentFixture } from '../lists/agent-fixture.ts'
 import { quantile, rounded } from '../median.ts'
 
 const days = 30
+const dayMs = 86_400_000
 const callsDefault = 200
 /** Of each view: itself, a beacon of 8 in 10, a second of 5 in 10, a conversion of 1 in 10. */
 const rowsPerView = 2.4
-/** Views that one statement fills. */
-const chunk = 200_000
+/** Rows that the service's own triggers count; of more rows, these are the first, and the others are copies of them. */
+const countedRows = 1_000_000
 
 const makeMonths = async ({ owner }: AgentFixture): Promise<void> => {
   for (const table of ['sessions', 'track_events', 'conversions'])
@@ -32,15 +33,10 @@ const nameDays = async ({ owner, agentId }: AgentFixture): Promise<void> => {
   )
 }
 
-/** Fills views from..to of all, spread evenly over 30 days, with their beacons and conversions. */
-const fillViews = async (
-  { owner, agentId }: AgentFixture,
-  from: number,
-  to: number,
-  all: number,
-): Promise<void> => {
-  const at = `now() - make_interval(secs => ${days * 86_400} * (1 - i::float8 / ${all}) + 5)`
-  const views = `select i, ${at} as at from generate_series(${from}, ${to - 1}) i`
+/** Fills views, spread evenly over 30 days, with their beacons and conversions. */
+const fillViews = async ({ owner, agentId }: AgentFixture, count: number): Promise<void> => {
+  const at = `now() - make_interval(secs => ${days * 86_400} * (1 - i::float8 / ${count}) + 5)`
+  const views = `select i, ${at} as at from generate_series(0, ${count - 1}) i`
   await owner.query(
     `insert into sessions (agent_id, session_id, at, mode, kind, status, ended_at, quality, verified, assurance,
        components, flags, hostname, jkt, counted)
@@ -66,6 +62,83 @@ const fillViews = async (
      from (${views}) v where i % 10 = 0`,
     [agentId],
   )
+}
+
+/** Of each table of figures: what names its rows beside the slot, what is added up, and which of it are lists. */
+const figureTables = [
+  {
+    table: 'view_hours',
+    keys: 'agent_id, mode, hour, segment',
+    sums: 'views verified rejected scored quality probes passed opened finished abandoned',
+    lists: 'qualities durations',
+  },
+  { table: 'view_flag_hours', keys: 'agent_id, mode, hour, flag, segment', sums: 'views', lists: '' },
+  { table: 'beacon_hours', keys: 'agent_id, mode, hour, segment', sums: 'landed engaged', lists: '' },
+  { table: 'landing_hours', keys: 'agent_id, mode, hour, segment, page', sums: 'landed engaged', lists: '' },
+  { table: 'landing_days', keys: 'agent_id, mode, day, segment, page', sums: 'landed engaged', lists: '' },
+  {
+    table: 'conversion_hours',
+    keys: 'agent_id, mode, hour, currency, segment',
+    sums: 'conversions converted valued total',
+    lists: '',
+  },
+] as const
+
+/** The connections of a service write to this many rows for each hour (`pohf_hour_slot`). */
+const slots = 4
+
+/**
+ * Counts each row `copies` times, as many connections would have: a quarter of it in each slot. Written by the triggers, this
+ * would take an hour for 50 million rows. The comparison with a count of all rows would find a wrong sum.
+ */
+const multiplyFigures = async ({ owner }: AgentFixture, copies: number): Promise<void> => {
+  for (const { table, keys, sums, lists } of figureTables) {
+    const names = `${sums} ${lists}`.trim().split(' ')
+    const times = (name: string) =>
+      lists.split(' ').includes(name)
+        ? `(select array_agg(n * share order by place) from unnest(${name}) with ordinality list (n, place))`
+        : `${name} * share`
+    await owner.query(`create temporary table counted as select * from ${table}`)
+    await owner.query(`delete from ${table}`)
+    await owner.query(
+      `insert into ${table} (${keys}, slot, ${names.join(', ')})
+       select ${keys}, (slot + shift) % ${slots}, ${names.map(times).join(', ')}
+       from counted, generate_series(0, ${slots - 1}) shift,
+         lateral (select ${copies} / ${slots} + (shift < ${copies} % ${slots})::int as share) shares
+       where share > 0`,
+    )
+    await owner.query('drop table counted')
+  }
+}
+
+/** Copies of all rows with ids of their own, day by day as they would have come, without the triggers. */
+const copyRows = async ({ owner }: AgentFixture, copies: number): Promise<void> => {
+  const tables = [
+    { table: 'sessions', id: 'session_id' },
+    { table: 'track_events', id: 'session_id' },
+    { table: 'conversions', id: 'event_id' },
+  ]
+  await owner.query("set session_replication_role = 'replica'")
+  for (const { table, id } of tables) {
+    const { rows } = await owner.query<{ name: string }>(
+      `select quote_ident(attname) as name from pg_attribute
+       where attrelid = $1::regclass and attnum > 0 and not attisdropped and attgenerated = ''`,
+      [table],
+    )
+    const names = rows.map(({ name }) => name)
+    const values = names.map((name) => (name === id ? `${name} || '_' || copy` : name))
+    await owner.query(`create temporary table counted as select * from ${table}`)
+    const firstDay = Date.now() - (days + 1) * dayMs
+    for (let day = 0; day <= days + 1; day++)
+      await owner.query(
+        `insert into ${table} (${names.join(', ')}) select ${values.join(', ')}
+         from counted, generate_series(1, ${copies - 1}) copy
+         where at >= $1 and at < $2 order by at`,
+        [0, 1].map((end) => new Date(firstDay + (day + end) * dayMs)),
+      )
+    await owner.query('drop table counted')
+  }
+  await owner.query('reset session_replication_role')
 }
 
 const rawCount = `with views as materialized (
@@ -195,16 +268,20 @@ const measureSize = async (rows: number, calls: number) => {
   try {
     await makeMonths(fixture)
     await nameDays(fixture)
-    const views = Math.round(rows / rowsPerView)
+    const copies = Math.ceil(rows / countedRows)
+    const views = Math.round(rows / copies / rowsPerView)
     const startedAt = performance.now()
-    for (let from = 0; from < views; from += chunk)
-      await fillViews(fixture, from, Math.min(from + chunk, views), views)
+    await fillViews(fixture, views)
+    if (copies > 1) {
+      await multiplyFigures(fixture, copies)
+      await copyRows(fixture, copies)
+    }
     await fixture.owner.query('vacuum analyze')
     const fillSeconds = rounded((performance.now() - startedAt) / 1_000)
     const sinces = [days * 1_440, 10_000, 777].map((n) => new Date(Date.now() - n * 60_000).toISOString())
     const rawMs: number[] = []
     for (const since of sinces) rawMs.push(rounded(await compareWithRows(fixture, since)))
-    return { rows, views, fillSeconds, rawMs, ...(await measureCalls(fixture, calls)) }
+    return { rows, views: views * copies, fillSeconds, rawMs, ...(await measureCalls(fixture, calls)) }
   } finally {
     await fixture.close()
   }

@@ -6,7 +6,9 @@ const floorTo = (at: Date, unitMs: number): Date => new Date(Math.floor(at.getTi
 
 /** From a time on and before another; null is no end. */
 export type Span = { readonly from: Date; readonly to: Date | null }
-export type BoundedSpan = { readonly from: Date; readonly to: Date }
+type BoundedSpan = { readonly from: Date; readonly to: Date }
+/** Rows of a part of an hour: added to the figures of whole hours (1), or taken off them (-1). */
+export type Part = BoundedSpan & { readonly sign: 1 | -1 }
 
 /** A span as whole units in UTC and what is left at both ends: `whole` is undefined where there is none. */
 const split = (
@@ -27,10 +29,39 @@ const split = (
 /** Whole hours, which the hourly figures count, and the parts of an hour at both ends. */
 export const splitByHours = (span: Span) => split(span, hourMs)
 
-/** The same with whole days, and whole hours beside them. */
+const nearestHour = (at: Date): Date => new Date(Math.round(at.getTime() / hourMs) * hourMs)
+
+/** What lies between an end of a span and the whole hours: added where it is beside them, taken off where it is in them. */
+const partBetween = (end: Date, hour: Date, isStart: boolean): Part[] => {
+  if (end.getTime() === hour.getTime()) return []
+  const [from, to] = end < hour ? [end, hour] : [hour, end]
+  return [{ from, to, sign: isStart === end < hour ? 1 : -1 }]
+}
+
+/**
+ * Whole hours from the nearest to the nearest, so that rows of at most half an hour are read at each end: the rows after the
+ * end of a span are taken off its last hour where that are fewer than those before it.
+ */
+export const splitAtNearestHours = ({
+  from,
+  to,
+}: Span): { readonly whole: Span | undefined; readonly parts: readonly Part[] } => {
+  const whole = { from: nearestHour(from), to: to && nearestHour(to) }
+  if (to && whole.to && whole.to <= whole.from)
+    return { whole: undefined, parts: from < to ? [{ from, to, sign: 1 }] : [] }
+  return {
+    whole,
+    parts: [
+      ...partBetween(from, whole.from, true),
+      ...(to && whole.to ? partBetween(to, whole.to, false) : []),
+    ],
+  }
+}
+
+/** Whole days, whole hours beside them, and parts of an hour. */
 export const splitByDays = (span: Span) => {
   const { whole: days, parts: restOfDays } = split(span, dayMs)
-  const rests = restOfDays.map(splitByHours)
+  const rests = restOfDays.map(splitAtNearestHours)
   return {
     days,
     hours: rests.flatMap(({ whole }) => (whole ? [whole] : [])),

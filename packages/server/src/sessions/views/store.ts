@@ -13,15 +13,15 @@ export type ViewSummary = {
 
 const flagsMax = 64
 
-/** Sessions of a window that lie outside its whole hours. */
+/** Sessions of parts of an hour, which are added to the figures of whole hours or taken off them, by `sign`. */
 const partRows = (window: ViewWindow) => {
   const { agentId, mode, since, site, workflow } = window
   const parts = splitWindow(window).parts
-  const spans = parts.length > 0 ? parts : [{ from: since, to: since }]
+  const spans = parts.length > 0 ? parts : [{ from: since, to: since, sign: 1 }]
   return sql.join(
     spans.map(
-      ({ from, to }) => sql`
-      select at, verified, quality, flags, counted, jkt, ended_at, status from sessions
+      ({ from, to, sign }) => sql`
+      select ${sql.lit(sign)} as sign, at, verified, quality, flags, counted, jkt, ended_at, status from sessions
       where agent_id = ${agentId} and mode = ${mode} and kind = 'view' and at >= ${from} and at < ${to}
         ${site === null ? sql`` : sql`and hostname = ${site}`}
         ${workflow === null ? sql`` : sql`and workflow_id = ${workflow}`}`,
@@ -30,11 +30,16 @@ const partRows = (window: ViewWindow) => {
   )
 }
 
+/** Views, verified, rejected, scored and the sum of quality of `part`. */
+const partSums = sql`coalesce(sum(sign), 0), coalesce(sum(sign) filter (where verified), 0),
+  coalesce(sum(sign) filter (where not verified), 0), coalesce(sum(sign) filter (where quality is not null), 0),
+  sum(sign * quality)::numeric`
+
 /** The views of each flag, from whole hours and from the rows of `part`. */
 const flagged = (window: ViewWindow) => sql`
   select flag, sum(views)::int as count from (
     select flag, views from view_flag_hours where ${inHours(window, splitWindow(window).whole)}
-    union all select flag, 1 from part, unnest(flags) flag) figures
+    union all select flag, sign from part, unnest(flags) flag) figures
   group by flag having sum(views) <> 0 order by flag limit ${flagsMax}`
 
 /**
@@ -52,9 +57,7 @@ export const findViewSummary = async (tx: Tx, window: ViewWindow): Promise<ViewS
       select views, verified, rejected, scored, quality from view_hours
       where ${inHours(window, splitWindow(window).whole)}
       union all
-      select count(*), count(*) filter (where verified), count(*) filter (where not verified), count(quality),
-        sum(quality)::numeric
-      from part) figures`.execute(tx)
+      select ${partSums} from part) figures`.execute(tx)
   const [summary] = rows
   if (!summary) throw new Error(`no summary of views for agent ${window.agentId}`)
   return summary
@@ -65,7 +68,7 @@ export const countVerifiedViews = async (tx: Tx, window: ViewWindow): Promise<nu
   const { rows } = await sql<{ verified: number }>`
     select coalesce(sum(verified), 0)::int as verified from (
       select verified from view_hours where ${inHours(window, splitWindow(window).whole)}
-      union all select count(*) from (${partRows(window)}) part where verified) figures`.execute(tx)
+      union all select sum(sign) from (${partRows(window)}) part where verified) figures`.execute(tx)
   return rows[0]?.verified ?? 0
 }
 
@@ -92,7 +95,7 @@ const binSums = (column: string, bins: number, partBin: ReturnType<typeof sql>) 
   return sql`(select array(
     select coalesce(summed.n, 0) + coalesce(counted.n, 0)
     from unnest((select array[${sql.join(sums)}] from whole)) with ordinality summed (n, place)
-    left join (select ${partBin} + 1 as place, count(*)::int as n from part group by 1) counted on counted.place = summed.place
+    left join (select ${partBin} + 1 as place, sum(sign)::int as n from part group by 1) counted on counted.place = summed.place
     order by summed.place))`
 }
 
@@ -110,17 +113,16 @@ export const findViewFigures = async (tx: Tx, window: ViewWindow): Promise<ViewF
       from (
         select hour, views, verified, rejected, scored, quality from whole
         union all
-        select date_trunc('hour', at, 'UTC'), count(*), count(*) filter (where verified),
-          count(*) filter (where not verified), count(quality), sum(quality)::numeric
-        from part group by 1) figures
+        select date_trunc('hour', at, 'UTC'), ${partSums} from part group by 1) figures
       group by hour having sum(views) <> 0),
     added as (
       select ${sql.join(figureColumns.map((column) => sql`sum(${sql.ref(column)})::int as ${sql.ref(column)}`))} from (
         select ${sql.join(figureColumns.map((column) => sql.ref(column)))} from whole
         union all
-        select coalesce(sum((counted ->> 'probes')::int), 0), coalesce(sum((counted ->> 'hits')::int), 0), count(jkt),
-          count(*) filter (where jkt is not null and ended_at is not null),
-          count(*) filter (where jkt is not null and ended_at is null and status = 'expired')
+        select coalesce(sum(sign * (counted ->> 'probes')::int), 0), coalesce(sum(sign * (counted ->> 'hits')::int), 0),
+          coalesce(sum(sign) filter (where jkt is not null), 0),
+          coalesce(sum(sign) filter (where jkt is not null and ended_at is not null), 0),
+          coalesce(sum(sign) filter (where jkt is not null and ended_at is null and status = 'expired'), 0)
         from part) figures)
     select (select coalesce(json_agg(json_build_array(extract(epoch from hour)::int, views, verified, rejected, scored,
         quality::float8) order by hour), '[]') from by_hour) as hours,

@@ -1,7 +1,7 @@
 import { sql, type RawBuilder } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../../platform/db/db.ts'
-import { splitByHours, type Span } from '../../../platform/db/hours.ts'
+import { splitAtNearestHours, type Span } from '../../../platform/db/hours.ts'
 import { Refusal } from '../../../platform/http/errors.ts'
 
 /** Views of one agent in a span of time, on this site and for this workflow; null is any. */
@@ -38,7 +38,7 @@ export const inHours = (window: ViewWindow, whole: Span | undefined): RawBuilder
         ${whole.to ? sql`and hour < ${whole.to}` : sql``} and ${inSegments(window, sql`pohf_day(hour)`)}`
     : sql`false`
 
-export const splitWindow = ({ since, until }: ViewWindow) => splitByHours({ from: since, to: until })
+export const splitWindow = ({ since, until }: ViewWindow) => splitAtNearestHours({ from: since, to: until })
 
 /** Refuses a filter for days with more sites and workflows than are counted apart: its figures would lack some views. */
 export const requireExactFilter = async (tx: Tx, window: ViewWindow): Promise<void> => {

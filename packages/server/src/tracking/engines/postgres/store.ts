@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import { attentionPagesMax } from '@pohf/protocol'
 import { executePrepared, inTransaction, type Tenant, type Tx } from '../../../platform/db/db.ts'
-import { splitByDays, type BoundedSpan } from '../../../platform/db/hours.ts'
+import { splitByDays, type Part } from '../../../platform/db/hours.ts'
 import {
   countVerifiedViews,
   findViewFigures,
@@ -18,20 +18,25 @@ import { pageNames, type AttentionStore, type PageFigures, type RecordedBeacon }
 const dayMs = 86_400_000
 
 /**
- * Rows of parts of an hour. A beacon or a conversion is not older than its view, and at most a day later than the token of
- * the view is valid: the conditions on `at` let PostgreSQL skip the other partitions.
+ * Rows of parts of an hour, which are added or taken off by `sign`. A beacon or a conversion is not older than its view,
+ * and at most a day later than the token of the view is valid: the conditions on `at` let PostgreSQL skip the other
+ * partitions.
  */
 const partRows = (
   window: ViewWindow,
-  parts: readonly BoundedSpan[],
-  select: (part: ReturnType<typeof sql>) => ReturnType<typeof sql>,
+  parts: readonly Part[],
+  select: (part: ReturnType<typeof sql>, sign: ReturnType<typeof sql>) => ReturnType<typeof sql>,
 ) => {
-  const spans = parts.length > 0 ? parts : [{ from: window.since, to: window.since }]
+  const spans: readonly Part[] =
+    parts.length > 0 ? parts : [{ from: window.since, to: window.since, sign: 1 }]
   return sql.join(
-    spans.map(({ from, to }) =>
-      select(sql`agent_id = ${window.agentId} and mode = ${window.mode} and viewed_at >= ${from} and viewed_at < ${to}
+    spans.map(({ from, to, sign }) =>
+      select(
+        sql`agent_id = ${window.agentId} and mode = ${window.mode} and viewed_at >= ${from} and viewed_at < ${to}
         and at >= ${from} and at < ${new Date(to.getTime() + (tokenDays + 1) * dayMs)}
-        and ${inSegments(window, sql`pohf_day(viewed_at)`)}`),
+        and ${inSegments(window, sql`pohf_day(viewed_at)`)}`,
+        sql.lit(sign),
+      ),
     ),
     sql` union all `,
   )
@@ -43,8 +48,8 @@ const findBeaconCounts = async (tx: Tx, window: ViewWindow) => {
   const ofParts = partRows(
     window,
     parts,
-    (part) => sql`
-      select count(*) filter (where seq = 1), count(*) filter (where first_engagement)
+    (part, sign) => sql`
+      select ${sign} * count(*) filter (where seq = 1), ${sign} * count(*) filter (where first_engagement)
       from track_events where ${part} and (seq = 1 or first_engagement)`,
   )
   const { rows } = await sql<{ landed: number; engaged: number }>`
@@ -66,8 +71,9 @@ const findConversions = async (tx: Tx, window: ViewWindow) => {
   const ofParts = partRows(
     window,
     parts,
-    (part) => sql`
-      select coalesce(currency, 'XXX'), 1, first_of_view::int, (value is not null)::int, coalesce(value, 0)::numeric
+    (part, sign) => sql`
+      select coalesce(currency, 'XXX'), ${sign}, ${sign} * first_of_view::int, ${sign} * (value is not null)::int,
+        ${sign} * coalesce(value, 0)::numeric
       from conversions where ${part}`,
   )
   const { rows } = await sql<
@@ -103,8 +109,8 @@ const listLandingPages = async (tx: Tx, window: ViewWindow): Promise<PageFigures
   const ofParts = partRows(
     window,
     parts,
-    (part) => sql`
-      select pohf_day(viewed_at), page, (seq = 1)::int, first_engagement::int from track_events
+    (part, sign) => sql`
+      select pohf_day(viewed_at), page, ${sign} * (seq = 1)::int, ${sign} * first_engagement::int from track_events
       where ${part} and (seq = 1 or first_engagement)`,
   )
   const { rows } = await sql<PageFigures>`
@@ -117,7 +123,8 @@ const listLandingPages = async (tx: Tx, window: ViewWindow): Promise<PageFigures
         group by day, page) daily
       left join attention_pages named on named.agent_id = ${agentId} and named.mode = ${mode} and named.day = daily.day
         and named.page = daily.page) pages
-    group by path order by sum(landed) desc, path collate "C" limit ${attentionPagesMax}`.execute(tx)
+    group by path having sum(landed) <> 0 or sum(engaged) <> 0
+    order by sum(landed) desc, path collate "C" limit ${attentionPagesMax}`.execute(tx)
   return rows
 }
 
