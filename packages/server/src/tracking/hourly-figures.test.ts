@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import { startHarness, type Harness } from '../../test/fixtures/harness.ts'
 import { makeScoredSession } from '../../test/fixtures/scored-session.ts'
 import { inTransaction } from '../platform/db/db.ts'
+import { mergeSlotsJob } from '../platform/db/merge-slots.ts'
 import { deleteVisitorSessions } from '../sessions/store.ts'
 import { eraseSession, insertUnscoredSession, updateSessionsScored } from '../sessions/index.ts'
 
@@ -111,11 +112,12 @@ const command = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('erase'), of: share }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant('retention') }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('merge') }) },
   { weight: 3, arbitrary: fc.record({ do: fc.constant('wait'), minutes: fc.integer({ min: 1, max: 90 }) }) },
 )
 type Command = typeof command extends fc.Arbitrary<infer T> ? T : never
 type KnownView = Awaited<ReturnType<typeof makeScoredSession>>
-type State = { readonly views: KnownView[]; readonly open: KnownView[] }
+type State = { readonly views: KnownView[]; readonly open: KnownView[]; merged: number }
 
 const componentsOfTest = { focus: 1, probe: 1, input: null, gaze: null, device: null, history: null }
 
@@ -213,6 +215,7 @@ const runCommand = async (harness: Harness, agent: Agent, state: State, one: Com
   if (one.do === 'convert') await convertView(harness, agent, state, one)
   if (one.do === 'erase') await eraseView(harness, agent, state, one)
   if (one.do === 'retention') await inTransaction(harness.ctx, 'system', (tx) => deleteVisitorSessions(tx, 0))
+  if (one.do === 'merge') state.merged += await mergeSlotsJob(harness.ctx).run()
   if (one.do === 'wait') await harness.advance(one.minutes * minuteMs)
 }
 
@@ -221,7 +224,7 @@ test(
   { timeout: 240_000 },
   async (t) => {
     const harness = await startHarness()
-    const seen = { commands: 0, repeatedConversions: 0, engaged: 0, flagged: 0, deleted: 0 }
+    const seen = { commands: 0, repeatedConversions: 0, engaged: 0, flagged: 0, deleted: 0, merged: 0 }
     const history = fc.record({
       mode: fc.constantFrom('live', 'test'),
       commands: fc.array(command, { minLength: 20, maxLength: 45, size: 'max' }),
@@ -230,7 +233,7 @@ test(
     await fc.assert(
       fc.asyncProperty(history, async ({ mode, commands: list, sinceMinutes }) => {
         const [agent, other] = [await harness.register(mode), await harness.register('test')]
-        const state: State = { views: [], open: [] }
+        const state: State = { views: [], open: [], merged: 0 }
         await makeScoredSession(harness, other)
         for (const one of list) await runCommand(harness, agent, state, one)
         seen.commands += list.length
@@ -247,6 +250,7 @@ test(
         seen.repeatedConversions += Number(counted['conversions']) - Number(counted['converted'])
         seen.engaged += Number(counted['engaged'])
         seen.flagged += Object.keys(counted['flags'] as object).length
+        seen.merged += state.merged
         seen.deleted += state.views.length + state.open.length - Number(counted['views'])
       }),
       { numRuns: 12, seed: 23 },
@@ -266,6 +270,48 @@ test('views that start together are all counted, and two histories at once do no
   )
   await assertExact(harness, agent, new Date(0).toISOString())
   assert.equal((await read(harness, agent, new Date(0).toISOString()))['views'], 60)
+})
+
+test('rows that are written while others are merged are all counted, and one row is left for each key', async () => {
+  const harness = await startHarness()
+  const agent = await harness.register('live')
+  const since = new Date(0).toISOString()
+  const merge = () => mergeSlotsJob(harness.ctx).run()
+  let merged = 0
+  for (let round = 0; round < 12; round++) {
+    const writers = await Promise.all(
+      Array.from({ length: 8 }, () => makeScoredSession(harness, agent, { flags: ['replay'] })),
+    )
+    await harness.advance(3 * 60 * minuteMs)
+    // Changes of views of three hours ago, beside the merge of their figures.
+    const counts = [merge(), merge()]
+    await Promise.all(
+      writers
+        .slice(4)
+        .map((view) =>
+          inTransaction(harness.ctx, agent.agentId, (tx) => eraseSession(tx, { ...view, at: view.viewedAt })),
+        ),
+    )
+    for (const count of counts) merged += await count
+    await assertExact(harness, agent, since)
+  }
+  await harness.advance(3 * 60 * minuteMs)
+  merged += await merge()
+  assert.ok(merged > 20, `only ${merged} rows were merged`)
+  assert.equal(await merge(), 0)
+  await assertExact(harness, agent, since)
+  const lately = new Date(harness.ctx.clock.now().getTime() - 3 * 24 * 60 * minuteMs).toISOString()
+  const report = await harness.call('GET', `/api/agents/metrics/attention?since=${lately}`, {
+    key: agent.apiKey,
+  })
+  const scored = report.json.quality.reduce((sum: number, { views }: { views: number }) => sum + views, 0)
+  assert.equal(scored, 48)
+  for (const table of ['view_hours', 'view_flag_hours', 'session_hours']) {
+    const { rows } = await harness.owner.query<{ slots: number[] }>(
+      `select array_agg(distinct slot)::int[] as slots from ${table}`,
+    )
+    assert.deepEqual(rows[0]?.slots, [0], table)
+  }
 })
 
 test('figures of beacons go with their partitions, and those of kept months stay exact', async () => {

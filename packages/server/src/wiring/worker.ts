@@ -11,6 +11,7 @@ import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import { clockJob } from '../platform/db/clock.ts'
 import { maintenanceJob } from '../platform/db/maintenance.ts'
+import { mergeSlotsJob } from '../platform/db/merge-slots.ts'
 import { makeMailSender } from '../platform/net/mail.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { drainOutbox } from '../platform/queue/outbox.ts'
@@ -107,6 +108,7 @@ export const buildJobs = (ctx: Ctx, signer: signing.Signer = signing.connectSign
     tracking.retentionJob(ctx),
     ...tracking.deliveryJobs(ctx),
     webhooks.retentionJob(ctx),
+    mergeSlotsJob(ctx),
     maintenanceJob(ctx, deletions),
   ]
   return jobs.map((job) => unlessRestoring(minting.restoreGuard, job))
