@@ -1,6 +1,7 @@
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { cpuOfProcessTree } from '../../../packages/server/test/fixtures/processes/cpu.ts'
+import { mergeSlotsJob } from '../../../packages/server/src/platform/db/merge-slots.ts'
 import { makeAttentionStore } from '../../../packages/server/src/tracking/index.ts'
 import { tableOf } from '../../ci/pages/markdown.ts'
 import { today, writeReport } from '../../report.ts'
@@ -276,6 +277,8 @@ const measureSize = async (rows: number, calls: number) => {
       await multiplyFigures(fixture, copies)
       await copyRows(fixture, copies)
     }
+    // As the worker does, until nothing is left to merge.
+    while ((await mergeSlotsJob(fixture.ctx).run()) > 0);
     await fixture.owner.query('vacuum analyze')
     const fillSeconds = rounded((performance.now() - startedAt) / 1_000)
     const sinces = [days * 1_440, 10_000, 777].map((n) => new Date(Date.now() - n * 60_000).toISOString())
