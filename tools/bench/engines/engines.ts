@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
+import { sql } from 'kysely'
 import { Pool } from 'pg'
 import { createDatabase, makeClusterFolder, startCluster } from '../../../packages/server/dev/cluster.ts'
 import { inTransaction } from '../../../packages/server/src/platform/db/db.ts'
@@ -11,6 +12,7 @@ import { readConfig } from '../../../packages/server/src/platform/ops/config.ts'
 import type { Ctx } from '../../../packages/server/src/platform/ops/context.ts'
 import { makeLogger } from '../../../packages/server/src/platform/ops/log.ts'
 import { applySchema } from '../../../packages/server/src/roles/attention.ts'
+import type { BeaconBatch } from '../../../packages/server/src/tracking/engines/port.ts'
 import { deliverBatch, makeAttentionStore } from '../../../packages/server/src/tracking/index.ts'
 import { buildContext } from '../../../packages/server/src/wiring/index.ts'
 import { tableOf } from '../../ci/pages/markdown.ts'
@@ -53,30 +55,44 @@ const windowOf = () => ({
   workflow: null,
 })
 
-const recordedBeacons = (round: number, count: number) =>
-  Array.from({ length: count }, (_, n) => ({
-    view: {
-      agentId,
-      mode: 'live' as const,
-      sessionId: `ses_ingest_${round}_${n}`,
-      viewedAt: new Date(),
-      segment: 0,
-      page: 0,
-    },
-    type: 'load',
-    eventId: `${round}-${n}-5f3759df5f3759df`,
-    clientAt: new Date(),
-    path: '/page/7',
-    props: { depth: 0.5, dwell: 1_200 },
-    seq: 1,
-    isFirstEngagement: false,
+/** Beacons of views that sent none before. */
+const batchOf = (round: number, count: number): BeaconBatch => {
+  const viewedAt = new Date()
+  const views = Array.from({ length: count }, (_, n) => ({
+    agentId,
+    mode: 'live' as const,
+    sessionId: `ses_ingest_${round}_${n}`,
+    viewedAt,
   }))
+  const beacons = views.map((_, place) => ({
+    place,
+    beacon: {
+      type: 'load',
+      eventId: `${round}-${place}-5f3759df5f3759df`,
+      clientAt: viewedAt,
+      path: '/page/7',
+      props: { depth: 0.5, dwell: 1_200 },
+    },
+  }))
+  return { views, beacons }
+}
 
 const ingestRounds = 40
 const ingestRows = 500
 
+/** The rows of the views of `batchOf`, as the first beacon of a verified view leaves them. */
+const insertViews = (ctx: Ctx): Promise<unknown> =>
+  inTransaction(ctx, 'system', (tx) =>
+    sql`
+      insert into track_views (agent_id, mode, session_id, viewed_at)
+      select ${agentId}, 'live', format('ses_ingest_%s_%s', round, n), pohf_now()
+      from generate_series(0, ${ingestRounds - 1}::int) round, generate_series(0, ${ingestRows - 1}::int) n
+      on conflict do nothing`.execute(tx),
+  )
+
 const measureStore = async (ctx: Ctx): Promise<EngineFigures> => {
   const store = makeAttentionStore(ctx)
+  await insertViews(ctx)
   return {
     'funnel, p50 / p99': await measure(figureCalls, () => store.funnel(ctx, windowOf())),
     'attention report, p50 / p99': await measure(figureCalls, () => store.attention(ctx, windowOf())),
@@ -84,9 +100,7 @@ const measureStore = async (ctx: Ctx): Promise<EngineFigures> => {
       ingestRounds * ingestRows,
       async () => {
         for (let round = 0; round < ingestRounds; round += 1)
-          await inTransaction(ctx, 'system', (tx) =>
-            store.recordBeacons(tx, recordedBeacons(round, ingestRows)),
-          )
+          await store.recordBeacons(ctx, batchOf(round, ingestRows))
       },
     ),
   }

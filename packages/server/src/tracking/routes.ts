@@ -4,16 +4,16 @@ import { makeRateLimiter } from '../platform/http/rate-limiter.ts'
 import { attention } from './attention.ts'
 import { conversion } from './conversion.ts'
 import type { AttentionStore } from './engines/port.ts'
-import { event } from './event.ts'
+import { event, makeViewReader } from './event.ts'
 import { funnel } from './funnel.ts'
 import { makeBeaconQueue } from './ingest.ts'
 import { metrics } from './metrics.ts'
 
 export const routes = (ctx: Ctx, store: AttentionStore): Route[] => {
   const limiter = makeRateLimiter(ctx.clock)
-  const enqueue = makeBeaconQueue(ctx, store)
+  const deps = { ctx, limiter, readView: makeViewReader(ctx), enqueue: makeBeaconQueue(ctx, store) }
   return [
-    route('tracking.event', (call) => event({ ctx, limiter, enqueue }, call.rawBody)),
+    route('tracking.event', (call) => event(deps, call.rawBody)),
     route('tracking.conversion', (call) =>
       conversion(ctx, store, call.agent, { ...call.body, idempotencyKey: call.idempotencyKey }),
     ),

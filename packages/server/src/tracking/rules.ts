@@ -110,17 +110,6 @@ export const isTokenValid = (viewedAt: Date, now: Date): boolean =>
 export const isVerifiedView = (session: Session): boolean =>
   session.kind === 'view' && session.verified === true
 
-/** Beacons whose event id was not stored before, in their order; an event id counts once. */
-export const deduplicateBeacons = (beacons: readonly Beacon[], claimed: ReadonlySet<string>): Beacon[] => {
-  const seen = new Set(claimed)
-  return beacons.filter(({ eventId }) => {
-    if (eventId === null) return true
-    if (seen.has(eventId)) return false
-    seen.add(eventId)
-    return true
-  })
-}
-
 /** The start of a window: the requested time, clamped between 1970 and now, or `defaultDays` ago. */
 export const windowStart = (requestedSince: Date | undefined, now: Date, defaultDays: number): Date => {
   const start = requestedSince?.getTime() ?? now.getTime() - defaultDays * dayMs

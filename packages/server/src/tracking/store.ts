@@ -1,7 +1,13 @@
 import { sql } from 'kysely'
-import type { Session, SessionKey } from '../sessions/index.ts'
-import type { RecordedView } from './engines/port.ts'
 import { executePrepared, type Tx } from '../platform/db/db.ts'
+import type { Session, SessionKey } from '../sessions/index.ts'
+import {
+  recordedOutcomes,
+  type BeaconBatch,
+  type RecordedOutcome,
+  type RecordedView,
+} from './engines/port.ts'
+import { beaconsPerViewMax, isEngagement, tokenDays, type Beacon } from './rules.ts'
 
 export type TrackedView = RecordedView & {
   readonly beacons: number
@@ -72,64 +78,49 @@ export const insertTrackedViews = async (tx: Tx, views: readonly NewTrackedView[
   await executePrepared(tx, 'track_views_insert', query)
 }
 
-type EventId = SessionKey & { readonly eventId: string }
-
-/** Those of these event ids that were stored before. */
-export const listClaimedEventIds = async (tx: Tx, ids: readonly EventId[]): Promise<EventId[]> => {
-  if (ids.length === 0) return []
-  const query = sql<EventId>`
-    select given.agent_id as "agentId", given.mode, given.session_id as "sessionId", given.event_id as "eventId"
-    from unnest(${keysOf(ids)}, ${ids.map(({ eventId }) => eventId)}::text[])
-      given (agent_id, mode, session_id, event_id),
-    lateral (
-      select from track_event_claims c
-      where c.agent_id = given.agent_id and c.mode = given.mode and c.session_id = given.session_id
-        and c.client_event_id = given.event_id
-      limit 1) found`
-  return executePrepared(tx, 'track_event_claims_list', query)
+/** Where beacons are stored, and by which columns of `track_record_beacons`. */
+type BeaconTarget = {
+  readonly spooled: boolean
+  readonly columnsOf: (beacon: Beacon) => Readonly<Record<string, unknown>>
 }
 
-/** The numbers of the pages on which views begin, in their order. */
-export const claimLandingPages = async (
-  tx: Tx,
-  landings: readonly { readonly view: RecordedView; readonly path: string | null }[],
-): Promise<number[]> => {
-  if (landings.length === 0) return []
-  const views = landings.map(({ view }) => view)
-  const query = sql<{ n: bigint; page: number }>`
-    select n, attention_page(agent_id, mode, at, path) as page
-    from (
-      select * from unnest(${keysOf(views)}, ${views.map(({ viewedAt }) => viewedAt)}::timestamptz[],
-        ${landings.map(({ path }) => path)}::text[])
-        with ordinality given (agent_id, mode, session_id, at, path, n)
-      order by agent_id collate "C", mode collate "C", at, path collate "C") given`
-  const rows = await executePrepared(tx, 'attention_pages_claim', query)
-  const pages = new Map(rows.map(({ n, page }) => [Number(n), page]))
-  return landings.map((_, index) => pages.get(index + 1) ?? 0)
+const limits = JSON.stringify({ tokenDays, perView: beaconsPerViewMax })
+
+const outcomeOf = (letter: string): RecordedOutcome => {
+  const outcome = recordedOutcomes[letter as keyof typeof recordedOutcomes]
+  if (outcome === undefined) throw new Error(`track_record_beacons returned the unknown letter "${letter}"`)
+  return outcome
 }
 
-/** Claims event ids of beacons that count, and stores the counters of their views, whose rows are locked. */
-export const updateTrackedViews = async (
+/** Records beacons in one statement, whose text is always the same. It sets the tenant itself. */
+export const recordBeacons = async (
   tx: Tx,
-  views: readonly TrackedView[],
-  ids: readonly (EventId & { readonly viewedAt: Date })[],
-): Promise<void> => {
-  const query = sql`
-    with claim as (
-      insert into track_event_claims (agent_id, mode, session_id, client_event_id, viewed_at)
-      select * from unnest(${keysOf(ids)}, ${ids.map(({ eventId }) => eventId)}::text[],
-        ${ids.map(({ viewedAt }) => viewedAt)}::timestamptz[]))
-    update track_views v set beacons = given.beacons, engaged = given.engaged, page = given.page
-    from (
-      select listed.* from unnest(${keysOf(views)}, ${views.map(({ beacons }) => beacons)}::int[],
-        ${views.map(({ engaged }) => engaged)}::boolean[], ${views.map(({ page }) => page)}::smallint[])
-        listed (agent_id, mode, session_id, beacons, engaged, page),
-      lateral (
-        select from track_views held
-        where held.agent_id = listed.agent_id and held.mode = listed.mode and held.session_id = listed.session_id
-        limit 1) found) given
-    where v.agent_id = given.agent_id and v.mode = given.mode and v.session_id = given.session_id`
-  await executePrepared(tx, 'track_views_update', query)
+  { views, beacons }: BeaconBatch,
+  { spooled, columnsOf }: BeaconTarget,
+): Promise<RecordedOutcome[]> => {
+  const viewRows = views.map(({ agentId, mode, sessionId, viewedAt }, place) => ({
+    place,
+    agent_id: agentId,
+    mode,
+    session_id: sessionId,
+    token_at: viewedAt.getTime() / 1_000,
+  }))
+  const rows = beacons.map(({ place, beacon }, n) => ({
+    n,
+    place,
+    event_id: beacon.eventId,
+    engages: isEngagement(beacon),
+    path: beacon.path,
+    ...columnsOf(beacon),
+  }))
+  const query = sql<{ outcomes: string }>`
+    select track_record_beacons(${JSON.stringify(viewRows)}::json, ${JSON.stringify(rows)}::json, ${limits}::json,
+      ${spooled}::boolean) as outcomes`
+  const [answer] = await executePrepared(tx, 'track_record_beacons', query)
+  const outcomes = Array.from(answer?.outcomes ?? '', outcomeOf)
+  if (outcomes.length !== rows.length)
+    throw new Error(`${outcomes.length} outcomes of ${rows.length} beacons were returned`)
+  return outcomes
 }
 
 type ConversionClaim = { readonly name: string; readonly idempotencyKey: string; readonly viewedAt: Date }

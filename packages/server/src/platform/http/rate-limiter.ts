@@ -78,12 +78,19 @@ export const makeRateLimiter = (clock: Clock) => {
     return fresh
   }
 
+  const count = (limit: RateLimit, key: string, now: number) => {
+    const window = current(`${limit.name}:${key}`, now, limit.windowSeconds * 1_000)
+    const allowed = window.used < limit.quota
+    if (allowed) window.used += 1
+    return { window, allowed }
+  }
+
   return {
+    /** `take` for a caller who is not told about the limit: its headers take longer than counting. */
+    allows: (limit: RateLimit, key: string): boolean => count(limit, key, clock.now().getTime()).allowed,
     take: (limit: RateLimit, key: string): RateLimitResult => {
       const now = clock.now().getTime()
-      const window = current(`${limit.name}:${key}`, now, limit.windowSeconds * 1_000)
-      const allowed = window.used < limit.quota
-      if (allowed) window.used += 1
+      const { window, allowed } = count(limit, key, now)
       const remaining = Math.max(0, limit.quota - window.used)
       const reset = Math.max(1, Math.ceil((window.startedAt + limit.windowSeconds * 1_000 - now) / 1_000))
       return {

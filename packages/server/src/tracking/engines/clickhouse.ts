@@ -1,15 +1,16 @@
 import { attentionPagesMax } from '@pohf/protocol'
 import type { ClickHouse } from '../../platform/db/clickhouse.ts'
-import { inTransaction, type Tenant, type Tx } from '../../platform/db/db.ts'
+import { inSingleStatement, inTransaction, type Tenant } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { findFunnelFigures, listPageFigures } from '../clickhouse/store.ts'
-import { beaconLine, conversionLine } from '../spool/body.ts'
-import { findSpoolState, insertSpoolEntries, type SpoolEntry } from '../spool/store.ts'
-import type { AttentionStore, RecordedBeacon } from './port.ts'
+import { beaconFields, conversionLine } from '../spool/body.ts'
+import { findSpoolState, insertSpoolEntries, type SpoolState } from '../spool/store.ts'
+import { recordBeacons } from '../store.ts'
+import type { AttentionStore, RecordedView } from './port.ts'
 import { makePostgresStore, readVerifiedViews, readViewFigures } from './postgres/store.ts'
 
-const viewOf = ({ agentId, mode, sessionId, viewedAt, segment, page }: RecordedBeacon['view']) => ({
+const viewOf = ({ agentId, mode, sessionId, viewedAt, segment, page }: RecordedView) => ({
   agentId,
   mode,
   sessionId,
@@ -17,24 +18,6 @@ const viewOf = ({ agentId, mode, sessionId, viewedAt, segment, page }: RecordedB
   segment,
   page,
 })
-
-/** One entry for each view. */
-const entriesOf = (beacons: readonly RecordedBeacon[]): SpoolEntry[] =>
-  [...Map.groupBy(beacons, ({ view }) => `${view.agentId} ${view.mode} ${view.sessionId}`).values()].flatMap(
-    ([first, ...rest]) =>
-      first
-        ? [
-            {
-              ...viewOf(first.view),
-              kind: 'beacons' as const,
-              withView: first.seq === 1,
-              lines: [first, ...rest].map((beacon) =>
-                beaconLine({ ...beacon, props: beacon.props && JSON.stringify(beacon.props) }),
-              ),
-            },
-          ]
-        : [],
-  )
 
 /** How long a process goes by what it read about the size of the spool. */
 const sizeKnownMs = 1_000
@@ -46,11 +29,11 @@ const sizeKnownMs = 1_000
 const makeBound = (ctx: Ctx) => {
   let readAt = -Infinity
   let isFull = false
-  return async (tx: Tx): Promise<void> => {
+  return async (readState: () => Promise<SpoolState>): Promise<void> => {
     const now = ctx.clock.now().getTime()
     if (now - readAt >= sizeKnownMs) {
       readAt = now
-      isFull = (await findSpoolState(tx)).entries >= ctx.config.CLICKHOUSE_SPOOL_ENTRIES
+      isFull = (await readState()).entries >= ctx.config.CLICKHOUSE_SPOOL_ENTRIES
     }
     if (isFull) throw new Refusal('overloaded', { headers: { 'retry-after': '30' } })
   }
@@ -71,12 +54,19 @@ export const makeClickHouseStore = (ctx: Ctx, clickhouse: ClickHouse): Attention
   const checkBound = makeBound(ctx)
   return {
     name: 'clickhouse',
-    recordBeacons: async (tx, beacons) => {
-      await checkBound(tx)
-      await insertSpoolEntries(tx, entriesOf(beacons))
+    recordBeacons: async (recordCtx, batch) => {
+      await checkBound(() => inTransaction(recordCtx, 'system', findSpoolState))
+      return inSingleStatement(recordCtx, (tx) =>
+        recordBeacons(tx, batch, {
+          spooled: true,
+          columnsOf: (beacon) => ({
+            fields: beaconFields({ ...beacon, props: beacon.props && JSON.stringify(beacon.props) }),
+          }),
+        }),
+      )
     },
     recordConversion: async (tx, conversion) => {
-      await checkBound(tx)
+      await checkBound(() => findSpoolState(tx))
       await insertSpoolEntries(tx, [
         {
           ...viewOf(conversion.view),

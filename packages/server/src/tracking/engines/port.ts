@@ -1,7 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
-import type { ViewSummary, ViewWindow } from '../../sessions/index.ts'
+import type { View, ViewSummary, ViewWindow } from '../../sessions/index.ts'
 import type { Beacon } from '../rules.ts'
 
 /** The view that a beacon or a conversion belongs to, as PostgreSQL knows it under the lock of the view. */
@@ -16,13 +16,21 @@ export type RecordedView = {
   readonly page: number
 }
 
-/** A beacon that counts: authentic, not a duplicate and within the limits. */
-export type RecordedBeacon = Beacon & {
-  readonly view: RecordedView
-  /** From 1 on without gaps: the beacon with 1 is the first of its view. */
-  readonly seq: number
-  readonly isFirstEngagement: boolean
+/** Beacons of views, each of which is there once; `place` is the place of a beacon's view. */
+export type BeaconBatch = {
+  readonly views: readonly View[]
+  readonly beacons: readonly { readonly place: number; readonly beacon: Beacon }[]
 }
+
+/** What became of a beacon; a letter of `track_record_beacons` stands for each. */
+export const recordedOutcomes = {
+  s: 'stored',
+  d: 'duplicate',
+  f: 'full',
+  e: 'expired',
+  u: 'unknown',
+} as const
+export type RecordedOutcome = (typeof recordedOutcomes)[keyof typeof recordedOutcomes]
 
 export type RecordedConversion = {
   readonly view: RecordedView
@@ -100,8 +108,8 @@ export const pageNames = { none: '(none)', other: '(other)' } as const
  */
 export type AttentionStore = {
   readonly name: 'postgresql' | 'clickhouse'
-  /** Stores beacons of any agents, in the transaction that counted them: they exist if and only if it commits. */
-  readonly recordBeacons: (tx: Tx, beacons: readonly RecordedBeacon[]) => Promise<void>
+  /** Counts and stores beacons of any agents in one transaction, and returns the outcome of each when it is committed. */
+  readonly recordBeacons: (ctx: Ctx, batch: BeaconBatch) => Promise<readonly RecordedOutcome[]>
   readonly recordConversion: (tx: Tx, conversion: RecordedConversion) => Promise<void>
   /** A read that cannot apply a filter exactly refuses with `validation_failed`. */
   readonly summary: (tx: Tx, window: ViewWindow) => Promise<ViewSummary>

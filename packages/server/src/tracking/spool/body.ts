@@ -2,7 +2,8 @@ import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 import { findSegmentNames, findSessions, type SegmentNames, type Session } from '../../sessions/index.ts'
 import type { RawTable } from '../clickhouse/schema.ts'
-import { pageNames, type RecordedBeacon, type RecordedConversion } from '../engines/port.ts'
+import { pageNames, type RecordedConversion } from '../engines/port.ts'
+import type { Beacon } from '../rules.ts'
 
 /** Rows of one view and kind, as they are sent. */
 export type SealedEntry = {
@@ -25,18 +26,24 @@ export type SealedEntry = {
 /** What is sent to each table: one line of JSON for each row. */
 export type Body = Partial<Record<RawTable, string>>
 
-type LineBeacon = Omit<RecordedBeacon, 'view' | 'props'> & { readonly props: string | null }
+/** What a page sent, with `props` as text. */
+type SentBeacon = Omit<Beacon, 'props'> & { readonly props: string | null }
 
-export const beaconLine = (beacon: LineBeacon): string =>
+/** The fields of a beacon that do not depend on its view. */
+export const beaconFields = (beacon: SentBeacon): string =>
   JSON.stringify({
-    seq: beacon.seq,
     type: beacon.type,
     client_event_id: beacon.eventId,
     client_at: beacon.clientAt?.toISOString() ?? null,
     path: beacon.path,
     props: beacon.props ?? '',
-    first_engagement: beacon.isFirstEngagement ? 1 : 0,
   })
+
+/** `track_record_beacons` writes the same line. */
+export const beaconLine = (
+  beacon: SentBeacon & { readonly seq: number; readonly isFirstEngagement: boolean },
+) =>
+  `{"seq":${beacon.seq},"first_engagement":${beacon.isFirstEngagement ? 1 : 0},${beaconFields(beacon).slice(1)}`
 
 export const conversionLine = (conversion: Omit<RecordedConversion, 'view'>): string =>
   JSON.stringify({

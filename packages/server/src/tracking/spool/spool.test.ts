@@ -61,6 +61,40 @@ test('while ClickHouse is away beacons are taken, reports get 503, and the same 
   assert.deepEqual(await batches(), [sealed], 'a sealed batch does not take new entries')
 })
 
+test('an entry has one line of JSON for each beacon of its view, with its number and the first engagement', async () => {
+  const history = await begin()
+  const { vt, sessionId } = await addView(history, view)
+  const props = { 'a"b': 'line\nend' }
+  await harness.call('POST', '/api/track/event', {
+    body: [
+      { vt, type: 'load', path: '/a' },
+      { vt, type: 'scroll', eventId: 'e1', props, ts: '2026-02-03T04:05:06Z' },
+      { vt, type: 'scroll', eventId: 'e1' },
+    ],
+  })
+  const { rows } = await harness.owner.query(
+    'select rows, with_view, lines from attention_spool where session_id = $1',
+    [sessionId],
+  )
+  assert.deepEqual([rows.length, rows[0].rows, rows[0].with_view], [1, 2, true])
+  const none = { client_event_id: null, client_at: null, path: null, props: '' }
+  assert.deepEqual(
+    rows[0].lines.split('\n').map((line: string) => JSON.parse(line)),
+    [
+      { ...none, seq: 1, first_engagement: 0, type: 'load', path: '/a' },
+      {
+        ...none,
+        seq: 2,
+        first_engagement: 1,
+        type: 'scroll',
+        client_event_id: 'e1',
+        client_at: '2026-02-03T04:05:06.000Z',
+        props: JSON.stringify(props),
+      },
+    ],
+  )
+})
+
 test('the metrics show what waits', async () => {
   await harness.advance(90_000)
   await measureDelivery(harness.ctx)

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import { attentionPagesMax } from '@pohf/protocol'
-import { executePrepared, inTransaction, type Tenant, type Tx } from '../../../platform/db/db.ts'
+import { inSingleStatement, inTransaction, type Tenant, type Tx } from '../../../platform/db/db.ts'
 import { splitByDays, type Part } from '../../../platform/db/hours.ts'
 import {
   countVerifiedViews,
@@ -13,7 +13,8 @@ import {
   type ViewWindow,
 } from '../../../sessions/index.ts'
 import { tokenDays } from '../../rules.ts'
-import { pageNames, type AttentionStore, type PageFigures, type RecordedBeacon } from '../port.ts'
+import { recordBeacons } from '../../store.ts'
+import { pageNames, type AttentionStore, type PageFigures } from '../port.ts'
 
 const dayMs = 86_400_000
 
@@ -128,26 +129,6 @@ const listLandingPages = async (tx: Tx, window: ViewWindow): Promise<PageFigures
   return rows
 }
 
-/** One statement for beacons of any views: its text is always the same, so that each connection plans it once. */
-const insertBeacons = async (tx: Tx, beacons: readonly RecordedBeacon[]): Promise<void> => {
-  const views = beacons.map(({ view }) => view)
-  const query = sql`
-    insert into track_events (agent_id, mode, session_id, viewed_at, segment, page, seq, first_engagement, type,
-      client_event_id, client_at, path, props)
-    select agent_id, mode, session_id, viewed_at, segment, page, seq, first_engagement, type, client_event_id, client_at,
-      path, props::jsonb
-    from unnest(${views.map(({ agentId }) => agentId)}::text[], ${views.map(({ mode }) => mode)}::text[],
-      ${views.map(({ sessionId }) => sessionId)}::text[], ${views.map(({ viewedAt }) => viewedAt)}::timestamptz[],
-      ${views.map(({ segment }) => segment)}::smallint[], ${views.map(({ page }) => page)}::smallint[],
-      ${beacons.map(({ seq }) => seq)}::int[], ${beacons.map(({ isFirstEngagement }) => isFirstEngagement)}::boolean[],
-      ${beacons.map(({ type }) => type)}::text[], ${beacons.map(({ eventId }) => eventId)}::text[],
-      ${beacons.map(({ clientAt }) => clientAt)}::timestamptz[], ${beacons.map(({ path }) => path)}::text[],
-      ${beacons.map(({ props }) => (props === null ? null : JSON.stringify(props)))}::text[])
-      given (agent_id, mode, session_id, viewed_at, segment, page, seq, first_engagement, type, client_event_id, client_at,
-        path, props)`
-  await executePrepared(tx, 'track_events_insert', query)
-}
-
 /** The figures of the views themselves, which every engine takes from here: sessions are in PostgreSQL. */
 export const readViewFigures = async (tx: Tx, window: ViewWindow) => {
   await requireExactFilter(tx, window)
@@ -178,7 +159,13 @@ export const readVerifiedViews = async (tx: Tx, window: ViewWindow): Promise<num
 /** Raw rows in PostgreSQL; triggers of the tables write the figures by hour and by day. */
 export const makePostgresStore = (): AttentionStore => ({
   name: 'postgresql',
-  recordBeacons: insertBeacons,
+  recordBeacons: (ctx, batch) =>
+    inSingleStatement(ctx, (tx) =>
+      recordBeacons(tx, batch, {
+        spooled: false,
+        columnsOf: ({ type, clientAt, props }) => ({ type, client_at: clientAt, props }),
+      }),
+    ),
   recordConversion: async (tx, { view, eventId, isFirstOfView, name, value, currency }) => {
     await tx
       .insertInto('conversions')
