@@ -8,12 +8,14 @@ import { fileURLToPath } from 'node:url'
 import { prepareDemoFolder } from '../../packages/server/dev/demo.ts'
 import type { Config } from '../../packages/server/src/platform/ops/config.ts'
 import { startCardHarness } from '../../packages/server/test/fixtures/payments/card.ts'
+import { startHarness } from '../../packages/server/test/fixtures/harness.ts'
 import { ledgerFaults } from '../../packages/server/test/fixtures/payments/ledger.ts'
 import { findChromium, launch } from '../../packages/web/test/browser.ts'
 import { makeRandom } from './random.ts'
 import { makeSession } from './rows.ts'
 import { dayMs } from './rhythm.ts'
 import { seedDemo } from './seed.ts'
+import { seedViews, timeBefore } from './view-rows.ts'
 import { capture, views, watchErrors } from './views.ts'
 
 const size = { days: 40, visitsPerDay: 3, members: 2, requestsPerDay: 20 }
@@ -90,12 +92,57 @@ test('demo views are refused for every database but that of npm run dev', () => 
     const named = run([], { DATABASE_URL: 'postgres://pohf@127.0.0.1:5432/pohf' })
     assert.equal(named.status, 1)
     assert.match(named.stderr, /only into the database that npm run dev makes itself/)
-    assert.match(run([]).stderr, /start it first, and keep it running: npm run dev/)
-    for (const rows of ['0', '1.5', 'many', '50000001'])
-      assert.match(run(['--rows', rows]).stderr, /--rows must be a whole number from 1 to 50000000/)
+    assert.match(run([]).stderr, /^seed:views: npm run dev does not run here\. Start it in another terminal/)
+    for (const rows of ['0', '1.5', 'many', '1e5', '50000001'])
+      assert.match(run(['--rows', rows]).stderr, /--rows must be a whole number from 1 to 50000000, not "/)
+    for (const wrong of [['--rows', '-5'], ['--row', '5'], ['5']]) {
+      const { status, stderr } = run(wrong)
+      assert.equal(status, 1)
+      assert.match(stderr, /^seed:views: .+\nUsage: npm run seed:views -- --rows 100000/)
+      assert.doesNotMatch(stderr, /\n {4}at /, 'no stack trace')
+    }
   } finally {
     rmSync(folder, { recursive: true })
   }
+})
+
+test('demo views lie in the day before now, by the busy hours, however early in the day it is', () => {
+  const random = makeRandom(3)
+  const end = Date.parse('2026-11-18T02:00:00Z')
+  const times = Array.from({ length: 5_000 }, () => timeBefore(random, end))
+  assert.ok(times.every((at) => at < end && at >= end - dayMs))
+  // One of 24 hours, and a quiet one: not all that the rest of the day would have had.
+  assert.ok(times.filter((at) => at >= end - 3_600_000).length < 100)
+})
+
+test('an interrupted seed leaves whole batches of views, and a failed one none of its batch', async () => {
+  const harness = await startHarness()
+  const { agentId } = await harness.register('test')
+  const options = { agentId, mode: 'test', days: 2, seed: 1 } as const
+  const count = async (table: string) => {
+    const { rows } = await harness.owner.query<{ rows: number }>(`select count(*)::int as rows from ${table}`)
+    return rows[0]?.rows ?? 0
+  }
+  const interrupted = new AbortController()
+  const done = await seedViews(harness, {
+    ...options,
+    rows: 6_000,
+    onProgress: () => interrupted.abort(),
+    signal: interrupted.signal,
+  })
+  assert.equal(done, 2_000)
+  assert.equal(await count('sessions'), 2_000)
+  const visits = await count('track_views')
+  assert.ok(visits > 1_000, String(visits))
+  const late = await harness.owner.query('select from track_events where at > now() limit 1')
+  assert.equal(late.rowCount, 0, 'no beacon lies in the future')
+  await harness.owner.query('alter table conversions rename column value to amount')
+  await assert.rejects(
+    seedViews(harness, { ...options, seed: 2, rows: 100, onProgress: () => undefined }),
+    /column "value"/,
+  )
+  assert.equal(await count('sessions'), 2_000)
+  assert.equal(await count('track_views'), visits)
 })
 
 test('a folder that holds something else is not emptied for demo data', () => {

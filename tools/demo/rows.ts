@@ -103,6 +103,8 @@ export const makeSession = (random: Random, at: number): DemoSession => {
 }
 
 type Owner = { readonly agentId: string; readonly mode: Mode }
+/** The owner of the tables: a pool, or one connection inside a transaction. */
+export type OwnerConnection = { readonly owner: Pick<Harness['owner'], 'query'> }
 const rowsOf = `jsonb_to_recordset($3::jsonb) as row ("id" text, "at" timestamptz, "endedAt" timestamptz, quality float8,
   verified boolean, components jsonb, flags jsonb, reasons jsonb, hostname text, "workflowId" text, counted jsonb)`
 const thumbprintOf = (column: string) =>
@@ -110,7 +112,7 @@ const thumbprintOf = (column: string) =>
 const textsOf = (column: string) => `array(select jsonb_array_elements_text(${column}))`
 
 export const insertSessions = async (
-  { owner }: Pick<Harness, 'owner'>,
+  { owner }: OwnerConnection,
   { agentId, mode }: Owner,
   sessions: readonly DemoSession[],
 ): Promise<void> => {
@@ -155,7 +157,7 @@ const pageOfRow = 'attention_page($1, $2, at, path)'
 
 /** Writes visits of three quarters of the verified views. */
 export const insertVisits = async (
-  { owner }: Pick<Harness, 'owner'>,
+  { owner }: OwnerConnection,
   { agentId, mode }: Owner,
   sessions: readonly DemoSession[],
   random: Random,
