@@ -66,9 +66,9 @@ const findInstallation = async (isDemo: boolean) => {
   return { url, agentId, consoleUrl: `${service}/console`, dataFolder: clusterFolder(DATA_DIR) }
 }
 
+const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`
 const checkSpace = (folder: string, rows: number): void => {
   const { bavail, bsize } = statfsSync(folder)
-  const gigabytes = (bytes: number) => `${(bytes / 1e9).toFixed(1)} GB`
   if (rows * bytesPerView > bavail * bsize)
     throw new Error(
       `${format(rows)} views need about ${gigabytes(rows * bytesPerView)}, and the disk of the database has ${gigabytes(bavail * bsize)} left`,
@@ -114,7 +114,7 @@ const main = async (): Promise<void> => {
     if (process.stderr.isTTY) console.error()
     if (done < rows) process.exitCode = 130
     console.log(
-      `${done < rows ? `Stopped. ${format(done)} of ${format(rows)}` : format(done)} views are written, with "demo" in their ids. Running it again adds more.
+      `${done < rows ? `Stopped. ${format(done)} of ${format(rows)}` : format(done)} views are written, with "demo" in their ids. A second run adds more.
 Open ${consoleUrl}#/attention and ${consoleUrl}#/funnel with the test key that npm run dev printed.`,
     )
   } finally {

@@ -132,6 +132,31 @@ test('a landing page needs no check, and is answered within 5 s', { skip }, asyn
   assert.equal(counted() - before, 1, 'one empty list of beacons')
 })
 
+test(
+  'a wrong key, another service and a page without the script are named on every page',
+  { skip },
+  async () => {
+    const w = prepare()
+    const landing = w.site.plant('/landing-key', landingPage(w))
+    const wrongKey = levelsOf(await inspectPlanted(w, landing, 'svc_test_wrong'), 'warning')
+    assert.equal(wrongKey.length, 1)
+    assert.match(wrongKey[0] ?? '', /^key: The key could not be used at .+malformed_api_key/)
+    assert.deepEqual(levelsOf(await inspectPlanted(w, landing, w.agent.apiKey), 'warning'), [])
+    // The same service by another name: the key works there, and the page calls the other.
+    const other = w.service.url.replace('127.0.0.1', 'localhost')
+    const report = await inspectPage(w.browser, landing, limits, { url: other, key: w.agent.apiKey })
+    assert.deepEqual(levelsOf(report, 'warning'), [
+      `key: The page uses the service ${w.service.url}, and the key was tried at ${other}.`,
+    ])
+    const none = await inspectPlanted(w, w.site.plant('/none', {}))
+    assert.ok(none.findings.some(({ hint }) => hint?.includes(`src="${w.service.url}/check.js"`)))
+    assert.ok(
+      !none.findings.some(({ check }) => check === 'frames'),
+      'a page without a check cannot be abused in a frame',
+    )
+  },
+)
+
 test('a script or an element that appears later is found within the time of --wait', { skip }, async () => {
   const w = prepare()
   const { head = '', body = '' } = goodPage(w)

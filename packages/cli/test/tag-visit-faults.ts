@@ -22,6 +22,14 @@ export const visitFaults: readonly PlantedFault[] = [
     [/✗ script: The Content Security Policy of the page blocks .*visit\.js/],
   ],
   [
+    'a policy that blocks the script and its beacons',
+    withHeader('content-security-policy', () => "default-src 'self'"),
+    [
+      /✗ script: The Content Security Policy of the page blocks .*visit\.js/,
+      /✗ visit: The Content Security Policy of the page blocks beacons/,
+    ],
+  ],
+  [
     'a policy that blocks beacons',
     withHeader('content-security-policy', (w) => `script-src ${w.service.url}; connect-src 'self'`),
     [/✗ visit: The Content Security Policy of the page blocks beacons/],

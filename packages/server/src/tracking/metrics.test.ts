@@ -152,6 +152,31 @@ test('CSV has the fixed columns, CRLF, safe cells, and a cursor for more', async
   assert.equal(next.headers['x-next-cursor'], undefined)
 })
 
+/** Cells as a spreadsheet reads them, by RFC 4180. */
+const cellsOf = (text: string): string[][] => {
+  const lines: string[][] = [[]]
+  for (const [, quoted, plain, end] of text.matchAll(/(?:"((?:[^"]|"")*)"|([^",\r\n]*))(,|\r\n|$)/g)) {
+    lines.at(-1)?.push(quoted === undefined ? (plain ?? '') : quoted.replaceAll('""', '"'))
+    if (end === '\r\n') lines.push([])
+  }
+  return lines.filter((cells) => cells.length > 1)
+}
+
+test('a spreadsheet reads every text of a CSV as it was, and none as a formula', async () => {
+  const agent = await harness.register('test')
+  const plain = ['größe "groß"', 'one, two', 'first\r\nsecond', '"', "'quoted"]
+  const formulas = ['=1+1', '+1', '-1', '@sum', '\t=1', '\r=1', '\n=1', '＝1+1', '＋1', '－1', '＠sum']
+  for (const sessionId of [...plain, ...formulas]) await makeScoredSession(harness, agent, { sessionId })
+  const { text } = await read(agent.apiKey, '?format=csv')
+  assert.equal(text.codePointAt(0), 's'.codePointAt(0), 'no byte order mark')
+  const [head, ...rows] = cellsOf(text)
+  assert.ok(rows.every((cells) => cells.length === head?.length))
+  assert.deepEqual(
+    new Set(rows.map(([sessionId]) => sessionId)),
+    new Set([...plain, ...formulas.map((formula) => `'${formula}`)]),
+  )
+})
+
 const idsOf = (text: string) =>
   text
     .split('\r\n')

@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { qualityOf } from '@pohf/scorer'
 import { accountOriginOf } from '../../src/agent/sign-in/account-origin.ts'
 import { levelOf, medianFrom } from '../../src/agent/attention/findings.ts'
-import { windowParameters } from '../../src/agent/attention/window.ts'
-import { formatValue, stepsOf } from '../../src/agent/funnel/steps.ts'
+import { axisMarks, isAlone, isHourly, lineOf } from '../../src/agent/attention/quality-points.ts'
+import { siteOf, windowParameters } from '../../src/agent/attention/window.ts'
+import { formatValue, stepsOf, valuesText } from '../../src/agent/funnel/steps.ts'
 import { checklistOf, type HomeData } from '../../src/agent/home/checklist.ts'
 import { periodStart } from '../../src/shared/lists/filter.ts'
 import { sessionText } from '../../src/agent/sessions/messages.ts'
@@ -93,6 +94,7 @@ test('credits, durations, shares and periods in words', () => {
   assert.equal(formatMilliseconds(12_430), '12.4 s')
   assert.equal(formatMilliseconds(185_000), '3 min 5 s')
   assert.equal(formatShare(0.061), '6.1%')
+  assert.deepEqual([0, 0.0001, 0.9999, 1].map(formatShare), ['0%', '<0.1%', '>99.9%', '100%'])
   assert.deepEqual(ticksUpTo(1_150, 3), [500, 1_000])
   assert.deepEqual(ticksUpTo(2, 3), [1, 2])
   assert.deepEqual(ticksUpTo(0, 3), [])
@@ -113,6 +115,70 @@ test('credits, durations, shares and periods in words', () => {
   assert.match(sessionText({ status: 'scored', verified: true, credentialId: null }), /Nobody asked/)
 })
 
+test('a site is the host of what somebody types or pastes', () => {
+  for (const text of [
+    'shop.example',
+    ' Shop.Example ',
+    'https://shop.example/offer?a=1',
+    'shop.example:8443/a',
+  ])
+    assert.equal(siteOf(text), 'shop.example', text)
+  assert.equal(siteOf('  '), undefined)
+  assert.equal(siteOf('no host'), 'no host')
+})
+
+const indexesOf = (points: number) => axisMarks(points).map(({ index }) => index)
+test('a time axis has at most five labels, from the first point to the last', () => {
+  assert.deepEqual(indexesOf(31), [0, 8, 15, 23, 30])
+  assert.deepEqual(indexesOf(2), [0, 1])
+  assert.deepEqual(indexesOf(1), [0])
+  assert.deepEqual(indexesOf(0), [])
+  assert.equal(axisMarks(31).filter(({ isExtra }) => !isExtra).length, 3, 'a phone has room for three')
+})
+
+const point = (hour: number, quality: number | null) => ({
+  at: `2026-11-15T0${hour}:00:00.000Z`,
+  quality,
+  views: 1,
+  verified: 1,
+  rejected: 0,
+})
+test('the line over time breaks where nothing was scored, and leaves single points to dots', () => {
+  const series = [point(0, 0.5), point(1, 0.7), point(2, null), point(3, 0.6), point(4, null)]
+  const line = lineOf(
+    series,
+    (index) => index,
+    (value) => value,
+  )
+  assert.equal(line, 'M0.0 0.5L1.0 0.7')
+  assert.deepEqual(
+    series.map((_, index) => isAlone(series, index)),
+    [false, false, false, true, false],
+  )
+  assert.equal(isHourly(series), true)
+  assert.equal(isHourly([point(0, 1), { ...point(0, 1), at: '2026-11-16T00:00:00.000Z' }]), false)
+})
+
+test('sums in many currencies are named up to three, and the rest is counted', () => {
+  assert.equal(
+    valuesText([
+      ['EUR', 1],
+      ['CHF', 2],
+    ]).replaceAll('\u00a0', ' '),
+    'EUR 1.00 and CHF 2.00',
+  )
+  assert.match(
+    valuesText([
+      ['EUR', 1],
+      ['CHF', 2],
+      ['USD', 3],
+      ['JPY', 4],
+      ['GBP', 5],
+    ]),
+    /^EUR.1\.00, CHF.2\.00, USD.3\.00 and sums in 2 other currencies$/,
+  )
+})
+
 const readWindow = (query: string) =>
   Object.fromEntries(windowParameters(new URLSearchParams(query), now + 12_345))
 test('a period of the address becomes times of a call, to the minute', () => {
@@ -121,6 +187,7 @@ test('a period of the address becomes times of a call, to the minute', () => {
     since: '2026-11-14T12:00:00.000Z',
     site: 'shop.example',
   })
+  assert.deepEqual(readWindow('period=1h'), { since: '2026-11-15T11:00:00.000Z' })
   assert.deepEqual(readWindow('period=before&workflow=checkout'), {
     since: '2026-09-16T12:00:00.000Z',
     until: '2026-10-16T12:00:00.000Z',

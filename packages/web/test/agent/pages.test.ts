@@ -7,8 +7,7 @@ import { playSession } from '../../../server/test/fixtures/people/play-session.t
 import { tabTo, waitForText } from '../browser-test.ts'
 import { lookInEveryView } from '../browser.ts'
 import { firstView } from '../views.ts'
-import { seedViews } from '../../../../tools/demo/view-rows.ts'
-import { createPageTest, type OpenedAgent } from './agent-fixture.ts'
+import { createPageTest } from './agent-fixture.ts'
 
 const onPage = await createPageTest()
 
@@ -187,96 +186,6 @@ onPage('install: the page is named, a floor is chosen, and its first session is 
   assert.ok(Date.now() - ended < 5_000, 'seen within 5 seconds of its end')
   await lookInEveryView(page, 'install-seen')
 })
-
-/** Views of the last 30 days, with visits and conversions after them. */
-const seedPage = ({ service, agent }: Pick<OpenedAgent, 'service' | 'agent'>, rows: number) =>
-  seedViews(service.harness, {
-    agentId: agent.agentId,
-    mode: 'test',
-    rows,
-    days: 30,
-    seed: 5,
-    onProgress: () => undefined,
-  })
-
-onPage(
-  'attention shows quality, hours, flags and the check, and its filters are in the address',
-  async (opened) => {
-    const { page, service, agent, open } = opened
-    await open('#/attention')
-    await waitForText(page, 'Nobody was checked yet')
-    await lookInEveryView(page, 'attention-empty')
-    await service.harness.call('PATCH', '/api/agents/me', {
-      key: agent.apiKey,
-      body: { allowedOrigins: ['https://shop.example', 'https://blog.example'] },
-    })
-    await seedPage(opened, 600)
-    await open('#/attention')
-    await waitForText(page, /\d+(\.\d)?% of the scored views were verified/)
-    for (const text of [
-      'Quality over time',
-      'When verified people come',
-      'Checks left before their end',
-      '/shoes',
-    ])
-      await waitForText(page, text)
-    assert.equal(await page.locator('.heat rect').count(), 7 * 24)
-    await lookInEveryView(page, 'attention')
-    // Every plot has its figures as a table, reached by keyboard.
-    assert.equal(await page.locator('.astable').count(), 4)
-    await page.focus('.astable summary >> nth=3')
-    await page.keyboard.press('Enter')
-    assert.equal(await page.locator('.astable[open] tbody tr').count(), 24)
-    const views = () => page.textContent('.stats dd >> nth=0')
-    const all = Number(await views())
-    assert.equal(all, 600)
-    await page.selectOption('#filter-site', 'blog.example')
-    await page.locator('.stats dd >> nth=0', { hasNotText: /^600$/ }).waitFor()
-    assert.match(page.url(), /#\/attention\?site=blog\.example$/)
-    assert.ok(Number(await views()) < 300)
-    await page.fill('#find', 'checkout')
-    await page.press('#find', 'Enter')
-    await page.waitForURL(/site=blog\.example&workflow=checkout$/)
-    await page.selectOption('#filter-period', '24h')
-    await page.waitForURL(/period=24h&site=blog\.example&workflow=checkout$/)
-    await page.fill('#find', 'no-such-workflow')
-    await page.press('#find', 'Enter')
-    await waitForText(page, 'No view matches')
-    await lookInEveryView(page, 'attention-narrowed')
-  },
-  firstView,
-)
-
-onPage(
-  'the funnel shows where views are lost and what they are worth, and downloads the views',
-  async (opened) => {
-    const { page, service, agent, open } = opened
-    await service.harness.call('POST', '/api/agents/verify', {
-      key: agent.apiKey,
-      body: { sessionId: '=HYPERLINK("https://x.example")' },
-    })
-    await open('#/funnel')
-    await waitForText(page, 'Nobody landed')
-    await waitForText(page, '/visit.js')
-    await lookInEveryView(page, 'funnel-no-visits')
-    await seedPage(opened, 300)
-    await open('#/funnel')
-    await waitForText(page, /\d+(\.\d)?% of verified views converted/)
-    await waitForText(page, /EUR\s[\d,.]+ and CHF\s[\d,.]+ came from verified views/)
-    assert.equal(await page.locator('.funnel-steps li').count(), 4)
-    await lookInEveryView(page, 'funnel')
-    const [file] = await Promise.all([page.waitForEvent('download'), page.click('text=Download views.csv')])
-    const lines = readFileSync(await file.path(), 'utf8')
-      .trim()
-      .split('\n')
-    assert.match(lines[0] ?? '', /^sessionId,credentialId,/)
-    assert.equal(lines.length, 302)
-    assert.equal(lines.filter((line) => line.includes(`"'=HYPERLINK(""https://x.example"")"`)).length, 1)
-    assert.ok(!lines.some((line) => /^"?[=+@-]/.test(line)), 'no cell begins a formula')
-    await page.locator('text=views.csv is downloaded.').waitFor()
-  },
-  firstView,
-)
 
 onPage(
   'install: a landing page is tried with a simulated view, and its first beacon is seen',

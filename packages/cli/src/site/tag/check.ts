@@ -6,7 +6,7 @@ import { exitCodes } from '../../command/exit-codes.ts'
 import { printAnswer } from '../../command/output.ts'
 import { withProgress } from '../../command/progress.ts'
 import { hasSandbox, launchChromium } from './browser.ts'
-import { controlFindings } from './control-findings.ts'
+import { controlFindings, keyFindings } from './control-findings.ts'
 import { printable, problem, type Finding } from './finding.ts'
 import { pageFindings } from './page-findings.ts'
 import { scriptFindings } from './script-findings.ts'
@@ -49,9 +49,10 @@ const findAll = async (
   const second = again.visit.failure === null ? again.visit : undefined
   return [
     ...pageFindings(url, visit, second),
-    ...scriptFindings(visit, facts),
+    ...scriptFindings(visit, facts, new URL(remote.url).origin),
     ...controlFindings(visit, second, facts),
     ...visits,
+    ...keyFindings(facts, new URL(remote.url).origin),
   ]
 }
 

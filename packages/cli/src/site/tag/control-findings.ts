@@ -271,8 +271,24 @@ export const controlFindings = (first: Visit, second: Visit | undefined, facts: 
       ),
     ),
     ...[...connections].flatMap(([key, target]) => connectionFinding(target, facts.connections.get(key))),
-    ...(facts.keyFault === null
-      ? []
-      : [warning('key', `The key could not be used: ${facts.keyFault}`, 'Correct --key, or leave it out.')]),
   ]
+}
+
+/** Whether the key and the service that the command names are those of the page, with a check or without. */
+export const keyFindings = ({ keyFault, otherServices }: ServiceFacts, service: string): Finding[] => {
+  if (keyFault !== null)
+    return [
+      warning(
+        'key',
+        `The key could not be used at ${service}: ${keyFault}`,
+        'Correct --key or --url, or leave the key out.',
+      ),
+    ]
+  return otherServices.map((other) =>
+    warning(
+      'key',
+      `The page uses the service ${other}, and the key was tried at ${service}.`,
+      'Name the service of the page in --url, or correct the address of the script.',
+    ),
+  )
 }

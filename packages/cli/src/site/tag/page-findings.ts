@@ -69,6 +69,8 @@ const secureFinding = (top: Frame): Finding =>
 const frameFindings = (visit: Visit): Finding[] => {
   const policy = visit.headers['content-security-policy'] ?? ''
   const isRestricted = visit.headers['x-frame-options'] !== undefined || /frame-ancestors/i.test(policy)
+  // A page without a check has nothing that another site could lead visitors to.
+  if (visit.frames.every(({ controls }) => controls.length === 0)) return []
   const found = [
     isRestricted
       ? ok('frames', 'The page restricts which sites may show it in a frame.')

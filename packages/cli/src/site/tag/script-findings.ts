@@ -91,7 +91,7 @@ const tagFindings = (tag: ScriptTag, frame: Frame): Finding[] => {
   return found.length === 0 ? [ok('script tag', 'The script tag is as it should be.')] : found
 }
 
-const noScriptFinding = ({ frames, scripts }: Visit): Finding => {
+const noScriptFinding = ({ frames, scripts }: Visit, service: string): Finding => {
   const other = [
     ...frames.flatMap((frame) => frame.scripts.map(({ src }) => src)),
     ...scripts.map(({ url }) => url),
@@ -114,7 +114,7 @@ const noScriptFinding = ({ frames, scripts }: Visit): Finding => {
     : problem(
         'script',
         'The page loads no script of ours.',
-        'Add <script async src="https://SERVICE/check.js"></script>. If a script adds it later, use --wait.',
+        `Add <script async src="${service}/check.js"></script>, or visit.js on a landing page. If a script adds it later, use --wait.`,
       )
 }
 
@@ -134,8 +134,8 @@ const loadedFindings = (script: LoadedScript, visit: Visit, facts: ServiceFacts)
   return [...found, ...bytesFinding(script, facts.delivered.get(script.url))]
 }
 
-/** Findings about the scripts of ours that the page loads. */
-export const scriptFindings = (visit: Visit, facts: ServiceFacts): Finding[] => {
+/** Findings about the scripts of ours that the page loads. `service` is the one that the command names. */
+export const scriptFindings = (visit: Visit, facts: ServiceFacts, service: string): Finding[] => {
   const ours = visit.scripts.filter(isOurs)
   const loaded = ours.filter(({ body, failure }) => body !== null && failure === null)
   // A script that did not arrive may be a stranger's, such as a tag.js of another product.
@@ -144,7 +144,7 @@ export const scriptFindings = (visit: Visit, facts: ServiceFacts): Finding[] => 
       !loaded.includes(script) &&
       (loaded.length === 0 || loaded.some(({ url }) => new URL(url).origin === new URL(script.url).origin)),
   )
-  if (loaded.length === 0 && missing.length === 0) return [noScriptFinding(visit)]
+  if (loaded.length === 0 && missing.length === 0) return [noScriptFinding(visit, service)]
   const doubled = visit.frames.some(
     ({ scripts }) =>
       scripts.filter(({ src }) => scriptPathOf(src) !== '/visit.js' && loaded.some(({ url }) => url === src))

@@ -35,6 +35,8 @@ export type ServiceFacts = {
   readonly sites: ReadonlyMap<string, SiteAnswer>
   /** Why the key could not be used. */
   readonly keyFault: string | null
+  /** Services of the page where none is the one of the key. */
+  readonly otherServices: readonly string[]
 }
 
 const scriptBytesMax = 1_000_000
@@ -104,6 +106,17 @@ const visitService = ({ frames }: Visit, { url }: LoadedScript): string | null =
   return tag ? visitServiceOf(tag) : new URL(url).origin
 }
 
+/** Every service that the checks and the script of visits in this page call. */
+const servicesOf = ({ frames, scripts }: Visit, targets: readonly Target[]): ReadonlySet<string> => {
+  const visits = frames
+    .flatMap((frame) => frame.scripts)
+    .filter(
+      ({ src }) => scriptPathOf(src) === '/visit.js' && scripts.some((one) => one.url === src && isOurs(one)),
+    )
+  const all = [...targets.map(({ service }) => service), ...visits.map(visitServiceOf)]
+  return new Set(all.filter((service) => service !== null))
+}
+
 type Profile = {
   readonly agentId: string
   readonly mode: 'test' | 'live'
@@ -113,8 +126,8 @@ type Profile = {
 type KeyFacts = { readonly profile?: Profile; readonly fault?: string }
 
 /** The profile of the key's agent. The key goes to the service that the command names, never to one of the page. */
-const readProfile = async (remote: AgentRemote, services: readonly (string | null)[]): Promise<KeyFacts> => {
-  if (remote.key === undefined || !services.includes(new URL(remote.url).origin)) return {}
+const readProfile = async (remote: AgentRemote): Promise<KeyFacts> => {
+  if (remote.key === undefined) return {}
   try {
     return { profile: await agentCall<Profile>(remote, 'GET', '/api/agents/me') }
   } catch (error) {
@@ -173,10 +186,7 @@ export const askServices = async (opened: OpenVisit, remote: AgentRemote): Promi
   }
   const connections = new Map<string, PageCall>()
   const sites = new Map<string, SiteAnswer>()
-  const { profile, fault } = await readProfile(
-    remote,
-    targets.map(({ service }) => service),
-  )
+  const { profile, fault } = await readProfile(remote)
   for (const target of targets) {
     const { control, frame, service } = target
     if (service === null || sites.size >= sitesMax) continue
@@ -190,5 +200,13 @@ export const askServices = async (opened: OpenVisit, remote: AgentRemote): Promi
     const ownProfile = new URL(remote.url).origin === service ? profile : undefined
     sites.set(key, await askSite(opened, target, ownProfile))
   }
-  return { delivered, connections, sites, keyFault: fault ?? null }
+  const isOther =
+    remote.key !== undefined && !servicesOf(opened.visit, targets).has(new URL(remote.url).origin)
+  return {
+    delivered,
+    connections,
+    sites,
+    keyFault: fault ?? null,
+    otherServices: isOther ? [...servicesOf(opened.visit, targets)] : [],
+  }
 }

@@ -60,11 +60,14 @@ const consentFinding = ({ consent }: ScriptTag): Finding =>
 
 /** Findings about the script of visits after a click. An empty list of beacons asks the service, and records nothing. */
 export const visitFindings = async ({ visit, call }: OpenVisit): Promise<Finding[]> => {
-  const arrived = visit.scripts.filter((script) => script.body !== null && isOurs(script))
+  // One that a policy blocks counts, too: the policy may block its beacons as well, and one look should tell both.
+  const known = visit.scripts.filter(
+    (script) => isOurs(script) && (script.body !== null || /csp/i.test(script.failure ?? '')),
+  )
   const found: Finding[] = []
   for (const frame of visit.frames) {
     const tag = frame.scripts.find(
-      ({ src }) => scriptPathOf(src) === '/visit.js' && arrived.some(({ url }) => url === src),
+      ({ src }) => scriptPathOf(src) === '/visit.js' && known.some(({ url }) => url === src),
     )
     if (!tag) continue
     const service = visitServiceOf(tag)

@@ -3,8 +3,8 @@ export const csvMediaType = 'text/csv; charset=utf-8; header=present'
 /** RFC 4180: quoted where necessary. */
 const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
-/** Prefixes text that a spreadsheet would run as a formula: much of it was written by callers. */
-const textCell = (text: string): string => quoted(/^[=+\-@\t\r\n]/.test(text) ? `'${text}` : text)
+/** Prefixes text that a spreadsheet would run as a formula, also in wide characters: much of it was written by callers. */
+const textCell = (text: string): string => quoted(/^[=+\-@\t\r\n＝＋－＠]/.test(text) ? `'${text}` : text)
 
 type Cell = string | number | null
 const cellOf = (value: Cell): string => {

@@ -1,4 +1,5 @@
-import { formatCount, formatShare, formatUnit } from '../../shared/plots/scale.ts'
+import { pluralize } from '../../shared/design/time.ts'
+import { formatShare, formatUnit } from '../../shared/plots/scale.ts'
 import type { Attention } from '../wire.ts'
 
 const shareOf = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole)
@@ -19,7 +20,7 @@ export const medianFrom = (quality: Attention['quality']): number | undefined =>
 export const attentionFinding = ({ summary }: Attention): string => {
   if (summary.views === 0) return 'No view in this period'
   const scored = summary.verified + summary.rejected
-  if (scored === 0) return `${formatCount(summary.views)} views, none scored yet`
+  if (scored === 0) return `${pluralize(summary.views, 'view')}, none scored yet`
   return `${formatShare(shareOf(summary.verified, scored))} of the scored views were verified`
 }
 
@@ -27,7 +28,9 @@ export const attentionFinding = ({ summary }: Attention): string => {
 export const attentionText = ({ summary, quality }: Attention): string => {
   const median = medianFrom(quality)
   const parts = [
-    ...(median === undefined ? [] : [`Half of the views score ${formatUnit(median)} or better.`]),
+    ...(median === undefined
+      ? []
+      : [`Half of the scored views have a quality of ${formatUnit(median)} or better.`]),
     ...(summary.avgQuality === null ? [] : [`The average is ${formatUnit(summary.avgQuality)}.`]),
   ]
   return parts.join(' ')

@@ -25,13 +25,25 @@ const Cells = ({ cellOf, most, label }: { cellOf: CellOf; most: number; label: s
     {weekdays.map((name, index) => (
       <svg key={name} y={index * step}>
         {hours.map((hour) => {
-          const level = levelOf(cellOf(index + 1, hour), most)
+          const cell = cellOf(index + 1, hour)
+          const level = levelOf(cell, most)
+          const left = (hour * 100) / 24
           return (
-            <rect
-              key={hour}
-              class={level === undefined ? 'heat-none' : `heat-${level}`}
-              x={`${((hour * 100) / 24).toFixed(2)}%`}
-            />
+            <g key={hour}>
+              <rect class={level === undefined ? 'heat-none' : `heat-${level}`} x={`${left.toFixed(2)}%`}>
+                <title>{`${name} ${twoDigits(hour)}:00: ${formatCount(cell.verified)} of ${formatCount(cell.views)} views verified`}</title>
+              </rect>
+              {/* A second sign beside the colour. */}
+              {level === 0 ? (
+                <line
+                  class="heat-mark"
+                  x1={`${(left + 0.8).toFixed(2)}%`}
+                  x2={`${(left + 2.8).toFixed(2)}%`}
+                  y1="22"
+                  y2="7"
+                />
+              ) : null}
+            </g>
           )
         })}
       </svg>
@@ -42,14 +54,23 @@ const Cells = ({ cellOf, most, label }: { cellOf: CellOf; most: number; label: s
 const HeatKey = ({ most }: { most: number }) => (
   <p class="heat-key small muted">
     <span>
+      <i class="heat-none" />
+      no view
+    </span>
+    <span>
       <i class="heat-0" />
-      most were refused
+      less than half verified
     </span>
     <span>
       <i class="heat-1" />
       <i class="heat-2" />
       <i class="heat-3" />
-      <i class="heat-4" />1 to {formatCount(most)} verified views an hour
+      <i class="heat-4" />
+      {most === 0
+        ? 'no verified view'
+        : most === 1
+          ? '1 verified view'
+          : `1 to ${formatCount(most)} verified views`}
     </span>
   </p>
 )

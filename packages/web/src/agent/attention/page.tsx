@@ -3,7 +3,8 @@ import { useQuery } from '../../shared/api/use-query.ts'
 import { ErrorNote, Skeleton } from '../../shared/design/components.tsx'
 import { PageHead } from '../../shared/design/page-head.tsx'
 import { Histogram } from '../../shared/plots/histogram.tsx'
-import { formatCount, formatUnit } from '../../shared/plots/scale.ts'
+import { formatUnit } from '../../shared/plots/scale.ts'
+import { pluralize } from '../../shared/design/time.ts'
 import type { PageProps } from '../../shared/shell/frame.tsx'
 import { useProfile } from '../profile.ts'
 import type { Attention } from '../wire.ts'
@@ -32,29 +33,30 @@ const Plots = ({ attention }: { attention: Attention }) => {
     <>
       <Stats attention={attention} />
       <div class="full">
-        <Card
-          id="over-time"
-          title="Quality over time"
-          note="The average of each day, or each hour of a short period."
-        >
+        <Card id="over-time" title="Quality over time">
           <QualityPlot attention={attention} />
         </Card>
       </div>
       <div class="cols even">
-        <Card id="distribution" title="How quality is distributed">
+        <Card
+          id="distribution"
+          title="How quality is distributed"
+          note={`${pluralize(total, 'scored view')} by quality, from 0 to 1.`}
+        >
           <Histogram
             bins={attention.quality.map(({ views }) => views)}
             minimum={attention.threshold}
-            label={`Histogram of the quality of ${formatCount(total)} views; verified from ${formatUnit(attention.threshold)}.`}
+            counted="Views"
+            label={`Histogram of the quality of ${pluralize(total, 'view')}; verified from ${formatUnit(attention.threshold)}.`}
           />
         </Card>
-        <Card id="flags" title="Flags" note="Share of views.">
+        <Card id="flags" title="Flags" note="Share of all views. Amber lowers the quality, red refuses.">
           <FlagBars attention={attention} />
         </Card>
         <Card
           id="heat"
           title="When verified people come"
-          note={`By weekday and hour, ${attention.timezone}.`}
+          note={`By weekday and hour, time zone ${attention.timezone}, added up over the period.`}
         >
           <HeatMap attention={attention} />
         </Card>
@@ -87,7 +89,7 @@ export const AttentionPage = ({ api, query }: PageProps) => {
       {error ? <ErrorNote error={error} onRetry={refetch} /> : null}
       {value === undefined && slow ? <Skeleton /> : null}
       {value === undefined ? null : value.summary.views === 0 ? (
-        <NoViews path="attention" query={query} />
+        <NoViews path="attention" query={query} mode={api.mode} />
       ) : (
         <Plots attention={value} />
       )}

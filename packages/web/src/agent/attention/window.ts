@@ -12,6 +12,7 @@ type Period = {
 /** The first has no name in the address. */
 const periods: readonly [Period, ...Period[]] = [
   { value: '', label: 'Last 30 days', days: 30, agoDays: 0 },
+  { value: '1h', label: 'Last hour', days: 1 / 24, agoDays: 0 },
   { value: '24h', label: 'Last 24 hours', days: 1, agoDays: 0 },
   { value: '7d', label: 'Last 7 days', days: 7, agoDays: 0 },
   { value: '90d', label: 'Last 90 days', days: 90, agoDays: 0 },
@@ -21,18 +22,18 @@ const periods: readonly [Period, ...Period[]] = [
 export const periodLabel = (value: string | null): string =>
   (periods.find((period) => period.value === value) ?? periods[0]).label
 
-/** What the pages about views can be narrowed to; an address with a site that is not listed still counts. */
-export const viewFilters = (sites: readonly string[], query: URLSearchParams): readonly Filter[] => {
-  const site = query.get('site')
-  const known = [...new Set([...sites, ...(site === null ? [] : [site])])]
-  return [
-    { name: 'period', label: 'Time', options: periods.map(({ value, label }) => [value, label] as const) },
-    {
-      name: 'site',
-      label: 'Site',
-      options: [['', 'All sites'], ...known.map((host) => [host, host] as const)],
-    },
-  ]
+export const periodChoice: Filter = {
+  name: 'period',
+  label: 'Time',
+  options: periods.map(({ value, label }) => [value, label] as const),
+}
+
+/** The site of a text that somebody typed or pasted: a host, or an address with it. */
+export const siteOf = (text: string): string | undefined => {
+  const address = text.trim()
+  if (address === '') return undefined
+  const url = /^https?:\/\//i.test(address) ? address : `https://${address}`
+  return URL.canParse(url) ? new URL(url).hostname : address
 }
 
 export const isNarrowed = (query: URLSearchParams): boolean =>

@@ -5,7 +5,8 @@ import { useQuery } from '../../shared/api/use-query.ts'
 import { ErrorNote, Skeleton } from '../../shared/design/components.tsx'
 import { PageHead } from '../../shared/design/page-head.tsx'
 import { AsTable } from '../../shared/plots/as-table.tsx'
-import { formatCount, formatDay, formatShare } from '../../shared/plots/scale.ts'
+import { formatUtc, pluralize } from '../../shared/design/time.ts'
+import { formatCount, formatShare } from '../../shared/plots/scale.ts'
 import type { PageProps } from '../../shared/shell/frame.tsx'
 import '../attention/attention.css'
 import { NoViews, NoVisits } from '../attention/empty.tsx'
@@ -14,7 +15,7 @@ import { hostsOf, windowParameters } from '../attention/window.ts'
 import { useProfile } from '../profile.ts'
 import type { Funnel } from '../wire.ts'
 import { downloadViews, fileMax } from './download.ts'
-import { formatValue, stepsOf } from './steps.ts'
+import { formatValue, stepsOf, valuesText } from './steps.ts'
 
 const StepBars = ({ funnel }: { funnel: Funnel }) => {
   const steps = stepsOf(funnel)
@@ -66,7 +67,7 @@ const ValueCard = ({ funnel }: { funnel: Funnel }) => {
       <h2 class="h3" id="value">
         Value
       </h2>
-      <p class="muted small">{formatCount(funnel.conversions)} conversions, as your server reported them.</p>
+      <p class="muted small">{pluralize(funnel.conversions, 'conversion')}, as your server reported them.</p>
       {values.length === 0 ? (
         <p class="gap">
           No conversion had a value. Send <code>value</code> and <code>currency</code> with{' '}
@@ -118,7 +119,7 @@ const DownloadCard = ({ api, parameters }: { api: Api; parameters: URLSearchPara
       </h2>
       <p class="muted gap">
         {isWider
-          ? `Every view since ${formatDay(since)} until now, of all sites and workflows,`
+          ? `Every view since ${formatUtc(since)} until now, of all sites and workflows,`
           : 'Every view of the period'}{' '}
         with its scores, flags and credential. A text that a spreadsheet would run as a formula begins with an
         apostrophe.
@@ -146,11 +147,7 @@ const textOf = ({ value, conversions }: Funnel): string => {
   const [only] = values
   if (only === undefined || conversions === 0)
     return 'Beacons and conversions count at the time of their view.'
-  if (values.length > 1)
-    return `${values
-      .slice(0, 3)
-      .map(([code, sum]) => formatValue(code, sum))
-      .join(' and ')} came from verified views.`
+  if (values.length > 1) return `${valuesText(values)} came from verified views.`
   return `${formatValue(...only)} came from verified views, ${formatValue(only[0], only[1] / conversions)} for each conversion.`
 }
 
@@ -169,7 +166,7 @@ export const FunnelPage = ({ api, query }: PageProps) => {
       {error ? <ErrorNote error={error} onRetry={refetch} /> : null}
       {value === undefined && slow ? <Skeleton /> : null}
       {value === undefined ? null : value.views === 0 ? (
-        <NoViews path="funnel" query={query} />
+        <NoViews path="funnel" query={query} mode={api.mode} />
       ) : (
         <div class="cols even">
           <StepBars funnel={value} />

@@ -39,3 +39,14 @@ export const formatValue = (code: string, value: number): string => {
     return `${code} ${value.toLocaleString('en')}`
   }
 }
+
+const valuesMax = 3
+const listFormat = new Intl.ListFormat('en-GB')
+/** Sums in several currencies; the table has those that are not named. */
+export const valuesText = (values: readonly (readonly [code: string, value: number])[]): string => {
+  const rest = values.length - valuesMax
+  return listFormat.format([
+    ...values.slice(0, valuesMax).map(([code, value]) => formatValue(code, value)),
+    ...(rest > 0 ? [`sums in ${rest} other ${rest === 1 ? 'currency' : 'currencies'}`] : []),
+  ])
+}

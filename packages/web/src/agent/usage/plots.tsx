@@ -37,6 +37,7 @@ export const QualityPlot = ({ usage }: { usage: Usage }) => {
     <Histogram
       bins={usage.quality}
       minimum={qualityMinimum}
+      counted="Sessions"
       label={`Histogram of quality: ${formatShare(total === 0 ? 0 : reached / total)} of ${formatCount(total)} sessions reach the minimum of .60.`}
     />
   )

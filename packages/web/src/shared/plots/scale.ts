@@ -19,5 +19,9 @@ export const formatDay = (at: string): string => dayFormat.format(new Date(at))
 export const formatCount = (count: number): string => count.toLocaleString('en')
 /** A value between 0 and 1, as the reference pages write it: ".82". */
 export const formatUnit = (value: number): string => value.toFixed(2).replace(/^0(?=\.)/, '')
-/** A share of 1: "6.1%". */
-export const formatShare = (share: number): string => `${(share * 100).toFixed(1).replace(/\.0$/, '')}%`
+/** A share of 1: "6.1%". None and all are said only where they are true. */
+export const formatShare = (share: number): string => {
+  if (share > 0 && share < 0.0005) return '<0.1%'
+  if (share < 1 && share >= 0.9995) return '>99.9%'
+  return `${(share * 100).toFixed(1).replace(/\.0$/, '')}%`
+}
