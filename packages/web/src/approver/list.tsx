@@ -5,7 +5,7 @@ import { hrefOf, Title } from '../shared/person/parts.tsx'
 import { useQuery } from '../shared/person/use-query.tsx'
 import { call } from './api.ts'
 import { Name } from './approval/fields.tsx'
-import { fallbackView } from './fallback.tsx'
+import { fallbackView, OtherPasskey } from './fallback.tsx'
 import { FiguresCard } from './figures.tsx'
 import { timeText } from './format.ts'
 import type { Messages, PageContext } from './messages.ts'
@@ -96,8 +96,15 @@ export const ListPage = (page: PageContext) => {
   return (
     <article>
       <Title text={listTitle(messages, waiting.length)} />
-      {waiting.length === 0 ? <p class="muted">{messages.list.noneLead}</p> : null}
-      {waiting.length === 0 ? null : (
+      {waiting.length === 0 ? (
+        <>
+          <p class="muted">{messages.list.noneLead}</p>
+          <p class="muted">{messages.list.noneExpected}</p>
+          <div class="act">
+            <OtherPasskey messages={messages} />
+          </div>
+        </>
+      ) : (
         <ul class="bare">
           {waiting.map((listed) => (
             <WaitingCard key={listed.approvalId} page={page} listed={listed} />

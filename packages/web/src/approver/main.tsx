@@ -1,5 +1,6 @@
 import { render } from 'preact'
 import '../shared/design/pohf.css'
+import '../shared/person/frame.css'
 import './approve.css'
 import './outcome.css'
 import { hrefOf } from '../shared/person/parts.tsx'

@@ -1,26 +1,34 @@
+import { failureTexts, reasonTexts, signInTexts, texts } from '../shared/person/texts-de.ts'
 import type { Messages } from './messages.ts'
 
 export const german: Messages = {
-  loading: 'Einen Moment …',
-  again: 'Erneut versuchen',
-  request: 'Anfrage {id}',
-  test: 'Test',
+  ...texts,
   name: 'Freigaben',
   all: 'Alle Anfragen',
   you: 'Sie',
 
   signIn: {
+    ...signInTexts,
     title: 'Anfragen, die auf Ihre Entscheidung warten.',
     lead: 'Ein Agent darf manches erst tun, wenn ein Mensch zugestimmt hat. Hier sehen Sie genau, was er tun will, und entscheiden.',
-    button: 'Mit Ihrem Passkey anmelden',
-    wait: 'Einen Moment …',
-    waitDevice: 'Folgen Sie den Anweisungen Ihres Geräts …',
-    lost: 'Passkey verloren? Verwenden Sie einen Wiederherstellungscode.',
-    how: 'So funktioniert es',
     steps: [
       'Sie lesen, was der Agent tun will. Wir zeigen jedes Feld; der Agent kann nichts gestalten oder verbergen.',
       'Sie beantworten eine kurze Frage. Sie zeigt, dass ein Mensch hinsieht.',
       'Sie stimmen mit Ihrem Passkey zu oder lehnen ab. Keine Antwort gilt als Nein.',
+    ],
+  },
+
+  firstTime: {
+    title: 'Noch kein Passkey?',
+    lead: 'Öffnen Sie den Link in Ihrer Einladung. Dort erstellen Sie Ihren Passkey, und der letzte Schritt führt hierher zurück. Wenn Sie keine solche E-Mail haben oder der Link nicht mehr gilt, bitten Sie die Person, für die Sie freigeben sollen, um eine neue Einladung.',
+  },
+  otherPasskey: 'Mit einem anderen Passkey anmelden',
+  notYours: {
+    title: 'Woran das liegen kann, und was Sie tun können',
+    reasons: [
+      'Die Anfrage ist für einen anderen Passkey als den, mit dem Sie angemeldet sind. Melden Sie sich mit jenem an.',
+      'Sie geben für diesen Agenten nicht mehr frei. Fragen Sie die Person, die Sie eingeladen hat.',
+      'Die Adresse ist unvollständig, oder die Anfrage wurde gelöscht. Öffnen Sie den Link in der E-Mail noch einmal, oder sehen Sie alle Anfragen an.',
     ],
   },
 
@@ -30,6 +38,8 @@ export const german: Messages = {
     none: 'Nichts wartet auf Sie.',
     noneLead:
       'Wenn ein Agent Ihre Entscheidung braucht, bekommen Sie eine E-Mail, und die Anfrage erscheint hier.',
+    noneExpected:
+      'Haben Sie eine erwartet? Dann hat jemand anderes entschieden, die Zeit ist um, oder sie ist für einen anderen Passkey.',
     open: 'Öffnen',
     from: '{agent} fragt',
     due: 'zu entscheiden bis {time}',
@@ -87,6 +97,8 @@ export const german: Messages = {
   quorumOne: 'Ihre Freigabe',
   delay: 'Wartet danach',
   delayFor: '{time}. Bis dahin kann noch jede Person ablehnen.',
+  passkey: 'Passkey',
+  passkeyDeviceBound: 'Nur in Hardware, die ihn nicht kopiert, etwa ein Sicherheitsschlüssel',
   agentTitle: 'Titel des Agenten',
   agentWords: 'Grund des Agenten',
   noWords: 'keiner',
@@ -171,7 +183,8 @@ export const german: Messages = {
   altered: {
     title: 'Diese Anfrage lässt sich nicht sicher zeigen.',
     lead: 'Was diese Seite empfangen hat, passt nicht zu seinem Hash. Niemand kann sicher sein, was eine Freigabe umfassen würde. Es wurde nichts entschieden. Sagen Sie es der Person, die diesen Dienst betreibt.',
-    hashes: 'Hash des Dienstes: {theirs}. Hier berechnet: {ours}.',
+    theirs: 'Hash des Dienstes',
+    ours: 'Hier berechnet',
   },
 
   outcome: {
@@ -224,60 +237,37 @@ export const german: Messages = {
   },
 
   reasons: {
-    quality_low: 'Insgesamt deutete zu wenig auf einen aufmerksamen Menschen.',
-    focus_low: 'Die Seite war lange im Hintergrund.',
+    ...reasonTexts,
     attention_unproven: 'Die Frage wurde nicht richtig und rechtzeitig beantwortet.',
     incomplete: 'Die Aufzeichnung hat kein Ende.',
-    flag_automation_env: 'Der Browser meldet, dass ein Programm ihn steuert.',
-    flag_untrusted_events: 'Manche Eingaben kamen von einem Skript, nicht von einem Menschen.',
-    flag_replay_match: 'Die Bewegungen gleichen denen einer früheren Aufzeichnung.',
-    flag_honeypot_hit: 'Etwas wurde gedrückt, das ein Mensch nicht sehen kann.',
-    flag_impossible_timing: 'Manche Antworten kamen schneller, als ein Mensch reagieren kann.',
-    flag_clock_skew: 'Die Uhr Ihres Geräts und unsere stimmen nicht überein.',
-    flag_chain_broken: 'Teile der Aufzeichnung fehlen oder sind verändert.',
-    flag_nonce_reuse: 'Zwei Teile der Aufzeichnung tragen dieselbe Quittung.',
-    flag_device_shared: 'Dieses Gerät wird von vielen Personen verwendet.',
-    flag_no_approach_path: 'Tasten wurden gedrückt, ohne dass sich etwas zu ihnen bewegt hat.',
-    flag_synthetic_motion: 'Die Bewegungen sehen aus, als hätte sie ein Programm erzeugt.',
-    flag_background: 'Die Seite war im Hintergrund.',
-    flag_probe_missed: 'Einige Fragen wurden verpasst.',
-    flag_insufficient_evidence: 'Die Aufzeichnung enthält zu wenig für ein Urteil.',
-    records_gone: 'Die Aufzeichnung wurde gelöscht, bevor sie bewertet war.',
-    scoring_failed: 'Die Aufzeichnung ließ sich nicht bewerten.',
   },
-  reasonElse: 'Grund: {code}',
   rules: {
     too_fast: 'Die Seite war nicht so lange im Blick, wie diese Anfrage es verlangt.',
     too_many_decisions: 'Sie haben so oft freigegeben, wie Ihr Team es in einer Stunde erlaubt.',
     passkey_not_device_bound:
-      'Diese Anfrage verlangt einen Passkey in Hardware, die ihn nicht kopiert, etwa einen Sicherheitsschlüssel. Fügen Sie einen auf Ihrer Seite hinzu und kommen Sie dann zurück.',
+      'Diese Anfrage verlangt einen Passkey in Hardware, die ihn nicht kopiert, etwa einen Sicherheitsschlüssel. Wenn Sie einen haben, drücken Sie noch einmal auf Freigeben und verwenden Sie ihn. Wenn nicht, lehnen Sie ab, fügen Sie auf Ihrer Seite einen hinzu, und lassen Sie den Agenten noch einmal fragen.',
     passkey_too_new:
-      'Dieser Passkey kam nach der Anfrage dazu. Geben Sie mit einem frei, den Sie vorher hatten, oder lehnen Sie ab.',
+      'Dieser Passkey kam nach der Anfrage dazu. Geben Sie mit einem frei, den Sie vorher hatten. Wenn Sie keinen haben, lehnen Sie ab, und lassen Sie den Agenten noch einmal fragen.',
     view_differs:
       'Was Sie gesehen haben, ist nicht, was der Dienst für diese Anfrage zeigt. Laden Sie die Seite neu.',
     recording_missing: 'Es gibt keine Aufzeichnung dieser Seite. Beginnen Sie sie neu.',
     recording_too_old: 'Die Aufzeichnung endete vor mehr als einer Stunde. Beginnen Sie sie neu.',
     recording_of_other_act: 'Die Aufzeichnung gehört zu etwas anderem. Beginnen Sie sie neu.',
-    approver_not_enrolled: 'Ihre Anmeldung ist nicht abgeschlossen, oder Sie haben sie widerrufen.',
+    approver_not_enrolled:
+      'Ihre Anmeldung ist nicht abgeschlossen, oder Sie haben sie widerrufen. Bitten Sie die Person, die Sie eingeladen hat, um eine neue Einladung.',
     challenge_unknown: 'Sie haben beim Hinweis Ihres Geräts zu lange gewartet. Drücken Sie noch einmal.',
   },
 
   failed: {
-    unsupported: 'Dieser Browser kann keine Passkeys verwenden. Nehmen Sie einen neueren oder Ihr Handy.',
+    ...failureTexts,
     cancelled: 'Ihr Gerät hat das nicht abgeschlossen. Es wurde nichts entschieden.',
-    offline: 'Der Dienst hat nicht geantwortet. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.',
-    unreachable: 'Der Dienst hat nicht geantwortet. Prüfen Sie Ihre Verbindung und versuchen Sie es erneut.',
     challenge_mismatch:
       'Ihr Gerät sollte etwas anderes signieren, als Sie hier sehen. Es wurde nichts signiert. Laden Sie die Seite neu; geschieht es wieder, sagen Sie es der Person, die diesen Dienst betreibt.',
     passkey_refused:
       'Dieser Passkey ließ sich nicht prüfen, oder die Anfrage verlangt eine andere Art. Verwenden Sie einen anderen.',
-    sign_in_required: 'Bitte melden Sie sich neu an.',
-    member_not_enrolled: 'Ihre Anmeldung ist nicht abgeschlossen. Öffnen Sie den Link in Ihrer Einladung.',
     not_found: 'Diese Anfrage gibt es nicht, oder sie ist nicht für Sie.',
     approval_conflict: 'Inzwischen hat jemand entschieden, oder die Zeit ist um.',
     approval_refused: 'Eine Regel dieser Anfrage erlaubt es nicht. Es wurde nichts entschieden.',
-    session_expired: 'Die Aufzeichnung lief länger als eine Stunde.',
-    session_not_ready: 'Die Aufzeichnung wird noch geprüft.',
     session_rejected: 'Die Aufzeichnung zeigt nicht genug Aufmerksamkeit.',
     network_busy:
       'In dieser Stunde wurden zu viele Personen aus Ihrem Netz geprüft. Nichts ist verloren: Drücken Sie später noch einmal auf Freigeben.',
@@ -287,7 +277,5 @@ export const german: Messages = {
     account_in_debt:
       'Das Konto des Agenten ist im Minus, deshalb lässt sich kein Nachweis signieren. Ablehnen können Sie.',
     rate_limited: 'Das war viel in kurzer Zeit. Versuchen Sie es in einer Minute erneut.',
-    forbidden: 'Diese Seite darf das nicht. Laden Sie sie neu.',
-    failed: 'Etwas ist schiefgegangen.',
   },
 }

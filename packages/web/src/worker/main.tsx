@@ -1,5 +1,6 @@
 import { render } from 'preact'
 import '../shared/design/pohf.css'
+import '../shared/person/frame.css'
 import './work.css'
 import './task/answer.css'
 import { EarningsPage } from './earnings.tsx'

@@ -1,27 +1,21 @@
+import { failureTexts, reasonTexts, signInTexts, texts } from '../shared/person/texts-de.ts'
 import type { Messages } from './messages.ts'
 
 export const german: Messages = {
+  ...texts,
   menu: { label: 'Ihre Aufgaben', list: 'Aufgaben', earnings: 'Verdienst', me: 'Ihre Daten' },
-  loading: 'Einen Moment …',
-  test: 'Test',
   testNote: 'Testaufgaben: Die Stars dafür sind nichts wert und werden nicht ausgezahlt.',
   stars: '{n} Stars',
   starsOne: '1 Star',
   perHour: 'etwa {usd} pro Stunde',
   minutes: 'etwa {n} min',
   minutesLess: 'unter einer Minute',
-  again: 'Erneut versuchen',
   toList: 'Zu den Aufgaben',
-  request: 'Anfrage {id}',
 
   signIn: {
+    ...signInTexts,
     title: 'Bezahlte Arbeit für Menschen.',
     lead: 'Unternehmen brauchen Einschätzungen, die nur ein Mensch geben kann. Sie antworten am Handy oder am Computer, und wir bestätigen, dass es ein Mensch war.',
-    button: 'Mit Ihrem Passkey anmelden',
-    wait: 'Einen Moment …',
-    waitDevice: 'Folgen Sie den Anweisungen Ihres Geräts …',
-    lost: 'Passkey verloren? Verwenden Sie einen Wiederherstellungscode.',
-    how: 'So funktioniert es',
     steps: [
       'Sie wählen eine Aufgabe. Vorher sehen Sie, was Sie dafür bekommen und wie lange sie dauert.',
       'Sie erledigen sie in diesem Browser. Kurze Fragen zwischendurch zeigen, dass ein Mensch da ist.',
@@ -195,31 +189,13 @@ export const german: Messages = {
     other: 'Sonstiger Grund.',
   },
   reasons: {
-    quality_low: 'Insgesamt sprach zu wenig für einen aufmerksamen Menschen.',
-    focus_low: 'Die Seite war lange im Hintergrund.',
+    ...reasonTexts,
     attention_unproven: 'Zu wenige der Fragen wurden rechtzeitig beantwortet.',
     answer_wrong: 'Eine Frage mit bekannter Antwort wurde anders beantwortet.',
     incomplete: 'Die Aufzeichnung ist unvollständig: Die Seite wurde zu früh geschlossen.',
-    flag_automation_env: 'Der Browser meldet, dass ein Programm ihn steuert.',
-    flag_untrusted_events: 'Manche Eingaben kamen von einem Skript, nicht von einem Menschen.',
-    flag_replay_match: 'Die Bewegungen stimmen mit einer früheren Aufzeichnung überein.',
-    flag_honeypot_hit: 'Es wurde etwas gedrückt, das ein Mensch nicht sehen kann.',
-    flag_impossible_timing: 'Manche Antworten kamen schneller, als ein Mensch reagieren kann.',
-    flag_clock_skew: 'Die Uhr Ihres Geräts und unsere stimmen nicht überein.',
-    flag_chain_broken: 'Teile der Aufzeichnung fehlen oder wurden verändert.',
-    flag_nonce_reuse: 'Zwei Teile der Aufzeichnung tragen dieselbe Quittung.',
-    flag_device_shared: 'Dieses Gerät wird von vielen Menschen benutzt.',
-    flag_no_approach_path: 'Schaltflächen wurden gedrückt, ohne dass eine Bewegung dorthin führte.',
-    flag_synthetic_motion: 'Die Bewegungen sehen aus, als hätte sie ein Programm erzeugt.',
-    flag_background: 'Die Seite war im Hintergrund.',
-    flag_probe_missed: 'Einige Fragen wurden verpasst.',
-    flag_insufficient_evidence: 'Die Aufzeichnung enthält zu wenig, um sie zu beurteilen.',
-    records_gone: 'Die Aufzeichnung wurde gelöscht, bevor sie bewertet werden konnte.',
-    scoring_failed: 'Die Aufzeichnung konnte nicht bewertet werden.',
     payment_taken_back:
       'Die Zahlung des Auftraggebers wurde zurückgebucht, deshalb wurde der Auftrag beendet.',
   },
-  reasonElse: 'Grund: {code}',
 
   earnings: {
     title: 'Verdienst',
@@ -262,20 +238,14 @@ export const german: Messages = {
 
   duration: { hours: '{h} h {m} min', minutes: '{m} min', seconds: '{s} s' },
   failed: {
-    unsupported: 'Dieser Browser unterstützt keine Passkeys. Verwenden Sie einen neueren oder Ihr Handy.',
+    ...failureTexts,
     cancelled: 'Ihr Gerät hat den Vorgang nicht abgeschlossen. Versuchen Sie es noch einmal.',
-    offline: 'Der Dienst hat nicht geantwortet. Prüfen Sie die Verbindung und versuchen Sie es noch einmal.',
-    unreachable:
-      'Der Dienst hat nicht geantwortet. Prüfen Sie die Verbindung und versuchen Sie es noch einmal.',
     passkey_refused:
       'Dieser Passkey konnte nicht geprüft werden. Versuchen Sie es noch einmal, oder verwenden Sie einen anderen.',
-    sign_in_required: 'Bitte melden Sie sich erneut an.',
     member_not_enrolled: 'Sie sind kein Mitglied oder nicht mehr.',
     out_of_stock: 'Jemand war schneller: Diese Aufgabe ist nicht mehr verfügbar.',
     order_conflict: 'Das ist nicht mehr möglich: Der Stand der Aufgabe hat sich geändert.',
     not_found: 'Diese Aufgabe gibt es nicht, oder sie gehört nicht Ihnen.',
-    session_expired: 'Die Aufzeichnung dauerte länger als eine Stunde.',
-    session_not_ready: 'Die Aufzeichnung wird noch geprüft.',
     network_busy:
       'Aus Ihrem Netz wurden in dieser Stunde zu viele Aufgaben abgegeben. Es ist nichts verloren: Geben Sie später noch einmal ab.',
     root_suspended: 'Ihr Gerät oder Ihre App wird zurzeit nicht akzeptiert. Verwenden Sie ein anderes Gerät.',
@@ -286,7 +256,5 @@ export const german: Messages = {
       'Ein anderes neues Konto von Ihnen wartet auf seine erste Auszahlung. Geben Sie dieses an, oder warten Sie, bis darüber entschieden ist.',
     rate_limited:
       'Das war viel in kurzer Zeit. Versuchen Sie es später noch einmal. Wenn Sie fünf Aufgaben zurückgegeben haben, kann es bis zu einem Tag dauern, bis Sie neue übernehmen können.',
-    forbidden: 'Das ist von dieser Seite aus nicht möglich. Laden Sie sie neu.',
-    failed: 'Etwas ist schiefgegangen.',
   },
 }

@@ -1,5 +1,4 @@
 import { approvalView, envelopeHash, viewHash, type Envelope } from '@pohf/verify/approvals'
-import { fill } from '../../shared/person/messages.ts'
 import { Title } from '../../shared/person/parts.tsx'
 import { useQuery } from '../../shared/person/use-query.tsx'
 import { approvalPath, call } from '../api.ts'
@@ -37,9 +36,19 @@ export const ApprovalPage = ({ approvalId, ...page }: PageContext & { approvalId
         <p class="note stop" role="alert">
           {messages.altered.lead}
         </p>
-        <p class="faint small">
-          {fill(messages.altered.hashes, { ours: shortHash(ours), theirs: shortHash(theirs) })}
-        </p>
+        <dl class="facts card pad">
+          {[
+            [messages.altered.theirs, theirs],
+            [messages.altered.ours, ours],
+          ].map(([label, hash = '']) => (
+            <div key={label}>
+              <dt>{label}</dt>
+              <dd>
+                <span class="id">{shortHash(hash)}</span>
+              </dd>
+            </div>
+          ))}
+        </dl>
       </article>
     )
   }

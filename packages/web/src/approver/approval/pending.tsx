@@ -102,7 +102,7 @@ const AgentWords = ({ messages, view }: { messages: Messages; view: ApprovalView
 
 /** What the envelope says besides the action: who carries it out, until when, and by which rules. */
 const Terms = ({ page: { messages, locale }, view }: PartProps) => {
-  const { quorum, delaySeconds } = view.policy
+  const { quorum, delaySeconds, passkey } = view.policy
   const rows: (readonly [string, string])[] = [
     [messages.audience, fill(messages.audienceSame, { id: view.audience })],
     [messages.requestId, view.requestId],
@@ -113,6 +113,7 @@ const Terms = ({ page: { messages, locale }, view }: PartProps) => {
       : ([
           [messages.delay, fill(messages.delayFor, { time: durationText(messages, delaySeconds * 1_000) })],
         ] as const)),
+    ...(passkey === 'device_bound' ? [[messages.passkey, messages.passkeyDeviceBound] as const] : []),
   ]
   return (
     <>

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import type { PersonMessages } from './messages.ts'
 import { hrefOf, Title } from './parts.tsx'
@@ -11,7 +12,14 @@ type PasskeyScript = {
 }
 const passkeysPath = '/assets/passkey.js'
 
-export const SignIn = ({ messages }: { messages: PersonMessages }) => {
+/** Signs in by passkey. Below it stands what the page says to people who have none yet. */
+export const SignIn = ({
+  messages,
+  children,
+}: {
+  messages: PersonMessages
+  children?: ComponentChildren
+}) => {
   const [said, setSaid] = useState('')
   const [busy, setBusy] = useState(false)
   const signIn = async () => {
@@ -54,6 +62,7 @@ export const SignIn = ({ messages }: { messages: PersonMessages }) => {
           </a>
         </p>
       </div>
+      {children}
     </>
   )
 }
