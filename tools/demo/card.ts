@@ -1,6 +1,8 @@
-// Makes packages/server/assets/card.png, the picture that other sites show beside a link, and favicon.ico. npm run card
+// Makes the pictures of packages/server/assets: card.png, which other sites show beside a link, favicon.ico, and the icons of the
+// installed page for approvals. npm run card
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Page } from 'playwright-core'
 import { findChromium, launch } from '../../packages/web/test/browser.ts'
 import { designSheet, ownTexts } from '../../packages/server/src/website/branding.ts'
 
@@ -27,6 +29,33 @@ document.getElementById('seal').append(drawSeal(bytes, 1))</script></html>`
 const iconPage = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Icon</title><style>${designSheet}
 ${markStyle}
 body{background:transparent;width:32px;height:32px}.mark{display:block;width:32px}</style>${mark}</html>`
+
+/** An icon of an installed page. A maskable one keeps the mark within the circle that every shape of icon shows. */
+const appIconPage = (size: number, isMaskable: boolean): string =>
+  `<!doctype html><html lang="en"><meta charset="utf-8"><title>Icon</title><style>${designSheet}
+${markStyle}
+body{background:${isMaskable ? 'var(--paper)' : 'transparent'};width:${size}px;height:${size}px;display:grid;place-items:center}
+.mark{width:${isMaskable ? size * 0.6 : size}px}</style>${mark}</html>`
+
+/** Name, pixels, and whether the system may cut it to any shape. */
+const appIcons = [
+  ['icon-192.png', 192, false],
+  ['icon-512.png', 512, false],
+  ['icon-maskable.png', 512, true],
+] as const
+const appIconBytesMax = 24_576
+
+const drawAppIcons = async (page: Page): Promise<void> => {
+  for (const [name, size, isMaskable] of appIcons) {
+    await page.setViewportSize({ width: size, height: size })
+    await page.setContent(appIconPage(size, isMaskable))
+    const picture = await page.screenshot({ omitBackground: !isMaskable })
+    if (picture.length > appIconBytesMax)
+      throw new Error(`${name} has ${picture.length} bytes; ${appIconBytesMax} is the most`)
+    writeFileSync(join(assets, name), picture)
+    console.log(`${name} ${picture.length} bytes`)
+  }
+}
 
 /** An icon file that holds one PNG of 32 by 32 pixels. */
 const iconOf = (png: Buffer): Buffer => {
@@ -59,6 +88,7 @@ try {
   const icon = iconOf(await page.screenshot({ omitBackground: true }))
   writeFileSync(join(assets, 'card.png'), card)
   writeFileSync(join(assets, 'favicon.ico'), icon)
+  await drawAppIcons(page)
   console.log(`card.png ${card.length} bytes, favicon.ico ${icon.length} bytes`)
 } finally {
   await browser.close()

@@ -27,6 +27,9 @@ export const iconPages = (branding: Branding): Page[] => [
     headers: { ...kept, 'content-security-policy': "default-src 'none'; style-src 'unsafe-inline'" },
   }),
   picture('/favicon.ico', 'image/x-icon', asset('favicon.ico')),
+  ...['icon-192.png', 'icon-512.png', 'icon-maskable.png'].map((name) =>
+    picture(`/assets/${name}`, 'image/png', asset(name)),
+  ),
   ...(branding.socialCard ? [picture('/assets/card.png', 'image/png', branding.socialCard)] : []),
   staticPage('/robots.txt', { mediaType: 'text/plain; charset=utf-8', text: robots, headers: kept }),
 ]

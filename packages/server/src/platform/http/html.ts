@@ -35,6 +35,11 @@ const contentSecurityPolicyOf = (images: string): string =>
 /** Scripts, styles and requests from our own origin only, nothing inline, no framing. */
 export const pageHeaders = { 'content-security-policy': contentSecurityPolicyOf("'self' data:") }
 
+/** As those of every page, for one that can be installed. No worker can stand between it and the service. */
+export const installablePageHeaders = {
+  'content-security-policy': `${pageHeaders['content-security-policy']}; manifest-src 'self'; worker-src 'none'`,
+}
+
 /** A prebuilt page with placeholders for values, and headers of its own. */
 export type Template = (
   values: Readonly<Record<string, string | Html>>,
