@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { endpoints, operatorEndpoints, type Endpoint } from '@pohf/protocol'
 import { createClient } from '../src/index.ts'
@@ -74,4 +75,25 @@ test('every endpoint of the table has a method that sends its request, except th
   assert.deepEqual(surplus, [])
   assert.ok(rows.length - count >= 100)
   for (const [name, covered] of excepted) assert.ok(covered > 0, `no endpoint is excepted as ${name}`)
+})
+
+const guideOf = (name: string): string =>
+  readFileSync(new URL(`../../../docs/guides/${name}.md`, import.meta.url), 'utf8')
+
+test('the guides name the method of each call about approvals and questions that a key may make, and where an owner makes the others', () => {
+  const guides = { approvals: guideOf('approvals'), questions: guideOf('ask-human') }
+  const counts = { key: 0, owner: 0 }
+  for (const { publicId, auth, scope, administratorOnly } of endpoints as readonly Endpoint[]) {
+    const [module = '', name = ''] = publicId.split('.')
+    if ((module !== 'approvals' && module !== 'questions') || auth !== 'bearer') continue
+    if (administratorOnly) {
+      counts.owner += 1
+      assert.match(guides[module], new RegExp(`\\| [^|\n]*\`${publicId}\`[^|\n]*\\| [A-Z]`), publicId)
+    } else {
+      counts.key += 1
+      assert.ok(scope, publicId)
+      assert.ok(guides[module].includes(`\`client.${module}.${camel(name)}\``), publicId)
+    }
+  }
+  assert.deepEqual(counts, { key: 10, owner: 12 })
 })
