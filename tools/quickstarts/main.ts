@@ -133,7 +133,7 @@ ${cpus().length} cores; average load of the last five minutes ${loadavg()[1]?.to
 
 ${table}
 
-The rows of developer and site owner contain \`npm ci\` and \`npm run dev\`; the operator's row contains \`npm ci\`, \`npm run build\`, the
+The rows of developer, site owner and builder of agents with a tool contain \`npm ci\` and \`npm run dev\`; the operator's row contains \`npm ci\`, \`npm run build\`, the
 database and the start, on a clone of its own; the others begin with the service running. A command is what a reader pastes as one line or
 one block that continues. The time to read is not in it, nor the installation of Node, PostgreSQL, \`curl\` and \`jq\`. In the row of the
 site owner a script plays the visitor. In the row of the worker a program drives a headless browser by keys: it enrols, passes the
