@@ -9,17 +9,20 @@ import { hrefOf } from '../../shared/shell/router.ts'
 import type { ApprovalDetails } from '../wire.ts'
 import { approvalLabels, noteTexts } from './messages.ts'
 
+/** What stands in place of a value that has no text. */
+const emptyText = ({ kind }: ShownField): string => (kind === 'absent' ? '(not in this request)' : '(empty)')
+
 const Fields = ({ fields, id, title }: { fields: readonly ShownField[]; id: string; title: string }) =>
   fields.length === 0 ? null : (
     <section aria-labelledby={id}>
       <h3 id={id}>{title}</h3>
       <dl class="facts shown">
-        {fields.map(({ path, label, text, notes }) => (
-          <div key={path}>
-            <dt>{label}</dt>
+        {fields.map((field) => (
+          <div key={field.path}>
+            <dt>{field.label}</dt>
             <dd>
-              <bdi>{text === '' ? '(empty)' : text}</bdi>
-              {notes.map((note) => (
+              <bdi>{field.text === '' ? emptyText(field) : field.text}</bdi>
+              {field.notes.map((note) => (
                 <span key={note} class="small bad block">
                   {noteTexts[note]}
                 </span>

@@ -1,3 +1,4 @@
+import type { ShownField } from '@pohf/verify/approvals'
 import { pluralize, timeAgo } from '../../shared/design/time.ts'
 import type { Filter } from '../../shared/lists/filter.ts'
 import { formatShare } from '../../shared/plots/scale.ts'
@@ -24,9 +25,10 @@ export const approverLabels: Readonly<Record<Approver['status'], Label>> = {
   removed: { word: 'removed', tone: '', text: 'Nothing new is sent to this person.' },
 }
 
-export const noteTexts: Readonly<Record<string, string>> = {
+export const noteTexts: Readonly<Record<ShownField['notes'][number], string>> = {
   hidden_characters: 'has characters that show nothing',
   mixed_scripts: 'mixes letters of scripts that look alike',
+  other_digits: 'has digits of another script, which can look like other digits',
   outer_spaces: 'begins or ends with a space',
 }
 
