@@ -2,7 +2,6 @@
 // installed page for approvals. npm run card
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Page } from 'playwright-core'
 import { findChromium, launch } from '../../packages/web/test/browser.ts'
 import { designSheet, ownTexts } from '../../packages/server/src/website/branding.ts'
 
@@ -45,6 +44,7 @@ const appIcons = [
 ] as const
 const appIconBytesMax = 24_576
 
+type Page = Awaited<ReturnType<Awaited<ReturnType<typeof launch>>['newPage']>>
 const drawAppIcons = async (page: Page): Promise<void> => {
   for (const [name, size, isMaskable] of appIcons) {
     await page.setViewportSize({ width: size, height: size })

@@ -83,7 +83,7 @@ const guideOf = (name: string): string =>
 test('the guides name the method of each call about approvals and questions that a key may make, and where an owner makes the others', () => {
   const guides = { approvals: guideOf('approvals'), questions: guideOf('ask-human') }
   const counts = { key: 0, owner: 0 }
-  for (const { publicId, auth, scope, administratorOnly } of endpoints as readonly Endpoint[]) {
+  for (const { publicId, auth, scope, administratorOnly } of endpoints) {
     const [module = '', name = ''] = publicId.split('.')
     if ((module !== 'approvals' && module !== 'questions') || auth !== 'bearer') continue
     if (administratorOnly) {

@@ -250,8 +250,10 @@ inBrowser('an approval is explained, and its envelope is compared and shown in t
     await page.waitForTimeout(100)
     return (await page.textContent('section[aria-labelledby=action]')) ?? ''
   }
+  assert.match(await compare(''), /Paste the envelope first/)
   const asked = served.requests.length
   const good = await compare({ envelope, definition })
+  await lookInEveryView(page, 'verify-approval')
   assert.match(good, /its hash is the signed one/)
   assert.match(good, /Pay an invoice/)
   assert.match(good, /120\.00/)
@@ -261,6 +263,7 @@ inBrowser('an approval is explained, and its envelope is compared and shown in t
     definition,
   })
   assert.match(changed, /given for another envelope/)
+  await lookInEveryView(page, 'verify-approval-other')
   assert.doesNotMatch(changed, /Pay an invoice/)
   assert.match(await compare({ envelope, definition: { ...definition, labels: {} } }), /shown something else/)
   assert.match(await compare(envelope), /not known without the definition/)

@@ -10,7 +10,7 @@ const NoPasskeyYet = ({ messages }: { messages: Messages }) => (
     <h2 class="h3" id="first-time">
       {messages.firstTime.title}
     </h2>
-    <p>{messages.firstTime.lead}</p>
+    <p class="gap">{messages.firstTime.lead}</p>
   </section>
 )
 

@@ -40,15 +40,21 @@ const noteTexts = {
   outer_spaces: 'begins or ends with a space',
 }
 
+/** What stands beside or in place of a value that is no text. */
+const kindText = ({ kind, text }: ShownField): string => {
+  if (kind === 'absent') return 'not in this request'
+  return kind === 'text' ? (text === '' ? 'empty' : '') : kind
+}
+
 const Fields = ({ fields }: { fields: readonly ShownField[] }) => (
   <dl class="facts">
-    {fields.map(({ path, label, kind, text, notes }) => (
-      <div key={path}>
-        <dt>{label}</dt>
+    {fields.map((field) => (
+      <div key={field.path}>
+        <dt>{field.label}</dt>
         <dd class="num">
-          {text}
-          {kind === 'text' ? null : <span class="faint"> {kind}</span>}
-          {notes.map((note) => (
+          {field.text}
+          {kindText(field) === '' ? null : <span class="faint"> {kindText(field)}</span>}
+          {field.notes.map((note) => (
             <span key={note} class="chip warn">
               {noteTexts[note]}
             </span>
@@ -59,23 +65,32 @@ const Fields = ({ fields }: { fields: readonly ShownField[] }) => (
   </dl>
 )
 
-const Shown = ({ view }: { view: ApprovalView }) => (
-  <div class="gap" id="shown-action">
-    <h3>{view.title ?? `An action of the type ${view.type}, which nobody registered`}</h3>
-    <Fields fields={[...view.critical, ...view.fields]} />
-    <p class="small">
-      For {view.audience}, request {view.requestId}. {view.policy.quorum} of {view.approvers.length} must
-      approve.
-    </p>
-  </div>
-)
+const Shown = ({ view }: { view: ApprovalView }) => {
+  const words = [view.words.title, view.words.summary].filter(({ text }) => text !== '')
+  return (
+    <div class="gap" id="shown-action">
+      <h3>{view.title ?? `An action of the type ${view.type}, which nobody registered`}</h3>
+      <Fields fields={[...view.critical, ...view.fields]} />
+      <p class="small">
+        For {view.audience}, request {view.requestId}. {view.policy.quorum} of {view.approvers.length} must
+        approve.
+      </p>
+      {words.length === 0 ? null : (
+        <>
+          <h3 class="gap">In the words of the agent</h3>
+          <Fields fields={words} />
+        </>
+      )}
+    </div>
+  )
+}
 
 /** Compares an envelope with the credential in the browser, and shows the action by the rules of the approver's page. */
 export const EnvelopeCard = ({ approval }: { approval: ApprovalClaim }) => {
   const [text, setText] = useState('')
   const [compared, setCompared] = useState<Compared>({ lines: [], view: undefined })
   const run = async () => {
-    if (text.trim() !== '') setCompared(await compareText(text, approval))
+    setCompared(text.trim() === '' ? refused('Paste the envelope first.') : await compareText(text, approval))
   }
   return (
     <section class="card pad wide" aria-labelledby="action">

@@ -20,7 +20,11 @@ export const approvalLabels: Readonly<Record<Status, Label>> = {
 }
 
 export const approverLabels: Readonly<Record<Approver['status'], Label>> = {
-  invited: { word: 'invited', tone: 'warn', text: 'The link in the mail was not used yet.' },
+  invited: {
+    word: 'invited',
+    tone: 'warn',
+    text: 'The link in the mail was not used yet. Invite the same address again to send a new one.',
+  },
   enrolled: { word: 'enrolled', tone: 'ok', text: 'This person can decide.' },
   removed: { word: 'removed', tone: '', text: 'Nothing new is sent to this person.' },
 }
