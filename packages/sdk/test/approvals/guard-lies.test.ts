@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { test, type TestContext } from 'node:test'
+import type { AttackId } from '../../../verify/test/approvals/attacks.ts'
+import { attacksIn, type Refused } from '../../../verify/test/approvals/run-attack.ts'
 import { makeIssuer } from '../../../verify/test/issuer.ts'
 import {
   ApprovalDenied,
@@ -13,6 +15,7 @@ import { payment, start, type Options } from './guarded-payment.ts'
 type ErrorClass = new (...args: never[]) => Error
 type Lie = {
   readonly name: string
+  readonly attack?: AttackId
   readonly behaviour?: Behaviour
   readonly options?: Options
   readonly error: ErrorClass
@@ -81,6 +84,7 @@ const lies: readonly Lie[] = [
   },
   {
     name: 'a denial is called approved',
+    attack: 'guard-denial-called-approved',
     behaviour: {
       minted: (ref) => (ref === 'apv_ben' ? { approval: { decision: 'deny' } } : {}),
       answer: onRead((answer) => ({
@@ -153,6 +157,7 @@ const lies: readonly Lie[] = [
   },
   {
     name: 'an envelope of another request, signed',
+    attack: 'guard-other-request',
     behaviour: { envelope: (same) => ({ ...same, requestId: 'older' }) },
     error: ApprovalNotVerified,
     reason: 'wrong_answer',
@@ -240,6 +245,7 @@ const lies: readonly Lie[] = [
   },
   {
     name: 'consumed before',
+    attack: 'guard-consumed-before',
     behaviour: { answer: onRead((answer) => ({ ...answer, status: 'consumed' })) },
     error: ApprovalNotVerified,
     reason: 'not_consumed',
@@ -299,16 +305,22 @@ const lies: readonly Lie[] = [
   },
 ]
 
-for (const { name, behaviour, options, error: expected, reason, mayConsume } of lies) {
-  test(`the tool does not run: ${name}`, { timeout: 15_000 }, async (t) => {
+const attack = attacksIn(import.meta.url)
+for (const { name, attack: id, behaviour, options, error: expected, reason, mayConsume } of lies) {
+  const run = async (refused: Refused, t: TestContext) => {
     const { pay, ran, server } = await start(t, behaviour, options)
     await assert.rejects(pay(payment()), (error) => {
       assert.ok(error instanceof expected, String(error))
-      if (error instanceof ApprovalNotVerified) assert.equal(error.reason, reason)
+      if (error instanceof ApprovalNotVerified) refused(error.reason)
       return true
     })
     assert.deepEqual(ran, [])
     const consumed = server.calls.some((call) => call.name === 'consume')
     if (!name.startsWith('consume') && !mayConsume) assert.ok(!consumed, 'a bad approval was consumed')
-  })
+  }
+  if (id) attack(id, run)
+  else
+    test(`the tool does not run: ${name}`, { timeout: 15_000 }, (t) =>
+      run((found) => assert.equal(found, reason), t),
+    )
 }

@@ -1,7 +1,9 @@
 import { originOf } from '../members/index.ts'
-import type { Tx } from '../platform/db/db.ts'
+import { readNow, type Tx } from '../platform/db/db.ts'
+import { countMail } from '../platform/db/mails.ts'
 import { queueMail } from '../platform/net/mail.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import { requestMailsPerHourMax } from './rules.ts'
 
 /** A name for a mail: without what mail programs turn into a link. */
 const plainName = (name: string): string =>
@@ -37,13 +39,33 @@ export const mailInvitation = (tx: Tx, ctx: Ctx, invitation: Invitation): Promis
 type Request = {
   readonly agentId: string
   readonly to: string
+  readonly approver: string
   readonly agentName: string
   /** Of the action type; undefined where it has none. */
   readonly title: string | undefined
   readonly approvalId: string
 }
-/** Queues the notice that something waits. A mail is not confidential: it has no field of the action, and no words of the agent. */
-export const mailRequest = (tx: Tx, ctx: Ctx, request: Request): Promise<boolean> =>
+/**
+ * Counts a mail of one agent to one approver. An agent has a few in an hour and half of those that a mailbox gets in a day, so
+ * that it neither floods a person nor leaves none for the requests of others.
+ */
+const countRequestMail = async (tx: Tx, ctx: Ctx, recipientTag: string): Promise<boolean> => {
+  const hour = (await readNow(tx)).getUTCHours()
+  const kind = 'approval_requests_to'
+  const perDay = Math.ceil(ctx.config.MAILS_PER_RECIPIENT_PER_DAY / 2)
+  return (
+    (await countMail(tx, { recipientTag, kind: `${kind} hour ${hour}`, perDay: requestMailsPerHourMax })) &&
+    (await countMail(tx, { recipientTag, kind, perDay }))
+  )
+}
+
+/**
+ * Queues the notice that something waits; false where the mail is left out. A mail is not confidential: it has no field of the
+ * action, and no words of the agent.
+ */
+export const mailRequest = async (tx: Tx, ctx: Ctx, request: Request): Promise<boolean> =>
+  // An approver is one of one agent.
+  (await countRequestMail(tx, ctx, request.approver)) &&
   queueMail(tx, ctx, {
     agentId: request.agentId,
     kind: 'approval_request',

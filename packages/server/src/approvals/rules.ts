@@ -9,6 +9,8 @@ export const approversPerAgentMax = 200
 export const groupsMax = 100
 export const invitationsPerDayMax = 20
 export const pendingMax = 1_000
+/** Mails about requests that an agent sends to one approver in an hour. */
+export const requestMailsPerHourMax = 3
 /** Approvals of a person in an hour, where no owner set another number. */
 export const decisionsPerHourDefault = 60
 export const decideMinutesMin = 1

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { sql, type Selectable } from 'kysely'
 import type { ApprovalState, Mode } from '@pohf/protocol'
 import type { Envelope } from '@pohf/verify/approvals'
@@ -33,6 +34,14 @@ export type Approval = {
   readonly knownBad: string | null
 }
 
+/** The stored envelope. One that was changed since it was hashed is used for nothing: the call fails, and is logged. */
+const envelopeOf = (row: Row): Envelope | undefined => {
+  if (row.envelope === null) return undefined
+  if (!createHash('sha256').update(row.envelope).digest().equals(row.envelope_hash))
+    throw new Error(`the stored envelope of approval ${row.approval_id} does not have its stored hash`)
+  return JSON.parse(row.envelope) as Envelope
+}
+
 const approvalOf = (row: Row): Approval => ({
   agentId: row.agent_id,
   mode: row.mode,
@@ -41,7 +50,7 @@ const approvalOf = (row: Row): Approval => ({
   audience: row.audience,
   type: row.type,
   typeVersion: row.type_version,
-  envelope: row.envelope === null ? undefined : (JSON.parse(row.envelope) as Envelope),
+  envelope: envelopeOf(row),
   envelopeHash: row.envelope_hash.toString('base64url'),
   requestHash: row.request_hash,
   approvers: row.approvers,

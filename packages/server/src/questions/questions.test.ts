@@ -211,6 +211,29 @@ test('the buyer cancels a question that nobody has claimed, and gets the price b
   assert.equal((await read(questionId)).json.status, 'cancelled')
 })
 
+test('a question that is ordered as work obeys the rules of its text, and may be ordered', async () => {
+  const order = (taskType: string, more: object) =>
+    harness.call('POST', '/api/agents/order', { key: agent.apiKey, body: { taskType, quantity: 1, ...more } })
+  const codeOf = async (more: object, taskType = 'wf_ask_human') => {
+    const { status, json } = await order(taskType, more)
+    return status === 200 ? 'passes' : `${json.error} ${json.details[0].code} ${json.details[0].path}`
+  }
+  const link = 'Is https://evil.example/login a good page?'
+  const path = 'body.items.0.question'
+  assert.equal(await codeOf({ items: [link] }), `validation_failed link ${path}`)
+  assert.equal(await codeOf({ items: [{ question: link }] }), `validation_failed link ${path}`)
+  assert.equal(await codeOf({ items: [link] }, 'question'), `validation_failed link ${path}`)
+  const personal = 'What is your password?'
+  assert.equal(await codeOf({ items: [personal] }), `validation_failed asks_personal_data ${path}`)
+  assert.equal(
+    await codeOf({ items: ['Is it late?'], instructions: personal }),
+    'validation_failed asks_personal_data body.instructions',
+  )
+  assert.equal(await codeOf({ items: ['Is this polite: "No."?'] }), 'passes')
+  // Other work has links.
+  assert.equal(await codeOf({ items: [link] }, 'wf_judge'), 'passes')
+})
+
 test('a retired workflow answers no questions', async () => {
   await harness.owner.query("update workflows set active = false where workflow_id = 'wf_ask_human'")
   try {

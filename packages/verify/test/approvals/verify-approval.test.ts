@@ -9,6 +9,8 @@ import {
   type Json,
 } from '../../src/approvals.ts'
 import { makeIssuer, origin } from '../issuer.ts'
+import type { AttackId } from './attacks.ts'
+import { attacksIn, type Refused } from './run-attack.ts'
 import { approvers, definition, inHours, makeEnvelope, mintApproval, type MintedPart } from './approval.ts'
 
 const issuer = makeIssuer()
@@ -70,6 +72,7 @@ test('without a definition the view is not computed, and an unregistered type ne
 
 type Case = {
   readonly name: string
+  readonly attack?: AttackId
   readonly reason: ApprovalReason
   readonly jwts?: () => Promise<readonly string[]>
   readonly options?: Partial<ApprovalOptions>
@@ -84,6 +87,7 @@ const cases: readonly Case[] = [
   { name: 'no credential', reason: 'quorum_not_reached', jwts: async () => [] },
   {
     name: 'one credential where the executor wants two',
+    attack: 'executor-quorum-of-envelope',
     reason: 'quorum_not_reached',
     jwts: async () => [await mint('apv_anna', {}, alone)],
     options: { envelope: alone },
@@ -99,7 +103,12 @@ const cases: readonly Case[] = [
     reason: 'too_many_credentials',
     jwts: async () => Array.from({ length: 11 }, () => ''),
   },
-  { name: 'another audience', reason: 'wrong_audience', options: { audience: 'agt_other' } },
+  {
+    name: 'another audience',
+    attack: 'executor-other-audience',
+    reason: 'wrong_audience',
+    options: { audience: 'agt_other' },
+  },
   { name: 'another type', reason: 'wrong_type', options: { type: 'note.read' } },
   {
     name: 'a credential of another type',
@@ -108,6 +117,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'another amount',
+    attack: 'executor-other-amount',
     reason: 'wrong_action',
     options: withAction({ ...envelope.action, amount: '1200.00' }),
   },
@@ -118,11 +128,13 @@ const cases: readonly Case[] = [
   },
   {
     name: 'a number in place of a text',
+    attack: 'executor-number-for-text',
     reason: 'wrong_action',
     options: withAction({ ...envelope.action, amount: 120 }),
   },
   {
     name: 'another request of the same action',
+    attack: 'executor-other-request',
     reason: 'wrong_envelope',
     options: { envelope: changed({ requestId: 'inv-2026-119' }) },
   },
@@ -160,6 +172,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'the time to use it is over',
+    attack: 'executor-stale',
     reason: 'consume_by_past',
     jwts: () => both({}, late),
     options: { envelope: late },
@@ -182,6 +195,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'a denial beside enough approvals',
+    attack: 'executor-denial-hidden',
     reason: 'denied',
     jwts: async () => [
       ...(await both({}, threeAsked)),
@@ -191,6 +205,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'a person whom the executor does not accept, although asked',
+    attack: 'executor-approvers-of-credential',
     reason: 'not_an_approver',
     jwts: async () => [await mint('apv_anna', {}, threeAsked), await mint('apv_carl', {}, threeAsked)],
     options: { envelope: threeAsked },
@@ -203,6 +218,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'the same credential twice',
+    attack: 'executor-credential-twice',
     reason: 'same_approver',
     jwts: async () => {
       const one = await mint('apv_anna')
@@ -216,6 +232,7 @@ const cases: readonly Case[] = [
   },
   {
     name: 'one person enrolled as two approvers',
+    attack: 'executor-person-twice',
     reason: 'same_person',
     jwts: () => both({ more: { sub: 'psu_of_apv_anna' } }),
   },
@@ -235,9 +252,15 @@ const cases: readonly Case[] = [
     jwts: () => both({ approver: { key_age: 59 } }),
     options: { minKeyAgeSeconds: 60 },
   },
-  { name: 'an unknown view', reason: 'unknown_view', jwts: () => both({ approval: { view: 'approval-0' } }) },
+  {
+    name: 'an unknown view',
+    attack: 'executor-unknown-view',
+    reason: 'unknown_view',
+    jwts: () => both({ approval: { view: 'approval-0' } }),
+  },
   {
     name: 'another view than the definition gives',
+    attack: 'executor-other-view',
     reason: 'wrong_view',
     jwts: () => both({ approval: { view_hash: 'x'.repeat(43) } }),
   },
@@ -280,11 +303,13 @@ const cases: readonly Case[] = [
   },
   {
     name: 'a test credential for a live tool',
+    attack: 'executor-test-credential',
     reason: 'test_credential',
     jwts: () => both({ mode: 'test' }),
   },
   {
     name: 'a credential of a stranger with our address',
+    attack: 'executor-other-issuer',
     reason: 'unknown_key',
     jwts: async () => [
       await mint('apv_anna'),
@@ -300,12 +325,15 @@ const cases: readonly Case[] = [
   { name: 'no status list where one is required', reason: 'status_missing', options: { status: 'require' } },
 ]
 
-for (const { name, reason, jwts, options } of cases) {
-  test(`refused as ${reason}: ${name}`, async () => {
+const attack = attacksIn(import.meta.url)
+for (const { name, attack: id, reason, jwts, options } of cases) {
+  const run = async (refused: Refused) => {
     const result = await verifyApproval(await (jwts ?? both)(), optionsFor(options))
-    assert.equal(result.ok ? 'accepted' : result.reason, reason)
+    refused(result.ok ? 'accepted' : result.reason)
     assert.ok(!result.ok && result.message.length > 10)
-  })
+  }
+  if (id) attack(id, run)
+  else test(`refused as ${reason}: ${name}`, () => run((found) => assert.equal(found, reason)))
 }
 
 test('every reason has a case', () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { attacksIn } from '../../../../verify/test/approvals/run-attack.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import {
   approverLink,
@@ -15,6 +16,7 @@ import { openBrowser } from '../../../test/fixtures/people/member.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 import { invitationsPerDayMax } from '../rules.ts'
 
+const attack = attacksIn(import.meta.url)
 const harness = await startHarness()
 
 test('a type is registered by versions, which never change, and the list has the newest', async () => {
@@ -45,7 +47,7 @@ test('a type is registered by versions, which never change, and the list has the
   assert.deepEqual([again.json.definition.version, again.json.definition.title], [1, 'Pay an invoice'])
 })
 
-test('a retired type is none: its requests need the strictest policy', async () => {
+attack('retired-type', async (refused) => {
   const { administer, request } = await makeAdministration(harness, 'test')
   await administer('POST', 'approval-types/invoice.pay', invoiceType)
   assert.equal((await administer('DELETE', 'approval-types/invoice.pay')).json.retired, true)
@@ -53,7 +55,7 @@ test('a retired type is none: its requests need the strictest policy', async () 
   assert.deepEqual((await administer('GET', 'approval-types')).json.types, [])
   const body = { type: 'invoice.pay', action: invoice, requestId: 'a', approvers: ['apv_test_approves'] }
   assert.equal(ruleOf(await request(body)), 'approval_refused quorum')
-  assert.equal(ruleOf(await request({ ...body, policy: easyPolicy })), 'approval_refused policy_lowered')
+  refused(ruleOf(await request({ ...body, policy: easyPolicy })))
 })
 
 test('a schema with a keyword that is not supported, or a critical field that it lacks, is refused', async () => {
@@ -105,26 +107,26 @@ test('an approver is enrolled once the person used the mailed link, and neither 
   assert.equal((await openBrowser(harness).agree(token, makePasskey())).json.error, 'member_not_enrolled')
 })
 
-test('no key gets a link for a person whom an owner invited: an agent cannot enrol as its own approver', async () => {
+attack('key-reads-invitation', async (refused) => {
   for (const mode of ['live', 'test'] as const) {
     const { invite, apiKey } = await makeAdministration(harness, mode)
     await invite(`target-${mode}@approvers.example`)
     const { json } = await harness.call('GET', '/api/agents/members', { key: apiKey })
     const memberId = json.members[0].memberId as string
     const asked = await harness.call('POST', '/api/agents/members', { key: apiKey, body: { memberId } })
-    assertRefusal(asked, 403, 'forbidden')
+    refused(ruleOf(asked))
     assert.ok(!asked.text.includes('inv_'))
   }
 })
 
-test('a member whom a key invited is no approver', async () => {
+attack('key-names-own-member', async (refused) => {
   const { apiKey, administer, request } = await makeAdministration(harness, 'test')
   const invited = await harness.call('POST', '/api/agents/members', { key: apiKey, body: {} })
   const token = /\/m\/(\S+)/.exec(invited.json.enrolUrl)?.[1] ?? ''
   assert.equal((await openBrowser(harness).agree(token, makePasskey())).status, 200)
   assert.deepEqual((await administer('GET', 'approvers')).json.approvers, [])
   const body = { type: 'test.x', action: invoice, requestId: 'a', approvers: [invited.json.memberId] }
-  assert.equal(ruleOf(await request(body)), 'approval_refused approver_unknown')
+  refused(ruleOf(await request(body)))
 })
 
 test('a removed approver is invited again as the same approver', async () => {
@@ -147,12 +149,12 @@ test('invitations have a limit for each day', async () => {
   assert.deepEqual(await mailsTo(harness, 'one-more@limits.example'), [])
 })
 
-test('a group has approvers of this agent alone', async () => {
+attack('group-with-stranger', async (refused) => {
   const { enrol, administer, request } = await makeAdministration(harness, 'test')
   const other = await makeAdministration(harness, 'test')
   const [own, foreign] = [await enrol(), await other.enrol()]
   const write = (approvers: readonly string[]) => administer('POST', 'approver-groups/finance', { approvers })
-  assert.equal(ruleOf(await write([own.approver, foreign.approver])), 'approval_refused approver_unknown')
+  refused(ruleOf(await write([own.approver, foreign.approver])))
   assert.equal(ruleOf(await write([own.approver, own.approver])), 'approval_refused approver_repeated')
   assert.deepEqual((await write([own.approver])).json.approvers, [own.approver])
   const body = { type: 'test.x', action: invoice, requestId: 'a', group: 'finance' }

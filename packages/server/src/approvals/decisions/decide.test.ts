@@ -2,8 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { decisionChallenge, viewName } from '@pohf/verify/approvals'
+import { attacksIn } from '../../../../verify/test/approvals/run-attack.ts'
 import { startHarness, type TestResponse } from '../../../test/fixtures/harness.ts'
 import { grantCredits } from '../../../test/fixtures/payments/ledger.ts'
+import { ruleOf } from '../../../test/fixtures/people/approvals.ts'
 import {
   enrolApprover,
   makeApproval,
@@ -14,6 +16,7 @@ import {
 import { playSession } from '../../../test/fixtures/people/play-session.ts'
 import { pollUntil } from '../../../test/fixtures/polling.ts'
 
+const attack = attacksIn(import.meta.url)
 const harness = await startHarness()
 const agent = await harness.register('live')
 await grantCredits(harness, agent, 100n)
@@ -138,10 +141,10 @@ test('a person approves on the page, and the credential says what was shown, who
   await assertApproved(made, decided.json.credentialId)
 })
 
-test('two people approve where two are needed, and one person does not count twice', async () => {
+attack('quorum-by-one-person', async (refused) => {
   const made = await makeApproval(harness, agent, [ada, bob], { policy: { quorum: 2 } })
   assert.equal((await approve(ada, made)).json.status, 'pending')
-  assertRule(await approve(ada, made), 'approval_conflict', 'already_decided')
+  refused(ruleOf(await approve(ada, made)))
   assert.equal((await rowOf(made)).approved, 1)
   assert.equal((await approve(bob, made)).json.status, 'approved')
 })

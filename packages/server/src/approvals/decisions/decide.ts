@@ -22,10 +22,12 @@ import {
   narrowDecision,
   recordingOwnerOf,
   type CheckedDecision,
+  type Decision,
   type DecisionFacts,
+  type OwnApproval,
 } from './facts.ts'
 import { nonceHashOf } from './options.ts'
-import { consumeChallenge } from './store.ts'
+import { consumeChallenge, lockApprover } from './store.ts'
 
 // A decision, from top to bottom: use up its challenge, refuse, verify the passkey, sign the credential, commit.
 
@@ -134,6 +136,13 @@ const writeCredential = async (
   return null
 }
 
+/** The approval first, then the person: every decision takes the two locks in this order. */
+const lockDecision = async (tx: Tx, { key, turn }: OwnApproval, decision: Decision): Promise<void> => {
+  await findApprovalForUpdate(tx, key)
+  const { agentId, mode } = key
+  if (decision === 'approve') await lockApprover(tx, { agentId, mode, approverId: turn.approver_id })
+}
+
 type Commit = {
   readonly personId: string
   readonly facts: DecisionFacts
@@ -145,7 +154,7 @@ type Commit = {
 const commit = async (tx: Tx, deps: ApprovalsDeps, { personId, facts, assertion, signed, words }: Commit) => {
   const { input } = facts
   await requirePerson(tx, personId)
-  if (facts.own) await findApprovalForUpdate(tx, facts.own.key)
+  if (facts.own) await lockDecision(tx, facts.own, input.decision)
   const current = await loadFacts(tx, deps, personId, input)
   const checked = checkAndNarrow(decisionRefusals, current, narrowDecision)
   const { own, session } = checked

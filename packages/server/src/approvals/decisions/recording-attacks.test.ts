@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import { after, test } from 'node:test'
 import { decodeJwt } from 'jose'
 import { approvalView, canonicalJson, viewHash, type Envelope } from '@pohf/verify/approvals'
+import { attacksIn } from '../../../../verify/test/approvals/run-attack.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { grantCredits } from '../../../test/fixtures/payments/ledger.ts'
 import {
@@ -18,6 +19,7 @@ import { openSecurityKey } from '../../../test/fixtures/people/security-key.ts'
 
 // Each of these must be refused, and leave the approval as it was.
 
+const attack = attacksIn(import.meta.url)
 const model = await makeAttestedModel()
 after(model.close)
 const harness = await startHarness(model.settings)
@@ -27,7 +29,7 @@ const ada = await enrolApprover(harness, agent)
 const bob = await enrolApprover(harness, agent)
 const { attend, askToApprove, approve, assertRefused } = makeAttackTools(harness, agent)
 
-test('a view by rules of another name, or of another action, is refused', async () => {
+attack('view-of-other-renderer', async (refused) => {
   const made = await makeApproval(harness, agent, [ada])
   const view = approvalView(made.envelope, undefined)
   const changed: Envelope = { ...made.envelope, action: { ...made.envelope.action, amount: '1.00' } }
@@ -44,17 +46,19 @@ test('a view by rules of another name, or of another action, is refused', async 
       sessionId: await attend(ada, made),
       viewHash: hash,
     })
-    await assertRefused(made, answer, 'approval_refused', 'view_differs')
+    await assertRefused(made, answer, refused)
   }
 })
 
-test('an approval needs a recording of its own', async () => {
+attack('no-attention', async (refused) => {
+  const made = await makeApproval(harness, agent, [ada])
+  await assertRefused(made, await ada.options(made.approvalId, { decision: 'approve' }), refused)
+})
+
+attack('attention-of-another', async (refused) => {
   const made = await makeApproval(harness, agent, [ada, bob])
   const other = await makeApproval(harness, agent, [ada])
   const challenge = (await ada.read(made.approvalId)).json.challenge as string
-  const ask = (sessionId?: string) =>
-    ada.options(made.approvalId, { decision: 'approve', ...(sessionId === undefined ? {} : { sessionId }) })
-  await assertRefused(made, await ask(), 'approval_refused', 'recording_missing')
   const foreign = [
     'ses_of_nobody',
     await attend(ada, other),
@@ -64,24 +68,28 @@ test('an approval needs a recording of its own', async () => {
     await recordDecision(harness, await harness.register('live'), challenge),
   ]
   for (const sessionId of foreign)
-    await assertRefused(made, await ask(sessionId), 'approval_refused', 'recording_of_other_act')
+    await assertRefused(made, await ada.options(made.approvalId, { decision: 'approve', sessionId }), refused)
 })
 
-test('a recording under a script is refused for the flag that it has', async () => {
-  const made = await makeApproval(harness, agent, [ada])
+/** A recording of this person's page, from its beginning to its end. */
+const playDecision = async (made: Awaited<ReturnType<typeof makeApproval>>, over: object) => {
   const { site, challenge } = (await ada.read(made.approvalId)).json
   const headers = { origin: ada.browser.origin }
-  const opening = { site, challenge, kind: 'approval', headers, lastsMs: 4_000 } as const
-  const { sessionId } = await playSession(harness, { ...opening, webdriver: true })
-  const answer = await ada.options(made.approvalId, { decision: 'approve', sessionId })
-  await assertRefused(made, answer, 'session_rejected', 'flag_automation_env')
-  const hidden = await playSession(harness, { ...opening, visible: 0 })
-  const unseen = await ada.options(made.approvalId, { decision: 'approve', sessionId: hidden.sessionId })
-  await assertRefused(made, unseen, 'session_rejected')
-  assert.ok(
-    unseen.json.details.some(({ code }: { code: string }) => code === 'focus_low'),
-    unseen.text,
-  )
+  const played = { site, challenge, kind: 'approval', headers, lastsMs: 4_000, ...over } as const
+  const { sessionId } = await playSession(harness, played)
+  return ada.options(made.approvalId, { decision: 'approve', sessionId })
+}
+
+attack('under-a-script', async (refused) => {
+  const made = await makeApproval(harness, agent, [ada])
+  await assertRefused(made, await playDecision(made, { webdriver: true }), refused)
+})
+
+attack('page-in-background', async (refused) => {
+  const made = await makeApproval(harness, agent, [ada])
+  const { json } = await playDecision(made, { visible: 0 })
+  const codes: string[] = json.details.map(({ code }: { code: string }) => `${json.error} ${code}`)
+  refused(codes.find((code) => code.endsWith('focus_low')))
 })
 
 test('a recording of a decision opens on our own page alone, with the challenge of a turn that waits', async () => {
@@ -102,14 +110,14 @@ test('a recording of a decision opens on our own page alone, with the challenge 
   await assert.rejects(open(origin, { challenge: own }), /No decision with this challenge waits/)
 })
 
-test('the requester cannot turn the recording of a decision into a credential', async () => {
+attack('recording-as-credential', async (refused) => {
   const made = await makeApproval(harness, agent, [ada])
   const sessionId = await attend(ada, made)
   const answer = await harness.call('POST', '/api/agents/verify', {
     key: agent.apiKey,
     body: { sessionId },
   })
-  await assertRefused(made, answer, 'session_rejected', 'session_of_approval')
+  await assertRefused(made, answer, refused)
 })
 
 test('a device that the requester brings raises no assurance, and the recording serves no presence', async () => {
@@ -143,14 +151,14 @@ test('a device that the requester brings raises no assurance, and the recording 
   )
 })
 
-test('too little time in view is refused', async () => {
+attack('too-fast', async (refused) => {
   const made = await makeApproval(harness, agent, [ada], { policy: { minSeconds: 8 } })
   const sessionId = await attend(ada, made, { seconds: 7 })
   const answer = await ada.options(made.approvalId, { decision: 'approve', sessionId })
-  await assertRefused(made, answer, 'approval_refused', 'too_fast')
+  await assertRefused(made, answer, refused)
 })
 
-test('a recording that ended more than an hour ago is refused', async () => {
+attack('old-recording', async (refused) => {
   const made = await makeApproval(harness, agent, [ada], { decideMinutes: 100 })
   const sessionId = await attend(ada, made)
   await harness.advance(3_590_000)
@@ -158,10 +166,10 @@ test('a recording that ended more than an hour ago is refused', async () => {
   assert.equal(asked.status, 200, asked.text)
   await harness.advance(20_000)
   const late = await ada.decide(made.approvalId, asked, ada.sign(asked))
-  await assertRefused(made, late, 'approval_refused', 'recording_too_old')
+  await assertRefused(made, late, refused)
 })
 
-test('more approvals in an hour than the team allows are refused, and denials never', async () => {
+attack('too-many-decisions', async (refused) => {
   const person = await enrolApprover(harness, agent)
   await harness.owner.query(
     "insert into approval_settings (agent_id, mode, decisions_per_hour, changed_by) values ($1, 'live', 2, 'x')",
@@ -172,12 +180,12 @@ test('more approvals in an hour than the team allows are refused, and denials ne
   const made = await makeApproval(harness, agent, [person])
   const shown = await person.read(made.approvalId)
   assert.ok(Date.parse(shown.json.retryAt) > harness.ctx.clock.now().getTime())
-  await assertRefused(made, await approve(person, made), 'approval_refused', 'too_many_decisions')
+  await assertRefused(made, await approve(person, made), refused)
   assert.equal((await person.decideWhole(made.approvalId, { decision: 'deny' })).status, 200)
   await harness.owner.query('delete from approval_settings')
 })
 
-test('where hardware is required, a synced passkey and one without an attestation are refused', async () => {
+attack('synced-passkey', async (refused) => {
   const person = await enrolApprover(harness, agent)
   const made = await makeApproval(harness, agent, [person], { policy: { passkey: 'device_bound' } })
   const setKey = (assurance: string, synced: boolean) =>
@@ -186,10 +194,9 @@ test('where hardware is required, a synced passkey and one without an attestatio
       assurance,
       synced,
     ])
-  const rule = 'passkey_not_device_bound'
-  await assertRefused(made, await askToApprove(person, made), 'approval_refused', rule)
+  await assertRefused(made, await askToApprove(person, made), refused)
   await setKey('hardware', true)
-  await assertRefused(made, await askToApprove(person, made), 'approval_refused', rule)
+  await assertRefused(made, await askToApprove(person, made), refused)
   await setKey('hardware', false)
   // The person has such a passkey, and signs with another one.
   const asked = await askToApprove(person, made)
@@ -202,7 +209,7 @@ test('where hardware is required, a synced passkey and one without an attestatio
   )
   const copy = { ...weak, privateKey: person.passkey.privateKey }
   const byOther = await person.decide(made.approvalId, asked, person.sign(asked, { passkey: copy }))
-  await assertRefused(made, byOther, 'approval_refused', rule)
+  await assertRefused(made, byOther, refused)
   const again = await askToApprove(person, made)
   assert.equal(again.json.publicKey.allowCredentials.length, 1)
   assert.equal((await person.decide(made.approvalId, again, person.sign(again))).status, 200)

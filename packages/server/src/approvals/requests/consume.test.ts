@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { attacksIn } from '../../../../verify/test/approvals/run-attack.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { invoice, invoiceType, makeAdministration, ruleOf } from '../../../test/fixtures/people/approvals.ts'
 import { makeApproval } from '../../../test/fixtures/people/approver.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 import { envelopeDays } from '../rules.ts'
 
+const attack = attacksIn(import.meta.url)
 const harness = await startHarness()
 const requester = await makeAdministration(harness, 'test')
 const executor = await makeAdministration(harness, 'test')
@@ -53,27 +55,28 @@ test('the audience consumes once, and both agents are told', async () => {
   assert.equal((await requester.read(approvalId)).json.status, 'consumed')
 })
 
-test('of 100 calls at once exactly one consumes', async () => {
+attack('consumed-twice', async (refused) => {
   const { approvalId, envelopeHash } = await ask()
   const answers = await Promise.all(
     Array.from({ length: 100 }, () => requester.consume(approvalId, envelopeHash)),
   )
   const rules = answers.map(ruleOf)
   assert.equal(rules.filter((rule) => rule === 'passes').length, 1)
-  assert.equal(rules.filter((rule) => rule === 'approval_conflict consumed').length, 99)
+  for (const rule of rules.filter((one) => one !== 'passes')) refused(rule)
+  assert.equal(rules.length, 100)
   assert.deepEqual(await eventsOf('approval.consumed', approvalId), [requester.agentId])
 })
 
-test('nobody but the audience consumes: neither the requester, nor a stranger, nor the other mode', async () => {
+attack('other-audience', async (refused) => {
   const { approvalId, envelopeHash } = await ask({ audience: executor.agentId })
   for (const { apiKey } of [requester, stranger, live])
-    assertRefusal(await requester.consume(approvalId, envelopeHash, apiKey), 404, 'not_found')
+    refused(ruleOf(await requester.consume(approvalId, envelopeHash, apiKey)))
   for (const { apiKey } of [stranger, live])
     assertRefusal(await requester.read(approvalId, apiKey), 404, 'not_found')
   assert.equal((await requester.read(approvalId)).json.status, 'approved')
 })
 
-test('a test key reads and consumes no live approval, not even of its own account', async () => {
+attack('test-key-for-live', async (refused) => {
   await live.administer('POST', 'approval-types/invoice.pay', invoiceType)
   const { approver } = await live.enrol()
   const { json } = await live.request({
@@ -87,7 +90,7 @@ test('a test key reads and consumes no live approval, not even of its own accoun
     body: { scopes: ['approvals'] },
   })
   assertRefusal(await live.read(json.approvalId, made.json.apiKey), 404, 'not_found')
-  assertRefusal(await live.consume(json.approvalId, json.envelopeHash, made.json.apiKey), 404, 'not_found')
+  refused(ruleOf(await live.consume(json.approvalId, json.envelopeHash, made.json.apiKey)))
 })
 
 test('a key without the scope approvals does nothing here', async () => {
@@ -104,33 +107,27 @@ test('a key without the scope approvals does nothing here', async () => {
     assertRefusal(answer, 403, 'forbidden')
 })
 
-test('an approval is consumed with its own envelope hash alone', async () => {
+attack('equal-action-other-request', async (refused) => {
   const [one, other] = [await ask(), await ask()]
-  assert.equal(
-    ruleOf(await requester.consume(one.approvalId, other.envelopeHash)),
-    'approval_conflict envelope_hash',
-  )
-  assert.equal(
-    ruleOf(await requester.consume(one.approvalId, 'x'.repeat(43))),
-    'approval_conflict envelope_hash',
-  )
+  refused(ruleOf(await requester.consume(one.approvalId, other.envelopeHash)))
+  refused(ruleOf(await requester.consume(one.approvalId, 'x'.repeat(43))))
   assert.equal(ruleOf(await requester.consume(one.approvalId, one.envelopeHash)), 'passes')
 })
 
-test('what waits, was denied, or has its delay before it is not consumed', async () => {
-  const consumed = async (change: object) => {
-    const { approvalId, envelopeHash } = await ask(change)
-    return ruleOf(await requester.consume(approvalId, envelopeHash))
-  }
-  assert.equal(await consumed({ approvers: ['apv_test_silent'] }), 'approval_conflict pending')
-  assert.equal(await consumed({ approvers: ['apv_test_denies'] }), 'approval_conflict denied')
-  assert.equal(await consumed({ policy: { delaySeconds: 60 } }), 'approval_conflict delay')
+const consumeOf = async (change: object) => {
+  const { approvalId, envelopeHash } = await ask(change)
+  return ruleOf(await requester.consume(approvalId, envelopeHash))
+}
+attack('consume-undecided', async (refused) => refused(await consumeOf({ approvers: ['apv_test_silent'] })))
+attack('consume-denied', async (refused) => refused(await consumeOf({ approvers: ['apv_test_denies'] })))
+attack('consume-in-delay', async (refused) => {
+  refused(await consumeOf({ policy: { delaySeconds: 60 } }))
   const { approvalId, envelopeHash } = await ask({ policy: { delaySeconds: 60 } })
   await shift(approvalId, 'consumable_at', '-1 second')
   assert.equal(ruleOf(await requester.consume(approvalId, envelopeHash)), 'passes')
 })
 
-test('past its deadlines an approval is expired at once, and the job says so once', async () => {
+attack('consume-stale', async (refused) => {
   const undecided = await ask({ approvers: ['apv_test_silent'] })
   const unused = await ask()
   await shift(undecided.approvalId, 'decide_by', '-1 second')
@@ -138,7 +135,7 @@ test('past its deadlines an approval is expired at once, and the job says so onc
   await shift(unused.approvalId, 'consume_by', '-1 second')
   for (const { approvalId, envelopeHash } of [undecided, unused]) {
     assert.equal((await requester.read(approvalId)).json.status, 'expired')
-    assert.equal(ruleOf(await requester.consume(approvalId, envelopeHash)), 'approval_conflict expired')
+    refused(ruleOf(await requester.consume(approvalId, envelopeHash)))
     assert.deepEqual(await eventsOf('approval.expired', approvalId), [])
   }
   await harness.runJobs()
@@ -146,11 +143,11 @@ test('past its deadlines an approval is expired at once, and the job says so onc
   for (const { approvalId, envelopeHash } of [undecided, unused]) {
     assert.deepEqual(await eventsOf('approval.expired', approvalId), [requester.agentId])
     assert.equal((await requester.read(approvalId)).json.status, 'expired')
-    assert.equal(ruleOf(await requester.consume(approvalId, envelopeHash)), 'approval_conflict expired')
+    refused(ruleOf(await requester.consume(approvalId, envelopeHash)))
   }
 })
 
-test('a known-bad request exists for no key: not in the list, not to read, never consumed, and no event', async () => {
+attack('consume-known-bad', async (refused) => {
   const owner = { agentId: requester.agentId, mode: 'test' } as const
   const approvers = [{ approver: 'apv_test_silent' }]
   const bad = await makeApproval(harness, owner, approvers, {
@@ -162,7 +159,7 @@ test('a known-bad request exists for no key: not in the list, not to read, never
     [bad.approvalId],
   )
   assertRefusal(await requester.read(bad.approvalId), 404, 'not_found')
-  assertRefusal(await requester.consume(bad.approvalId, bad.envelopeHash), 404, 'not_found')
+  refused(ruleOf(await requester.consume(bad.approvalId, bad.envelopeHash)))
   for (const query of ['', '?status=approved', '?type=invoice.pay', '?limit=100']) {
     const { json } = await harness.call('GET', `/api/agents/approvals${query}`, { key: requester.apiKey })
     assert.ok(!json.approvals.some((one: { approvalId: string }) => one.approvalId === bad.approvalId))

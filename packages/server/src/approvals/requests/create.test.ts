@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { strictestPolicy } from '@pohf/protocol'
 import { canonicalJson, envelopeHash } from '@pohf/verify/approvals'
+import { attacksIn } from '../../../../verify/test/approvals/run-attack.ts'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import {
   easyPolicy,
@@ -12,8 +13,9 @@ import {
 } from '../../../test/fixtures/people/approvals.ts'
 import { mailsTo } from '../../../test/fixtures/people/console.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
-import { pendingMax } from '../rules.ts'
+import { pendingMax, requestMailsPerHourMax } from '../rules.ts'
 
+const attack = attacksIn(import.meta.url)
 // Without free seals, an agent has the credits that it was given.
 const harness = await startHarness({ FREE_PLANS_PER_MONTH: '0' })
 const sandbox = await makeAdministration(harness, 'test')
@@ -77,17 +79,46 @@ test('the mail to an approver names the agent and the type, and nothing of the a
   assert.ok(!JSON.stringify(rows[0]?.data).includes('184200'))
 })
 
-test('the same request returns the same approval; a changed one with its reference is refused', async () => {
+test('an agent sends an approver few mails in an hour and half of those of a day; every request is listed', async () => {
+  const flooding = await makeAdministration(harness, 'live')
+  await flooding.administer('POST', 'approval-types/invoice.pay', invoiceType)
+  const { approver, email, browser } = await flooding.enrol()
+  const mails = async () => (await mailsTo(harness, email)).filter((mail) => mail.text.includes('/approve/'))
+  const ask = async (count: number) => {
+    const body = { type: 'invoice.pay', action: invoice, approvers: [approver] }
+    for (let n = 0; n < count; n += 1)
+      assert.equal(ruleOf(await flooding.request({ ...body, requestId: reference() })), 'passes')
+  }
+  await ask(requestMailsPerHourMax + 2)
+  assert.equal((await mails()).length, requestMailsPerHourMax)
+  const { rows } = await harness.owner.query<{ count: number }>(
+    "update mail_counts set kind = 'an earlier hour' where recipient_tag = $1 and kind like '% hour %'",
+    [approver],
+  )
+  assert.deepEqual(rows, [])
+  await ask(4)
+  assert.equal((await mails()).length, 5)
+  const listed = await harness.call('GET', '/api/approve/approvals', {
+    headers: { origin: browser.origin, cookie: browser.cookie() ?? '' },
+  })
+  assert.equal(listed.json.waiting.length, requestMailsPerHourMax + 6)
+})
+
+attack('reordered-keys', async (refused) => {
   const body = basic()
   const first = await sandbox.request(body)
   const reordered = await sandbox.request({
     ...body,
     action: { recipient: invoice.recipient, amount: invoice.amount },
   })
-  assert.deepEqual(
-    [reordered.json.approvalId, reordered.json.envelopeHash],
-    [first.json.approvalId, first.json.envelopeHash],
-  )
+  assert.equal(reordered.json.envelopeHash, first.json.envelopeHash)
+  const isSame = reordered.json.approvalId === first.json.approvalId
+  refused(isSame ? 'equal hash, same approval' : reordered.text)
+})
+
+attack('changed-argument', async (refused) => {
+  const body = basic()
+  await sandbox.request(body)
   for (const change of [
     { action: { ...invoice, amount: '184200.01' } },
     { action: { ...invoice, memo: '' } },
@@ -98,11 +129,7 @@ test('the same request returns the same approval; a changed one with its referen
     { decideBy: askedInMinutes(30) },
     { title: 'Other words' },
   ])
-    assert.equal(
-      ruleOf(await sandbox.request({ ...body, ...change })),
-      'approval_conflict request_id_reused',
-      JSON.stringify(change),
-    )
+    refused(ruleOf(await sandbox.request({ ...body, ...change })))
 })
 
 test('an equal action with another reference is another approval with another hash', async () => {
@@ -124,7 +151,7 @@ test('equal requests at once make one approval', async () => {
 const withAction = (action: string) =>
   `{"type":"test.action","requestId":"${reference()}","approvers":["apv_test_silent"],"action":${action}}`
 
-test('a key that appears twice is refused on the text of the body, at any depth and however it is written', async () => {
+attack('duplicated-keys', async (refused) => {
   for (const action of [
     '{"amount":"1","amount":"2"}',
     '{"amount":"1","am\\u006funt":"2"}',
@@ -133,55 +160,40 @@ test('a key that appears twice is refused on the text of the body, at any depth 
   ]) {
     const answer = await sandbox.requestText(withAction(action))
     assertRefusal(answer, 400, 'invalid_json')
-    assert.equal(answer.json.details[0].code, 'duplicate_key')
+    refused(ruleOf(answer))
   }
   const twice = `{"action":{"a":1},${withAction('{"a":2}').slice(1)}`
-  assert.equal((await sandbox.requestText(twice)).json.details[0].code, 'duplicate_key')
+  refused(ruleOf(await sandbox.requestText(twice)))
   assert.equal(ruleOf(await sandbox.requestText(withAction('{"a":{"b":1},"c":{"b":1}}'))), 'passes')
 })
 
-test('numbers that readers round differently, and texts that they read differently, are refused', async () => {
-  const number = 'approval_refused number'
-  for (const [value, expected] of [
-    ['1e400', number],
-    ['-1e400', number],
-    ['9007199254740993', number],
-    ['9007199254740992', number],
-    ['1.5', number],
-    ['0.1', number],
-    ['-0', number],
-    ['-0.0', number],
-    ['9007199254740991', 'passes'],
-    ['-7', 'passes'],
-    ['1e3', 'passes'],
-    ['true', 'passes'],
-    ['null', 'passes'],
-  ] as const)
-    assert.equal(ruleOf(await sandbox.requestText(withAction(`{"a":[${value}]}`))), expected, value)
-  for (const text of ['"\\ud800"', '"\\udc00\\ud800"', '"\\u0000"']) {
-    assert.notEqual(ruleOf(await sandbox.requestText(withAction(`{"a":${text}}`))), 'passes', text)
-    assert.notEqual(ruleOf(await sandbox.requestText(withAction(`{${text}:1}`))), 'passes', text)
-  }
+attack('number-forms', async (refused) => {
+  const ask = async (value: string) => ruleOf(await sandbox.requestText(withAction(`{"a":[${value}]}`)))
+  for (const value of ['1e400', '-1e400', '9007199254740993', '9007199254740992', '1.5', '0.1', '-0', '-0.0'])
+    refused(await ask(value))
+  for (const value of ['9007199254740991', '-7', '1e3', 'true', 'null'])
+    assert.equal(await ask(value), 'passes', value)
 })
 
 const nested = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
 
-test('an action is an object of at most 8 levels, 500 values and 32 KB', async () => {
-  for (const [action, expected] of [
-    ['[]', 'approval_refused object'],
-    ['"text"', 'approval_refused object'],
-    ['null', 'approval_refused object'],
-    ['{}', 'approval_refused empty'],
-    [nested(8), 'passes'],
-    [nested(9), 'approval_refused depth'],
-    [JSON.stringify({ a: Array(498).fill(1) }), 'passes'],
-    [JSON.stringify({ a: Array(499).fill(1) }), 'approval_refused size'],
-    [JSON.stringify({ a: 'x'.repeat(32_768 - 8) }), 'passes'],
-    [JSON.stringify({ a: 'é'.repeat(16_384) }), 'approval_refused size'],
-  ] as const)
-    assert.equal(ruleOf(await sandbox.requestText(withAction(action))), expected, action.slice(0, 40))
-  const long = await sandbox.requestText(withAction(JSON.stringify({ a: 'x'.repeat(32_768) })))
-  assert.equal(long.status, 400)
+const askText = async (action: string) => ruleOf(await sandbox.requestText(withAction(action)))
+test('an action is an object with a field', async () => {
+  for (const action of ['[]', '"text"', 'null'])
+    assert.equal(await askText(action), 'approval_refused object')
+  assert.equal(await askText('{}'), 'approval_refused empty')
+})
+
+attack('deep-action', async (refused) => {
+  assert.equal(await askText(nested(8)), 'passes')
+  refused(await askText(nested(9)))
+})
+
+attack('long-value', async (refused) => {
+  for (const action of [{ a: Array(498).fill(1) }, { a: 'x'.repeat(32_768 - 8) }])
+    assert.equal(await askText(JSON.stringify(action)), 'passes')
+  for (const action of [{ a: Array(499).fill(1) }, { a: 'x'.repeat(32_768) }, { a: 'é'.repeat(16_384) }])
+    refused(await askText(JSON.stringify(action)))
 })
 
 /** The rule that refuses a request in the sandbox with this change. */
@@ -194,12 +206,15 @@ test('an action of a registered type matches its schema', async () => {
   assert.equal(await askToPay({ amount: '1' }), refused)
   assert.equal(await askToPay({ ...invoice, amount: 1 }), refused)
   assert.equal(await askToPay({ ...invoice, amount: '1'.repeat(21) }), refused)
-  assert.equal(await askToPay({ ...invoice, recipiеnt: 'with a Cyrillic letter' }), refused)
   assert.equal(await askToPay({ ...invoice, lines: [{ text: 1 }] }), refused)
   assert.equal(await askToPay({ ...invoice, lines: [{}, {}, {}, {}] }), refused)
 })
 
-test('a request raises the policy of its type and never lowers it', async () => {
+attack('look-alike-field', async (refused) =>
+  refused(await askToPay({ ...invoice, 'recipi\u0435nt': 'with a Cyrillic letter' })),
+)
+
+attack('policy-lowered', async (refused) => {
   const strict = { quorum: 2, minSeconds: 10, passkey: 'device_bound', delaySeconds: 60 }
   await sandbox.administer('POST', 'approval-types/wire.send', { ...invoiceType, policy: strict })
   const approvers = ['apv_test_silent', 'apv_test_approves']
@@ -207,13 +222,13 @@ test('a request raises the policy of its type and never lowers it', async () => 
     sandbox.request({ type: 'wire.send', requestId: reference(), action: invoice, approvers, policy })
   for (const policy of [{ quorum: 1 }, { minSeconds: 9 }, { passkey: 'any' }, { delaySeconds: 0 }]) {
     const answer = await ask(policy)
-    assert.equal(ruleOf(answer), 'approval_refused policy_lowered', JSON.stringify(policy))
+    refused(ruleOf(answer))
     assert.equal(answer.json.details[0].path, `body.policy.${Object.keys(policy)[0]}`)
   }
   assert.deepEqual((await ask({ minSeconds: 20 })).json.envelope.policy, { ...strict, minSeconds: 20 })
 })
 
-test('without a registered type the strictest policy applies; only the sandbox has a prefix without', async () => {
+attack('unregistered-type', async (refused) => {
   const two = [(await live.enrol()).approver, (await live.enrol()).approver]
   const ask = (body: object) =>
     live.request({ action: invoice, requestId: reference(), approvers: two, ...body })
@@ -221,35 +236,39 @@ test('without a registered type the strictest policy applies; only the sandbox h
   assert.deepEqual([asked.json.envelope.policy, asked.json.definition], [strictestPolicy, null])
   assert.deepEqual((await ask({ type: 'test.action' })).json.envelope.policy, strictestPolicy)
   assert.equal(ruleOf(await ask({ type: 'shell.run', approvers: two.slice(1) })), 'approval_refused quorum')
-  assert.equal(
-    ruleOf(await ask({ type: 'test.action', policy: easyPolicy })),
-    'approval_refused policy_lowered',
-  )
+  refused(ruleOf(await ask({ type: 'test.action', policy: easyPolicy })))
   assert.deepEqual((await sandbox.request(basic())).json.envelope.policy, easyPolicy)
 })
 
-test('approvers are enrolled people of this agent, each once, and enough for the quorum', async () => {
+const askLive = async (change: object) =>
+  ruleOf(await live.request({ type: 'invoice.pay', action: invoice, requestId: reference(), ...change }))
+
+attack('unknown-approver', async (refused) => {
   const own = await live.enrol()
-  const other = await makeAdministration(harness, 'live')
-  const foreign = await other.enrol()
+  const foreign = await (await makeAdministration(harness, 'live')).enrol()
   const tested = await sandbox.enrol()
-  const invited = (await live.invite('invited@people.example')).json.approver
   const removed = await live.enrol()
   await live.administer('DELETE', `approvers/${removed.approver}`)
-  const ask = async (change: object) =>
-    ruleOf(await live.request({ type: 'invoice.pay', action: invoice, requestId: reference(), ...change }))
-  const asked = (approvers: readonly string[]) => ask({ approvers })
-  assert.equal(await asked([own.approver]), 'passes')
-  assert.equal(await asked(['apv_nobody']), 'approval_refused approver_unknown')
-  assert.equal(await asked([own.approver, foreign.approver]), 'approval_refused approver_unknown')
-  assert.equal(await asked([tested.approver]), 'approval_refused approver_unknown')
-  assert.equal(await asked([removed.approver]), 'approval_refused approver_unknown')
-  assert.equal(await asked(['apv_test_approves']), 'approval_refused approver_unknown')
-  assert.equal(await asked([invited]), 'approval_refused approver_not_enrolled')
-  assert.equal(await asked([own.approver, own.approver]), 'approval_refused approver_repeated')
-  assert.equal(await ask({ approvers: [own.approver], policy: { quorum: 2 } }), 'approval_refused quorum')
-  assert.equal(await ask({}), 'approval_refused approvers_or_group')
-  assert.equal(await ask({ approvers: [own.approver], group: 'x' }), 'approval_refused approvers_or_group')
+  assert.equal(await askLive({ approvers: [own.approver] }), 'passes')
+  for (const approver of [foreign, tested, removed].map((one) => one.approver))
+    refused(await askLive({ approvers: [own.approver, approver] }))
+  for (const approver of ['apv_nobody', 'apv_test_approves'])
+    refused(await askLive({ approvers: [approver] }))
+})
+
+attack('approver-named-twice', async (refused) => {
+  const own = await live.enrol()
+  refused(await askLive({ approvers: [own.approver, own.approver], policy: { quorum: 2 } }))
+})
+
+test('approvers have enrolled, are enough for the quorum, and are named or a group', async () => {
+  const own = await live.enrol()
+  const invited = (await live.invite('invited@people.example')).json.approver
+  assert.equal(await askLive({ approvers: [invited] }), 'approval_refused approver_not_enrolled')
+  assert.equal(await askLive({ approvers: [own.approver], policy: { quorum: 2 } }), 'approval_refused quorum')
+  assert.equal(await askLive({}), 'approval_refused approvers_or_group')
+  const both = { approvers: [own.approver], group: 'x' }
+  assert.equal(await askLive(both), 'approval_refused approvers_or_group')
 })
 
 test('an audience is an agent of the same mode', async () => {
@@ -259,11 +278,11 @@ test('an audience is an agent of the same mode', async () => {
   assert.equal(await ruleWith({ audience: 'agt_nobody' }), 'approval_refused audience_unknown')
 })
 
-test('decisions take 1 minute to 7 days, and what is approved is consumed within 7 more', async () => {
+attack('endless-approval', async (refused) => {
   const day = 1_440
-  assert.equal(await ruleWith({ decideBy: askedInMinutes(0.5) }), 'approval_refused decide_by')
-  assert.equal(await ruleWith({ decideBy: askedInMinutes(-5) }), 'approval_refused decide_by')
-  assert.equal(await ruleWith({ decideBy: askedInMinutes(7 * day + 1) }), 'approval_refused decide_by')
+  refused(await ruleWith({ decideBy: askedInMinutes(0.5) }))
+  refused(await ruleWith({ decideBy: askedInMinutes(-5) }))
+  refused(await ruleWith({ decideBy: askedInMinutes(7 * day + 1) }))
   const decideBy = askedInMinutes(60)
   assert.equal(await ruleWith({ decideBy, consumeBy: askedInMinutes(59) }), 'approval_refused consume_by')
   assert.equal(

@@ -60,7 +60,7 @@ export const writeApproval = async (
   })
 }
 
-/** Where a mailbox got its mails for today, none is sent: the page of the person lists what waits. */
+/** Where a mailbox got its mails, none is sent: the page of the person lists what waits. */
 const mailApprovers = async (
   tx: Tx,
   deps: ApprovalsDeps,
@@ -68,7 +68,14 @@ const mailApprovers = async (
   { approvers, type }: Pick<ResolvedRequest, 'approvers' | 'type'>,
 ): Promise<void> => {
   const agentName = (await deps.findAgentName(tx, agentId)) ?? agentId
-  for (const { email } of approvers)
+  for (const { approver, email } of approvers)
     if (email !== undefined)
-      await mailRequest(tx, deps.ctx, { agentId, to: email, agentName, title: type?.title, approvalId })
+      await mailRequest(tx, deps.ctx, {
+        agentId,
+        to: email,
+        approver,
+        agentName,
+        title: type?.title,
+        approvalId,
+      })
 }

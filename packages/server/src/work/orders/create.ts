@@ -7,6 +7,7 @@ import { publish } from '../../platform/queue/outbox.ts'
 import type { BuyerDeps } from '../deps.ts'
 import { usdCentsOf, priceOf, rewardWarningsOf, unitUsdOf, usdOf } from '../rules.ts'
 import { normalizeItems } from '../workflows/forms.ts'
+import { questionOrderErrors } from '../workflows/question-text.ts'
 import { insertOrder } from './store.ts'
 import { findWorkflowByIdOrCategory, type StoredWorkflow } from '../workflows/store.ts'
 import type { OrderTerms } from '../../platform/db/columns.ts'
@@ -46,6 +47,12 @@ export const requireItems = (
   const normalized = normalizeItems(workflow?.inputForm ?? [], items, quantity)
   if ('errors' in normalized) throw new Refusal('validation_failed', { details: normalized.errors })
   return normalized.items
+}
+
+/** A question obeys the rules of its texts by this path too. */
+const requireQuestionTexts = (workflow: StoredWorkflow | undefined, input: Input): void => {
+  const details = questionOrderErrors(workflow?.id, input).slice(0, 20)
+  if (details.length > 0) throw new Refusal('validation_failed', { details })
 }
 
 /** What an order costs; undefined where its cap does not allow it. */
@@ -91,6 +98,7 @@ export const order = async (
     const { taskType, quantity } = input
     const { workflow, capUsdCents, price } = await findPrice(tx, ctx, agent.mode, input)
     const items = requireItems(workflow, input.items, quantity)
+    requireQuestionTexts(workflow, input)
     if (!price) throw new Refusal('price_above_max')
     await agent.keyless?.use(tx, { taskType, quantity, totalUsdCents: price.totalUsdCents })
     const expiresAt = await insertOrder(tx, key, {

@@ -1,6 +1,7 @@
+import { askWorkflowId } from '@pohf/protocol'
 import type { Detail } from '../platform/http/errors.ts'
 
-// What a question and the words of its form may not have. Workers see them as plain text in any case: these rules keep a
+// What a question and the words of its form may not have, by whichever endpoint it is ordered. Workers see them as plain text in any case: these rules keep a
 // buyer from leading workers elsewhere and from collecting data about people in plain words. They do not understand a
 // question: a buyer who writes around them is reported by workers, who return the question.
 
@@ -51,3 +52,25 @@ export const textErrors = (text: string, path: string): Detail[] => {
   const broken = textRules.find(({ pattern }) => pattern.test(text.normalize('NFKC')))
   return broken ? [{ path, code: broken.code, message: broken.message }] : []
 }
+
+/** The texts that a value holds, with their paths. The limits of a body bound its depth. */
+const textsOf = (value: unknown, path: string): (readonly [path: string, text: string])[] => {
+  if (typeof value === 'string') return [[path, value]]
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inner]) => textsOf(inner, `${path}.${key}`))
+}
+
+type OrderedTexts = {
+  readonly items?: readonly unknown[] | undefined
+  readonly instructions?: string | undefined
+}
+/** What an order of the workflow of questions has that a question may not have. Other workflows have their own texts. */
+export const questionOrderErrors = (
+  workflowId: string | undefined,
+  { items = [], instructions = '' }: OrderedTexts,
+): Detail[] =>
+  workflowId === askWorkflowId
+    ? [...textsOf(items, 'body.items'), ...textsOf(instructions, 'body.instructions')].flatMap(
+        ([path, text]) => textErrors(text, path),
+      )
+    : []
