@@ -88,6 +88,9 @@ test('the journey visits every endpoint of the specification', () => {
     'GET /api/agents/approvals/{approvalId}',
     'POST /api/agents/approvals/{approvalId}/consume',
     'POST /api/agents/approvers',
+    'GET /api/agents/approval-known-bad',
+    'POST /api/agents/approval-known-bad',
+    'GET /api/agents/approval-report',
   ]
   const visited = new Set(
     statements.filter(({ id }) => id.startsWith('journey.')).flatMap(({ needs }) => needs),

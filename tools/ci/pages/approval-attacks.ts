@@ -13,8 +13,8 @@ ${attacks.length - 1} attacks, each refused by a rule with a name, and one chang
 [attacks.ts](../../packages/verify/test/approvals/attacks.ts). A test takes the rule from the list and compares it with the answer, so that this
 page, the tests and the code cannot differ: a listed attack without a test fails, and so does a test that compares no rule.
 
-Rules with one word after the error are in \`details[0].code\` of the answer, and [approvals](../guides/approvals.md#rules) says what each
-demands. Rules of \`@pohf/verify\` and \`guard\` are the \`reason\` of their results. A passkey that is refused is not told why. \`internal_error\` is the
+Where a rule has a second word, it is \`details[0].code\` of the answer, and [approvals](../guides/approvals.md#rules) says what each
+demands. Those of \`@pohf/verify\` and \`guard\` are the \`reason\` of their results. A passkey that is refused is not told why. \`internal_error\` is the
 answer where the stored envelope is not the one that was hashed: nobody is shown it, and the operator's log has it.
 
 [The vectors of RFC 8785](../../packages/verify/test/canonical-json.test.ts) (numbers of appendix B, sections 3.2.2 to 3.2.4) pass.

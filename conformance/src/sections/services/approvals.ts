@@ -9,6 +9,9 @@ const request = 'POST /api/agents/approvals'
 const read = 'GET /api/agents/approvals/{approvalId}'
 const consume = 'POST /api/agents/approvals/{approvalId}/consume'
 const invite = 'POST /api/agents/approvers'
+const knownBadCreate = 'POST /api/agents/approval-known-bad'
+const knownBadList = 'GET /api/agents/approval-known-bad'
+const report = 'GET /api/agents/approval-report'
 
 const action = { amount: '184200.00', recipient: 'Nordwind GmbH' }
 
@@ -140,6 +143,27 @@ export const approvals: Section = {
         const { apiKey: key } = await testAgent(world)
         const body = { name: 'Agent', email: 'agent@example.com' }
         expectRefusal(await world.http.post('/api/agents/approvers', body, { key }), 403, 'forbidden')
+      },
+    },
+    {
+      id: 'approvals.known-bad-hidden',
+      title: 'no key sends, lists or counts known-bad requests, and it finds none to read or consume',
+      needs: [knownBadList, knownBadCreate, report, read, consume],
+      isProjectDecision: true,
+      run: async (world) => {
+        const { apiKey: key } = await testAgent(world)
+        for (const path of ['approval-known-bad', 'approval-report', 'approval-settings'])
+          expectRefusal(await world.http.get(`/api/agents/${path}`, { key }), 403, 'forbidden')
+        const body = { type: 'test.invoice', action, approvers: ['apv_x'], reason: 'it is known to be bad' }
+        expectRefusal(
+          await world.http.post('/api/agents/approval-known-bad', body, { key }),
+          403,
+          'forbidden',
+        )
+        const unknown = '/api/agents/approvals/apl_known_bad'
+        expectRefusal(await world.http.get(unknown, { key }), 404, 'not_found')
+        const hash = { envelopeHash: 'x'.repeat(43) }
+        expectRefusal(await world.http.post(`${unknown}/consume`, hash, { key }), 404, 'not_found')
       },
     },
   ],

@@ -212,7 +212,16 @@ const waiting = z.object({
 export const approverList = operation({
   summary: 'List what waits for the decision of the person who is signed in, and what they decided.',
   limit: 'tasks',
-  response: z.object({ waiting: z.array(waiting).max(50), decided: z.array(waiting).max(50) }),
+  response: z.object({
+    waiting: z
+      .array(waiting)
+      .max(50)
+      .meta({ description: 'The nearest deadline first, at most 10 of an agent.' }),
+    hasMore: z
+      .boolean()
+      .meta({ description: 'More wait than are listed. They follow as these are decided.' }),
+    decided: z.array(waiting).max(50),
+  }),
 })
 export const approverRead = operation({
   summary: 'Read one approval that the person who is signed in may decide.',

@@ -219,9 +219,9 @@ test('a question that is ordered as work obeys the rules of its text, and may be
     return status === 200 ? 'passes' : `${json.error} ${json.details[0].code} ${json.details[0].path}`
   }
   const link = 'Is https://evil.example/login a good page?'
-  const path = 'body.items.0.question'
+  const path = 'body.items.0'
   assert.equal(await codeOf({ items: [link] }), `validation_failed link ${path}`)
-  assert.equal(await codeOf({ items: [{ question: link }] }), `validation_failed link ${path}`)
+  assert.equal(await codeOf({ items: [{ question: link }] }), `validation_failed link ${path}.question`)
   assert.equal(await codeOf({ items: [link] }, 'question'), `validation_failed link ${path}`)
   const personal = 'What is your password?'
   assert.equal(await codeOf({ items: [personal] }), `validation_failed asks_personal_data ${path}`)

@@ -5,10 +5,6 @@ import { attacks, type AttackId } from './attacks.ts'
 /** Asserts that the rule of an answer is the listed one. */
 export type Refused = (rule: string | undefined) => void
 
-/** The title of the test of an attack. */
-export const titleOf = ({ id, attack }: { readonly id: string; readonly attack: string }): string =>
-  `attack ${id}: ${attack}`
-
 /**
  * The function by which one file of tests makes its attacks. A test fails where it compares no rule with the listed one, and the
  * file fails where it leaves out an attack that is listed for it.
@@ -25,7 +21,7 @@ export const attacksIn = (url: string) => {
     if (!attack) throw new Error(`attack ${id} is not listed for ${url}`)
     if (made.has(id)) throw new Error(`attack ${id} has two tests`)
     made.add(id)
-    void test(titleOf(attack), { timeout: 120_000 }, async (t) => {
+    void test(`attack ${id}: ${attack.attack}`, { timeout: 120_000 }, async (t) => {
       let compared = 0
       await run((rule) => {
         assert.equal(rule, attack.rule)

@@ -92,7 +92,7 @@ export const ListPage = (page: PageContext) => {
   }, [])
   const other = fallbackView(page, loaded)
   if (other || !loaded.value) return other
-  const { waiting, decided } = loaded.value
+  const { waiting, hasMore, decided } = loaded.value
   return (
     <article>
       <Title text={listTitle(messages, waiting.length)} />
@@ -111,6 +111,7 @@ export const ListPage = (page: PageContext) => {
           ))}
         </ul>
       )}
+      {hasMore ? <p class="muted">{messages.list.more}</p> : null}
       {decided.length === 0 ? null : (
         <section class="card pad" aria-labelledby="decided">
           <h2 class="h3" id="decided">

@@ -41,6 +41,7 @@ export const german: Messages = {
     noneExpected:
       'Haben Sie eine erwartet? Dann hat jemand anderes entschieden, die Zeit ist um, oder sie ist für einen anderen Passkey.',
     open: 'Öffnen',
+    more: 'Weitere Anfragen warten. Sie erscheinen hier, sobald Sie über diese entschieden haben.',
     from: '{agent} fragt',
     due: 'zu entscheiden bis {time}',
     decidedTitle: 'Entschieden und vergangen',

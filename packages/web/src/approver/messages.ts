@@ -40,6 +40,7 @@ export const english = {
     noneExpected:
       'Did you expect one? Then somebody else has decided it, its time is over, or it is for another passkey.',
     open: 'Open it',
+    more: 'More requests wait. They appear here as you decide these.',
     from: '{agent} asks',
     due: 'decide by {time}',
     decidedTitle: 'Decided and past',

@@ -219,7 +219,7 @@ attack('decision-after-the-end', async (refused) => {
   }
 })
 test('words go with a denial', async () => {
-  const refused = (rule: string) => assert.equal(rule, 'approval_refused words_with_approval')
+  const refused = (rule: string | undefined) => assert.equal(rule, 'approval_refused words_with_approval')
   const made = await makeApproval(harness, agent, [ada])
   const asked = await askToApprove(ada, made)
   const answer = await ada.decide(made.approvalId, asked, ada.sign(asked), 'Fine.')

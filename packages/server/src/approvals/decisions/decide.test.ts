@@ -13,8 +13,10 @@ import {
   shownHash,
   type TestApprover,
 } from '../../../test/fixtures/people/approver.ts'
+import { invite } from '../../../test/fixtures/people/member.ts'
 import { playSession } from '../../../test/fixtures/people/play-session.ts'
 import { pollUntil } from '../../../test/fixtures/polling.ts'
+import { consentVersion } from '../../members/rules.ts'
 
 const attack = attacksIn(import.meta.url)
 const harness = await startHarness()
@@ -22,6 +24,20 @@ const agent = await harness.register('live')
 await grantCredits(harness, agent, 100n)
 const ada = await enrolApprover(harness, agent)
 const bob = await enrolApprover(harness, agent)
+
+/** Makes a person an approver of another agent too. */
+const enrolAlso = async (person: TestApprover, other: Awaited<ReturnType<typeof harness.register>>) => {
+  const { token, memberId } = await invite(harness, other.apiKey)
+  const agreed = await person.browser.post('enrol', { token, consentVersion, language: 'en' })
+  assert.equal(agreed.status, 200, agreed.text)
+  const approver = harness.ctx.ids.make('apv_')
+  await harness.owner.query(
+    `insert into approvers (agent_id, mode, approver_id, member_id, name, email, created_by)
+     values ($1, 'live', $2, $3, 'Ada', $2 || '@example.com', 'prs_owner')`,
+    [other.agentId, approver, memberId],
+  )
+  return { approver }
+}
 
 type Made = Awaited<ReturnType<typeof makeApproval>>
 const challengeOf = async (person: TestApprover, { approvalId }: Made): Promise<string> =>
@@ -320,6 +336,21 @@ test('the list has what waits and what was decided, of all agents of the person'
   const after = (await bob.list()).json
   assert.equal(after.decided[0].approvalId, made.approvalId)
   assert.ok(!after.waiting.some((one: { approvalId: string }) => one.approvalId === made.approvalId))
+})
+
+test('an agent that asks often hides the requests of no other agent, nor those with the nearest deadline', async () => {
+  const quiet = await harness.register('live', 'quiet@example.com')
+  const person = await enrolApprover(harness, agent)
+  const other = await makeApproval(harness, quiet, [await enrolAlso(person, quiet)], { decideMinutes: 100 })
+  const urgent = await makeApproval(harness, agent, [person], { decideMinutes: 5 })
+  for (let n = 0; n < 55; n += 1) await makeApproval(harness, agent, [person])
+  const { waiting, hasMore } = (await person.list()).json
+  const ids = waiting.map((one: { approvalId: string }) => one.approvalId)
+  assert.deepEqual([ids[0], ids.at(-1), ids.length, hasMore], [urgent.approvalId, other.approvalId, 11, true])
+  await person.decideWhole(urgent.approvalId, { decision: 'deny' })
+  assert.equal((await person.list()).json.waiting.length, 11)
+  const asked = (await (await enrolApprover(harness, agent)).list()).json
+  assert.deepEqual([asked.waiting, asked.hasMore], [[], false])
 })
 
 test('values that the person has not approved before are named, and fast decisions in a row ask to slow down', async () => {

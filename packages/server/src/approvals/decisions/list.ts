@@ -32,13 +32,14 @@ const present = (turn: ListedTurn, names: ReadonlyMap<string, string>, now: Date
 export const list = async (deps: ApprovalsDeps, { personId }: Person) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
     const memberships = await listMemberships(tx, personId)
-    const waiting = await listWaiting(tx, memberships)
+    const { waiting, hasMore } = await listWaiting(tx, memberships)
     const decided = await listDecided(tx, memberships)
     const agentIds = [...waiting, ...decided].map((turn) => turn.agent_id)
     const names = await findAgentNames(tx, deps, agentIds)
     const now = await readNow(tx)
     return {
       waiting: waiting.map((turn) => present(turn, names, now)),
+      hasMore,
       decided: decided.map((turn) => present(turn, names, now)),
     }
   })

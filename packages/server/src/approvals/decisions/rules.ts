@@ -3,6 +3,8 @@ import { hmacOf } from '../../platform/ops/secrets.ts'
 
 export const challengeMinutes = 5
 export const listMax = 50
+/** Of one agent in the list of what waits. */
+export const waitingPerAgentMax = 10
 /** Critical fields whose values are compared with those that the person approved before. */
 const comparedFieldsMax = 20
 /** So many decisions in a row that were faster than reading ask the person to slow down. */

@@ -3,7 +3,7 @@ import type { ApprovalState, Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
 import { decisionsPerHourDefault, type ApprovalKey } from '../rules.ts'
 import type { Turn } from '../store.ts'
-import { challengeMinutes, fastInRow, listMax, valueDays } from './rules.ts'
+import { challengeMinutes, fastInRow, listMax, valueDays, waitingPerAgentMax } from './rules.ts'
 
 /** A membership of the person who is signed in. */
 export type Membership = { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
@@ -53,19 +53,31 @@ const listedColumns = sql`approval.agent_id, approval.mode, approval.approval_id
     and known.type = approval.type and known.version = approval.type_version) as title,
   approval.created_at, approval.decide_by, approval.consume_by`
 
-/** What waits for these memberships, newest first. Of each agent at most as many as may be pending are looked at. */
-export const listWaiting = async (tx: Tx, memberships: readonly Membership[]): Promise<ListedTurn[]> => {
-  const { rows } = await sql<ListedTurn>`
+/**
+ * What waits for these memberships, the nearest deadline first. Each agent has its first few before any agent has more, so that one
+ * that asks often hides nobody else's requests. Of each agent at most as many as may be pending are read and sorted.
+ */
+export const listWaiting = async (
+  tx: Tx,
+  memberships: readonly Membership[],
+): Promise<{ readonly waiting: ListedTurn[]; readonly hasMore: boolean }> => {
+  const { rows } = await sql<ListedTurn & { readonly place: number }>`
     select waiting.* from ${membershipsTable(memberships)}
     cross join lateral (
-      select ${listedColumns}, turn.decision from approvals approval
+      select ${listedColumns}, turn.decision,
+        row_number() over (order by approval.decide_by, approval.approval_id)::int as place
+      from approvals approval
       join approval_turns turn on turn.agent_id = approval.agent_id and turn.mode = approval.mode
         and turn.approval_id = approval.approval_id and turn.approver_id = approver.approver_id
       where approval.agent_id = own.agent_id and approval.mode = own.mode and approval.status = 'pending'
         and approval.decide_by > pohf_now() and turn.decision is null
-      order by approval.created_at desc limit ${listMax}) waiting
-    order by waiting.created_at desc limit ${listMax}`.execute(tx)
-  return rows
+      order by approval.decide_by, approval.approval_id limit ${waitingPerAgentMax + 1}) waiting
+    order by waiting.place, waiting.decide_by limit ${listMax + 1}`.execute(tx)
+  const listed = rows.filter(({ place }) => place <= waitingPerAgentMax).slice(0, listMax)
+  return {
+    waiting: listed.toSorted((a, b) => a.decide_by.getTime() - b.decide_by.getTime()),
+    hasMore: rows.length > listed.length,
+  }
 }
 
 /** What these memberships decided, newest first. */

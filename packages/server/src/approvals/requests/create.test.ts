@@ -89,15 +89,18 @@ test('an agent sends an approver few mails in an hour and half of those of a day
     for (let n = 0; n < count; n += 1)
       assert.equal(ruleOf(await flooding.request({ ...body, requestId: reference() })), 'passes')
   }
+  // Not over the end of an hour.
+  if (harness.ctx.clock.now().getUTCMinutes() === 59) await harness.advance(60_000)
   await ask(requestMailsPerHourMax + 2)
   assert.equal((await mails()).length, requestMailsPerHourMax)
-  const { rows } = await harness.owner.query<{ count: number }>(
+  const { rowCount } = await harness.owner.query(
     "update mail_counts set kind = 'an earlier hour' where recipient_tag = $1 and kind like '% hour %'",
     [approver],
   )
-  assert.deepEqual(rows, [])
+  assert.equal(rowCount, 1)
   await ask(4)
-  assert.equal((await mails()).length, 5)
+  const half = Math.ceil(harness.ctx.config.MAILS_PER_RECIPIENT_PER_DAY / 2)
+  assert.equal((await mails()).length, Math.min(half, 2 * requestMailsPerHourMax))
   const listed = await harness.call('GET', '/api/approve/approvals', {
     headers: { origin: browser.origin, cookie: browser.cookie() ?? '' },
   })

@@ -1,5 +1,5 @@
 import { askWorkflowId } from '@pohf/protocol'
-import type { Detail } from '../platform/http/errors.ts'
+import type { Detail } from '../../platform/http/errors.ts'
 
 // What a question and the words of its form may not have, by whichever endpoint it is ordered. Workers see them as plain text in any case: these rules keep a
 // buyer from leading workers elsewhere and from collecting data about people in plain words. They do not understand a
