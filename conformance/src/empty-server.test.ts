@@ -76,6 +76,7 @@ test('the journey visits every endpoint of the specification', () => {
     'GET /.well-known/pohf-forging.json',
     'POST /api/agents/questions/quote',
     'POST /api/agents/questions',
+    'POST /api/agents/questions/{questionId}/pay',
     'GET /api/agents/questions/{questionId}',
     'GET /api/index/vhh/inputs',
     'POST /mcp/identity',

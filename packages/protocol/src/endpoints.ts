@@ -193,6 +193,7 @@ export const additions = [
   { id: 'accounts.passkeys.sign-in', publicId: 'accounts.passkey-sign-in', method: 'POST', path: '/console/passkeys/sign-in', auth: 'public', ...accounts.passkeySignIn },
   { id: 'questions.quote', publicId: 'questions.quote', method: 'POST', path: '/api/agents/questions/quote', auth: 'bearer', scope: 'work', ...questions.quote },
   { id: 'questions.ask', publicId: 'questions.ask', method: 'POST', path: '/api/agents/questions', auth: 'bearer', scope: 'work', ownerInLive: true, ...questions.ask },
+  { id: 'questions.pay', publicId: 'questions.pay', method: 'POST', path: '/api/agents/questions/{questionId}/pay', auth: 'bearer', scope: 'work', ownerInLive: true, ...questions.pay },
   { id: 'questions.read', publicId: 'questions.read', method: 'GET', path: '/api/agents/questions/{questionId}', auth: 'bearer', scope: 'work', ...questions.read },
   { id: 'approvals.requests.create', publicId: 'approvals.create', method: 'POST', path: '/api/agents/approvals', auth: 'bearer', scope: 'approvals', ...approvals.create },
   { id: 'approvals.requests.list', publicId: 'approvals.list', method: 'GET', path: '/api/agents/approvals', auth: 'bearer', scope: 'approvals', ...approvals.list },

@@ -54,9 +54,14 @@ type Delivery = Awaited<ReturnType<Client['work']['taskBuy']>>
 /** What was bought: the service's answer, and the claims of its credential, which was verified. */
 export type Bought = Delivery & { readonly claims: Claims }
 
+/** A question that was paid, and the receipt of its payment. */
+export type PaidQuestion = Awaited<ReturnType<Client['questions']['pay']>>
+
 export type Buyer = {
   /** Buys one unit. It signs once; after that it only repeats what it has sent. */
   readonly buy: (workflowId: string, options?: BuyOptions) => Promise<Bought>
+  /** Pays a question that was asked with the same key. It signs once, as `buy` does. */
+  readonly payQuestion: (questionId: string, options?: BuyOptions) => Promise<PaidQuestion>
   /** Finds out how an open purchase ended. It signs nothing. */
   readonly resume: (purchaseId: string, options?: BuyOptions) => Promise<Bought>
 }
@@ -162,20 +167,23 @@ const verifyDelivery = async (
   )
 }
 
-type PolledPurchase = {
+type Paid = { readonly payment: { readonly transaction: string } }
+type PolledPurchase<Result extends Paid> = {
   readonly purchaseId: string
   readonly send: (signal: AbortSignal | undefined) => Promise<Answer>
   readonly outcomeOf: (answer: Answer, purchaseId: string) => PurchaseOutcome
   /** After this the same request cannot succeed any more, unless something was sent before. */
   readonly usefulUntilMs: number
+  /** Checks what was delivered. */
+  readonly finish: (delivery: unknown) => Promise<Result>
 }
 
 /** Repeats one request until its outcome is final. Bounded by time, and by count in case the clock does not advance. */
-const pollUntilFinal = async (
+const pollUntilFinal = async <Result extends Paid>(
   service: Service,
-  purchase: PolledPurchase,
+  purchase: PolledPurchase<Result>,
   { onProgress, signal }: BuyOptions,
-): Promise<Bought> => {
+): Promise<Result> => {
   const { purchaseId } = purchase
   const endsAt = Date.now() + service.waitMsMax
   let isOpen = false
@@ -188,7 +196,7 @@ const pollUntilFinal = async (
     if (outcome.kind === 'failed' && isOpen && isInconclusive(outcome.error)) break
     if (outcome.kind === 'failed') throw outcome.error
     if (outcome.kind === 'delivered') {
-      const bought = await verifyDelivery(service, outcome.delivery as Delivery, purchaseId)
+      const bought = await purchase.finish(outcome.delivery)
       await onProgress?.({ step: 'delivered', purchaseId, transaction: bought.payment.transaction })
       return bought
     }
@@ -217,6 +225,7 @@ const resumeWith = (service: Service, purchaseId: string, options: BuyOptions = 
     send: (signal: AbortSignal | undefined) => request(service, { method: 'GET', url }, signal),
     outcomeOf: outcomeOfRead,
     usefulUntilMs: Date.now() + service.waitMsMax,
+    finish: (delivery: unknown) => verifyDelivery(service, delivery as Delivery, purchaseId),
   }
   return pollUntilFinal(service, purchase, options)
 }
@@ -233,9 +242,14 @@ export const createBuyer = (settings: BuyerSettings): Buyer => {
   const service = serviceOf(settings)
   const method = settings.apiKey === undefined ? 'GET' : 'POST'
 
-  const buy: Buyer['buy'] = async (workflowId, options = {}) => {
+  /** Reads the terms, signs once, and sends the payment until its outcome is final. */
+  const payAt = async <Result extends Paid>(
+    path: string,
+    options: BuyOptions,
+    finish: (delivery: unknown, purchaseId: string) => Promise<Result>,
+  ): Promise<Result> => {
     const { onProgress, signal } = options
-    const url = `${service.base}/api/agent/tasks/${encodeURIComponent(workflowId)}/buy`
+    const url = `${service.base}${path}`
     const challengeAnswer = await request(service, { method, url }, signal).catch((error: unknown) => {
       throw signal?.aborted
         ? error
@@ -264,8 +278,20 @@ export const createBuyer = (settings: BuyerSettings): Buyer => {
       send: (stop: AbortSignal | undefined) => request(service, { method, url, headers }, stop),
       outcomeOf: outcomeOfPayment,
       usefulUntilMs: endsAtMs - settleMs,
+      finish: (delivery: unknown) => finish(delivery, purchaseId),
     }
     return pollUntilFinal(service, purchase, options)
   }
-  return { buy, resume: (purchaseId, options) => resumeWith(service, purchaseId, options) }
+  return {
+    buy: (workflowId, options = {}) =>
+      payAt(`/api/agent/tasks/${encodeURIComponent(workflowId)}/buy`, options, (delivery, purchaseId) =>
+        verifyDelivery(service, delivery as Delivery, purchaseId),
+      ),
+    payQuestion: async (questionId, options = {}) => {
+      if (settings.apiKey === undefined) throw new TypeError('apiKey must be the key that asked the question.')
+      const path = `/api/agents/questions/${encodeURIComponent(questionId)}/pay`
+      return payAt(path, options, async (question) => question as PaidQuestion)
+    },
+    resume: (purchaseId, options) => resumeWith(service, purchaseId, options),
+  }
 }

@@ -4,6 +4,7 @@ export {
   type Bought,
   type Buyer,
   type BuyerSettings,
+  type PaidQuestion,
   type BuyOptions,
   type Progress,
   type ServiceSettings,

@@ -116,6 +116,7 @@ export const operations = [
   { publicId: 'discovery.api-mcp-identity', method: 'POST', path: '/api/mcp/identity', keyed: true },
   { publicId: 'questions.quote', method: 'POST', path: '/api/agents/questions/quote', keyed: true },
   { publicId: 'questions.ask', method: 'POST', path: '/api/agents/questions', keyed: true },
+  { publicId: 'questions.pay', method: 'POST', path: '/api/agents/questions/{questionId}/pay', keyed: true },
   { publicId: 'questions.read', method: 'GET', path: '/api/agents/questions/{questionId}', keyed: true },
   { publicId: 'approvals.create', method: 'POST', path: '/api/agents/approvals', keyed: true },
   { publicId: 'approvals.list', method: 'GET', path: '/api/agents/approvals', keyed: true },

@@ -10,14 +10,23 @@ export type PurchaseOutcome =
   | { readonly kind: 'retryable'; readonly error: PohfError }
   | { readonly kind: 'failed'; readonly error: PurchaseError }
 
-type PurchaseStatus = { readonly status?: unknown; readonly reason?: unknown; readonly delivery?: unknown }
+type PurchaseStatus = {
+  readonly status?: unknown
+  readonly purpose?: unknown
+  readonly reason?: unknown
+  readonly delivery?: unknown
+}
 
 /** The outcome of a stored purchase, by its status. */
 const outcomeOfStatus = (body: unknown, purchaseId: string): PurchaseOutcome => {
-  const { status, reason, delivery } = (
+  const { status, purpose, reason, delivery } = (
     typeof body === 'object' && body !== null ? body : {}
   ) as PurchaseStatus
   if (delivery !== undefined) return { kind: 'delivered', delivery }
+  if (status === 'delivered' && purpose === 'question') {
+    const message = 'The payment paid a question. Read the question: its answer is there.'
+    return { kind: 'failed', error: new PurchaseError('refused', message, { charged: 'yes', purchaseId }) }
+  }
   const because = typeof reason === 'string' ? ` ${reason}.` : ''
   if (status === 'void') {
     const error = new PurchaseError('void', `The payment was not made.${because}`, { purchaseId })

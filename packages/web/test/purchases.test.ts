@@ -25,6 +25,8 @@ test('amounts are written from millionths, and every state has a sentence', () =
   const purchase = {
     purchaseId: 'pur_1',
     workflowId: 'wf_test_ok',
+    purpose: 'stock',
+    questionId: null,
     status: 'delivered',
     reason: null,
     network: 'base-sepolia',

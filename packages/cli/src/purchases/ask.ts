@@ -23,6 +23,10 @@ type AskOptions = AgentRemote & {
   readonly deadline?: string
   readonly simulate?: true
   readonly wait?: true
+  readonly pay?: string
+  readonly keyFile?: string
+  readonly network?: string
+  readonly payTo?: string
   readonly idempotencyKey?: string
 }
 
@@ -68,9 +72,16 @@ const waitFor = async (remote: AgentRemote, asked: Question): Promise<Question> 
   return question
 }
 
+const checkPay = ({ pay, simulate }: AskOptions): void => {
+  if (pay !== undefined && pay !== 'x402') throw new UsageError('--pay must be x402.', 'Correct --pay.')
+  if (pay !== undefined && simulate)
+    throw new UsageError('--simulate answers a question that nobody pays.', 'Leave --pay or --simulate out.')
+}
+
 /** `pohf ask`. */
 export const ask = async (text: string, options: AskOptions): Promise<void> => {
-  const { idempotencyKey, schema, deadline } = options
+  const { idempotencyKey, schema, deadline, pay } = options
+  checkPay(options)
   const asked = await agentCall<Question>(options, 'POST', '/api/agents/questions', {
     idempotencyKey,
     body: {
@@ -79,10 +90,16 @@ export const ask = async (text: string, options: AskOptions): Promise<void> => {
       ...(schema === undefined ? {} : { answerSchema: parseSchema(schema) }),
       ...(deadline === undefined ? {} : { deadline }),
       ...(options.simulate ? { simulate: true } : {}),
+      ...(pay === undefined ? {} : { payWith: pay }),
     },
   })
   if (options.wait && asked.checkoutUrl !== null) console.error(`A person must pay: ${asked.checkoutUrl}`)
-  const question = options.wait ? await waitFor(options, asked) : asked
+  if (pay !== undefined && !(await (await import('./buy.ts')).payQuestion(asked, options))) return
+  const question = options.wait
+    ? await waitFor(options, asked)
+    : pay === undefined
+      ? asked
+      : await readQuestion(options, asked.questionId)
   print(options, question)
   if (['expired', 'cancelled', 'refunded'].includes(question.status)) process.exitCode = exitCodes.refused
 }

@@ -14,17 +14,19 @@ import { privateKeyToAccount } from 'viem/accounts'
 import { CommandError, UsageError } from '../command/errors.ts'
 import { exitCodes } from '../command/exit-codes.ts'
 
-type BuyOptions = {
+type WalletOptions = {
   readonly url: string
   readonly key?: string
-  readonly maxUsd: string
   readonly keyFile?: string
   readonly network?: string
   readonly payTo?: string
+  readonly json?: boolean
+}
+type BuyOptions = WalletOptions & {
+  readonly maxUsd: string
   readonly issuer?: string
   readonly resume?: string
   readonly wait: string
-  readonly json?: boolean
 }
 
 const usageError = (message: string, fix?: string): never => {
@@ -64,14 +66,15 @@ const line = (mark: string, text: string, stays = true) =>
   process.stderr.write(
     `${isTerminal ? '\r\u001b[K' : ''}  ${mark} ${text}${stays || !isTerminal ? '\n' : ''}`,
   )
-const showProgress = (progress: Progress): void => {
+/** `resume` is the command that shows how it ended. */
+const showProgress = (progress: Progress, resume: string): void => {
   switch (progress.step) {
     case 'quoted':
       line('✓', `costs ${progress.amountUsd} USD on ${progress.network}, paid to ${progress.payTo}`)
       return
     case 'signed':
       line('✓', `signed, good until ${progress.validBefore.toISOString()}`)
-      line(' ', `if this stops now: pohf buy --resume '${progress.purchaseId}'`)
+      line(' ', `if this stops now: ${resume}`)
       return
     case 'sent':
       line('…', progress.attempt === 1 ? 'sent' : `asked again, ${progress.attempt}`, false)
@@ -101,7 +104,13 @@ ${bought.pohf_jwt}`)
 /** By whether the wallet was charged. */
 const chargedCodes = { no: exitCodes.refused, unknown: exitCodes.open, yes: exitCodes.charged } as const
 
-const fail = (error: unknown, json: boolean | undefined): void => {
+const resumeCommandOf = (purchaseId: string | undefined) => `pohf buy --resume '${purchaseId}'`
+
+const fail = (
+  error: unknown,
+  json: boolean | undefined,
+  commandOf: (purchaseId: string | undefined) => string = resumeCommandOf,
+): void => {
   if (isTerminal) process.stderr.write('\r\u001b[K')
   if (error instanceof CommandError) throw error
   if (error instanceof TypeError) throw new UsageError(error.message, 'Correct the option: pohf buy --help.')
@@ -115,7 +124,7 @@ const fail = (error: unknown, json: boolean | undefined): void => {
   console.error(`${error.message} (${reason})`)
   const next = {
     no: 'Nothing was charged.',
-    unknown: `Ask again with: pohf buy --resume '${purchaseId}'`,
+    unknown: `Ask again with: ${commandOf(purchaseId)}`,
     yes: 'The wallet was charged.',
   }
   console.error(next[charged])
@@ -133,7 +142,9 @@ export const buy = async (workflowId: string | undefined, flags: BuyOptions): Pr
       issuer: flags.issuer,
       waitMs: numberOf(flags.wait, '--wait', 3_600) * 1_000,
     }
-    const options = { onProgress: showProgress }
+    const options = {
+      onProgress: (progress: Progress) => showProgress(progress, resumeCommandOf(progress.purchaseId)),
+    }
     const maxUsd = numberOf(flags.maxUsd, '--max-usd', 1_000_000)
     const start = () => {
       if (flags.resume !== undefined) return resumePurchase(service, flags.resume, options)
@@ -151,5 +162,28 @@ export const buy = async (workflowId: string | undefined, flags: BuyOptions): Pr
     else print(bought)
   } catch (error) {
     fail(error, flags.json)
+  }
+}
+
+/** Pays a question of `pohf ask --pay x402`. False where it failed: the reason and the exit code are written. */
+export const payQuestion = async (
+  { questionId, priceUsd }: { readonly questionId: string; readonly priceUsd: number },
+  flags: WalletOptions,
+): Promise<boolean> => {
+  const command = `pohf question ${questionId}`
+  try {
+    const buyer = createBuyer({
+      baseUrl: flags.url,
+      apiKey: flags.key,
+      wallet: walletOf(flags.keyFile),
+      maxUsd: priceUsd,
+      networks: networksOf(flags.network),
+      payTo: flags.payTo,
+    })
+    await buyer.payQuestion(questionId, { onProgress: (progress) => showProgress(progress, command) })
+    return true
+  } catch (error) {
+    fail(error, flags.json, () => command)
+    return false
   }
 }

@@ -98,6 +98,7 @@ const addAsk = (program: Command): void => {
     'ask <question>',
     'ask a person one question; see docs/guides/ask-human.md',
     "ask 'Is this sentence polite: Send it now.' --budget 1 --wait",
+    "ask 'Is tea a soup?' --budget 1 --pay x402 --key-file wallet.key --wait",
     "ask 'Which is friendlier?' --schema answer.json --budget 1 --simulate --wait --json",
   )
     .requiredOption('--budget <amount>', 'the most that it may cost, in US dollars')
@@ -107,6 +108,10 @@ const addAsk = (program: Command): void => {
       'when it ends without an answer, such as 2026-12-31T12:00:00Z. Default: in a day',
     )
     .option('--wait', 'wait until it is answered or ends')
+    .option('--pay <how>', 'x402: pay it with a wallet, over HTTP 402')
+    .option('--key-file <file>', 'file with the private key of the wallet; default: PAYER_PRIVATE_KEY')
+    .option('--network <name>', 'pay only on this network: base or base-sepolia')
+    .option('--pay-to <address>', 'pay only this address')
     .option('--simulate', 'with a test key: a simulated worker answers at once')
     .option('--idempotency-key <key>', 'repeat the command with the same key and it acts once')
     .action(async (question: string, options) => (await import('./ask.ts')).ask(question, options))

@@ -6,8 +6,9 @@ import { modes } from '../platform/ids.ts'
 
 /**
  * reserved: the payment is signed, one unit is reserved, the transaction is stored. broadcast: a node has it.
- * uncertain: not known yet. settled: the chain shows the payment. delivered: the credential is issued. void: the chain
- * proves that nothing was paid. refund_due: paid, and nothing can be delivered. refunded: the payment was returned.
+ * uncertain: not known yet. settled: the chain shows the payment. delivered: the credential is issued, or the question
+ * waits for a worker. void: the chain proves that nothing was paid. refund_due: paid, and nothing can be delivered, or the
+ * question ended without an accepted answer. refunded: the payment was returned.
  */
 export const purchaseStates = [
   'reserved',
@@ -20,7 +21,10 @@ export const purchaseStates = [
   'refunded',
 ] as const
 
-const receipt = z.object({
+/** stock: one unit that was finished before it was bought. question: a question to a person (`questionId`). */
+export const purchasePurposes = ['stock', 'question'] as const
+
+export const receipt = z.object({
   network: z.string(),
   transaction: z.string(),
   payer: z.string(),
@@ -41,7 +45,7 @@ const recovery = z.object({
 })
 
 /** The response to a pending payment, or to a delivered payment without proof of being the payer. */
-const purchasePending = z.object({
+export const purchasePending = z.object({
   purchaseId: z.string(),
   workflowId: z.string(),
   status: z.enum(purchaseStates),
@@ -63,7 +67,7 @@ const paymentRequirement = z.object({
   extra: z.record(z.string(), z.unknown()),
 })
 export type PaymentRequirement = z.infer<typeof paymentRequirement>
-const paymentChallenge = z.object({
+export const paymentChallenge = z.object({
   x402Version: z.literal(1),
   error: z.string(),
   accepts: z.array(paymentRequirement).min(1).max(8),
@@ -92,19 +96,21 @@ const browserWallets = {
   },
 } as const
 
+/** The refusals of every payment over HTTP 402. */
+export const paymentErrors = [
+  'payment_malformed',
+  'payment_invalid',
+  'purchase_conflict',
+  'contract_wallet_refused',
+  'contract_wallet_busy',
+  'contract_wallets_paused',
+  'chain_unreachable',
+  'restore_pending',
+] as const
+
 export const taskBuy = operation({
   summary: 'Buy a verified unit over HTTP 402.',
-  errors: [
-    'out_of_stock',
-    'payment_malformed',
-    'payment_invalid',
-    'purchase_conflict',
-    'contract_wallet_refused',
-    'contract_wallet_busy',
-    'contract_wallets_paused',
-    'chain_unreachable',
-    'restore_pending',
-  ],
+  errors: ['out_of_stock', ...paymentErrors],
   also: { 202: purchasePending, 402: paymentChallenge },
   ...browserWallets,
   params: z.object({ workflowId: z.string().max(200) }),
@@ -121,6 +127,7 @@ export const purchaseRead = operation({
   response: z.object({
     purchaseId: z.string(),
     workflowId: z.string(),
+    purpose: z.enum(purchasePurposes),
     status: z.enum(purchaseStates),
     reason: z.string().nullable(),
     payment: receipt.extend({ transaction: z.string().nullable() }),
@@ -134,6 +141,8 @@ export const purchaseRead = operation({
 const purchaseRecord = z.object({
   purchaseId: z.string(),
   workflowId: z.string(),
+  purpose: z.enum(purchasePurposes),
+  questionId: z.string().nullable().meta({ description: 'The question that was paid for.' }),
   status: z.enum(purchaseStates),
   reason: z.string().nullable(),
   network: z.string(),

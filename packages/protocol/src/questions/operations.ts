@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
 import { instant, json, text, unitInterval, usd } from '../platform/fields.ts'
+import { paymentChallenge, paymentErrors, purchasePending, receipt } from '../purchases/operations.ts'
 import { answerForm } from '../work/forms.ts'
 import { workWarnings } from '../work/warnings.ts'
 
@@ -8,7 +9,7 @@ import { workWarnings } from '../work/warnings.ts'
 export const askWorkflowId = 'wf_ask_human'
 
 /**
- * unpaid: a person must pay the checkout. queued: waits for a worker. claimed: a worker answers it. answered: you may
+ * unpaid: a person must pay the checkout, or a wallet over HTTP 402. queued: waits for a worker. claimed: a worker answers it. answered: you may
  * accept or reject it until `reviewUntil`, then it is accepted. rejected: by you; an appeal may change it. refunded: the
  * rejection is final. expired: not answered by the deadline, or not paid; what was paid is refunded.
  */
@@ -81,12 +82,15 @@ export type Question = z.output<typeof questionRecord>
 
 export const ask = operation({
   summary: 'Ask a person one question: creates and funds an order of one unit.',
-  errors: ['price_above_max', 'out_of_stock', 'card_provider_unreachable'],
+  errors: ['price_above_max', 'out_of_stock', 'order_conflict', 'card_provider_unreachable', 'chain_unreachable'],
   body: z.object({
     question: question(),
     answerSchema: answerSchema().optional(),
     budgetUsd: z.number().min(0).max(1_000).meta({ description: 'The most that it may cost.' }),
     deadline: deadline().optional(),
+    payWith: z.enum(['x402']).optional().meta({
+      description: 'The question stays unpaid, without a checkout: pay it with a stablecoin at its pay endpoint.',
+    }),
     simulate: z
       .boolean()
       .optional()
@@ -99,4 +103,12 @@ export const read = operation({
   errors: ['not_found'],
   params: z.object({ questionId: text(128) }),
   response: questionRecord,
+})
+/** The price goes into escrow once, whatever is repeated; a question that ends without an accepted answer is refunded to the payer. */
+export const pay = operation({
+  summary: 'Pay a question over HTTP 402 with a stablecoin: the first call answers the terms.',
+  errors: ['not_found', 'order_conflict', ...paymentErrors],
+  also: { 202: purchasePending, 402: paymentChallenge },
+  params: z.object({ questionId: text(128) }),
+  response: questionRecord.extend({ payment: receipt.extend({ purchaseId: z.string() }) }),
 })

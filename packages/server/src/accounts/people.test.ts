@@ -55,6 +55,7 @@ test('a developer makes keys in test mode, and in live mode neither keys nor pay
     'partners.payout-request',
     'partners.points-convert',
     'questions.ask',
+    'questions.pay',
     'tasks.campaign-create',
     'work.order-fund',
   ])

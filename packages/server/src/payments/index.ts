@@ -9,7 +9,7 @@ export { operatorRoutes, routes } from './routes.ts'
 export { findPaidCheckout, listPaidBetween, listPaidCheckouts, listPaidAmong } from './store.ts'
 export { listUnmatchedEvents } from './card/store.ts'
 export { challengeHeaders, requirementOf } from './x402/challenge.ts'
-export { extensionsFor } from './x402/extensions.ts'
+export { extensionsFor, extensionsForPayment } from './x402/extensions.ts'
 export { withIdentifier, type StoreIdentifier } from './x402/payment-identifier.ts'
 export {
   checkSignature,
@@ -26,7 +26,7 @@ export {
 export type { ContractPayerCheck } from './x402/contract-payers.ts'
 export type { PreparedSubmission } from './x402/submitter.ts'
 export type { SettlementProof } from './x402/chain.ts'
-export { networkOf, usdcMicroOf, type Network } from './x402/network.ts'
+export { networkOf, usdCentsOfMicro, usdcMicroOf, type Network } from './x402/network.ts'
 export { parsePayment, type Payment } from './x402/parse.ts'
 export {
   countGasKeys,

@@ -1,28 +1,29 @@
-import type { Workflow } from '@pohf/protocol'
-import { challengeHeaders, extensionsFor, requirementOf } from '../payments/index.ts'
+import { challengeHeaders, requirementOf } from '../payments/index.ts'
 import { ApiResponse } from '../platform/http/call.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { Refusal, errorBodyOf } from '../platform/http/errors.ts'
+import type { Sale } from './flow.ts'
 import type { PurchaseTerms } from './id.ts'
 import { recoveryMessage, type PurchaseState } from './rules.ts'
 import type { Purchase } from './store.ts'
 
 type Challenge = {
-  readonly workflow: Workflow
+  readonly sale: Pick<Sale, 'path' | 'extensions'>
+  readonly title: string
   readonly terms: PurchaseTerms
   readonly purchaseId: string
   readonly requestId: string
 }
 /** The response to a call without payment: 402 with the terms, for both versions of x402. */
 export const challengeResponse = (config: Pick<Config, 'BASE_URL'>, challenge: Challenge) => {
-  const { workflow, terms, purchaseId, requestId } = challenge
+  const { sale, title, terms, purchaseId, requestId } = challenge
   const quote = {
     network: terms.network,
     amountUsdcMicro: terms.amountUsdcMicro,
     purchaseId,
-    resource: `${config.BASE_URL}/api/agent/tasks/${workflow.id}/buy`,
-    description: workflow.title,
-    extensions: extensionsFor(workflow.id),
+    resource: `${config.BASE_URL}${sale.path}`,
+    description: title,
+    extensions: sale.extensions,
   }
   const { error, ...errorBody } = errorBodyOf(new Refusal('payment_required'), requestId, config.BASE_URL)
   return new ApiResponse(
@@ -120,4 +121,20 @@ export const purchaseResponseOf = (
     },
     raw: { mediaType: 'application/json; charset=utf-8', text: purchase.response },
   })
+}
+
+/** The response to a caller that paid its question: the question as it is now, with the receipt. */
+export const questionResponseOf = <Question extends object>(
+  config: Pick<Config, 'BASE_URL'>,
+  purchase: Purchase,
+  { caller, question }: { readonly caller: PurchaseCaller; readonly question: Question },
+) => {
+  const { network, transactionHash, payer, amountUsdcMicro, purchaseId } = purchase
+  if (purchase.state !== 'delivered' || transactionHash === null)
+    return pendingResponse(config, purchase, caller)
+  const payment = { purchaseId, network, transaction: transactionHash, payer, amount: amountUsdcMicro.toString() }
+  return new ApiResponse(
+    { ...question, payment },
+    { headers: { ...commonHeaders(caller), ...responseHeader(caller, purchase) } },
+  )
 }

@@ -1,11 +1,9 @@
 import { setImmediate } from 'node:timers/promises'
-import type { Mode } from '@pohf/protocol'
 import {
   checkSignature,
   networkOf,
   parsePayment,
   paymentTermsFault,
-  usdcMicroOf,
   withIdentifier,
   type Network,
   type Payment,
@@ -17,48 +15,42 @@ import { inTransaction, type Tx } from '../platform/db/db.ts'
 import type { Agent } from '../platform/http/call.ts'
 import { checkAndNarrow, checkRefusals, keepRefusal } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { findTestWorkflow, isTestWorkflowId, usdCentsOf } from '../work/index.ts'
-import { challengeResponse, pendingResponse, purchaseResponseOf, type PurchaseCaller } from './answer.ts'
-import type { PaymentInFlight, PurchaseFlow, PurchaseOutcome } from './flow.ts'
+import { challengeResponse, pendingResponse, type PurchaseCaller } from './answer.ts'
+import type { Offer, PaymentInFlight, PurchaseFlow, PurchaseOutcome, Sale } from './flow.ts'
 import { makePurchaseId, purchaseIdError, type PurchaseTerms } from './id.ts'
 import { awaitOutcome, findPurchaseByPayment } from './known-payment.ts'
 import * as refusals from './refusals.ts'
 import { derivedNonceOf, matchesSecretHash, publicIdOf, secretHashOf } from './rules.ts'
 import { applySettlementStatus, presignCredential } from './settle.ts'
-import { findWorkflowInStock } from './stock.ts'
 import { insertPurchase, type Purchase } from './store.ts'
 
-// The purchase over HTTP 402, from top to bottom: request, challenge, authorize, settle, deliver. `taskBuy` connects the
+// The purchase over HTTP 402, from top to bottom: request, challenge, authorize, settle, deliver. `payFor` connects the
 // steps, which follow in their order. Each gathers facts and then runs its list of `refusals.ts`.
 
 export type BuyDeps = {
   readonly ctx: Ctx
   /** Undefined where nothing settles: no chain, or nobody to pay the gas. */
   readonly purchaseFlow: PurchaseFlow | undefined
-  /** The platform agent owns purchases without an API key. */
-  readonly platformAgentId: (mode: Mode) => `agt_${string}`
 }
 
-/** Sells one unit over HTTP 402. */
-export const taskBuy = async (deps: BuyDeps, request: BuyRequest) => {
-  const { ctx, purchaseFlow } = deps
+/** Takes one payment over HTTP 402, for a unit from stock or for a question. */
+export const payFor = async <Response>(deps: BuyDeps, request: BuyRequest<Response>) => {
+  const { purchaseFlow } = deps
   const received = readRequest(request)
   checkRefusals(refusals.requestRefusals, received)
   const [sent] = received.sentPayments
   if (!sent?.payment) return challenge(deps, request)
   const { header, payment } = sent
   const attempt = { request, payment, header, requestedPurchaseId: received.purchaseIds[0] }
-  const testWorkflow = networkOf(ctx.config).isTest ? findTestWorkflow(request.workflowId) : undefined
-  const isSettled = testWorkflow === undefined || testWorkflow.outcome === 'settles'
-  if (!purchaseFlow || !isSettled) return respondUnsettled(deps, attempt)
-  return deliver(ctx.config, attempt, await settleOnce(deps, purchaseFlow, attempt))
+  if (!purchaseFlow || !request.sale.isSettled) return respondUnsettled(deps, attempt)
+  return deliver(request.sale, attempt, await settleOnce(deps, purchaseFlow, attempt))
 }
 
 // 1. Request: which payment and which purchase id the caller sent.
 
-/** The workflow to buy, and what headers, query and body say about payment. */
-export type BuyRequest = {
-  readonly workflowId: string
+/** What to pay for, and what headers, query and body say about payment. */
+export type BuyRequest<Response = unknown> = {
+  readonly sale: Sale<Response>
   /** X-PAYMENT and PAYMENT-SIGNATURE; either may hold either version. */
   readonly payments: Readonly<Record<PurchaseCaller['header'], string | undefined>>
   /** X-Purchase-Id, and purchase_id in query or body. */
@@ -80,36 +72,22 @@ const readRequest = ({ payments, purchaseIds }: BuyRequest): refusals.ReceivedRe
 
 // 2. Challenge: the terms, for a call without payment. It writes nothing, and for a test workflow it reads nothing.
 
-/** A test network sells test work, and no other network does. */
-const modeOf = (network: Network): Mode => (network.isTest ? 'test' : 'live')
+const requireOffer = async (sale: Sale): Promise<Offer> =>
+  checkAndNarrow(refusals.offerRefusals, { offer: await sale.findOffer() }, ({ offer }) => offer)
 
-const findOffer = async (deps: BuyDeps, workflowId: string): Promise<refusals.Offer | undefined> => {
-  const network = networkOf(deps.ctx.config)
-  const testWorkflow = network.isTest ? findTestWorkflow(workflowId) : undefined
-  if (testWorkflow || !deps.purchaseFlow || isTestWorkflowId(workflowId)) return testWorkflow
-  const workflow = await inTransaction(deps.ctx, 'system', (tx) =>
-    findWorkflowInStock(tx, workflowId, modeOf(network)),
-  )
-  return workflow && { workflow, outcome: 'settles' }
-}
-
-const requireOffer = async (deps: BuyDeps, workflowId: string): Promise<refusals.Offer> =>
-  checkAndNarrow(refusals.offerRefusals, { offer: await findOffer(deps, workflowId) }, ({ offer }) => offer)
-
-const termsOf = ({ workflow }: refusals.Offer, network: Network): PurchaseTerms => ({
-  workflowId: workflow.id,
-  amountUsdcMicro: usdcMicroOf(usdCentsOf(workflow.priceUsd)),
+const termsOf = ({ subject }: Sale, { amountUsdcMicro }: Offer, network: Network): PurchaseTerms => ({
+  subject,
+  amountUsdcMicro,
   network,
 })
 const makeWholePurchaseId = (ctx: Ctx, terms: PurchaseTerms): string =>
   makePurchaseId(ctx.secrets.derive('purchase'), terms, { id: ctx.ids.make('pur_'), at: ctx.clock.now() })
 
-const challenge = async (deps: BuyDeps, { workflowId, requestId }: BuyRequest) => {
-  const { ctx } = deps
-  const offer = await requireOffer(deps, workflowId)
-  const terms = termsOf(offer, networkOf(ctx.config))
+const challenge = async ({ ctx }: BuyDeps, { sale, requestId }: BuyRequest) => {
+  const offer = await requireOffer(sale)
+  const terms = termsOf(sale, offer, networkOf(ctx.config))
   const purchaseId = makeWholePurchaseId(ctx, terms)
-  return challengeResponse(ctx.config, { workflow: offer.workflow, terms, purchaseId, requestId })
+  return challengeResponse(ctx.config, { sale, title: offer.title, terms, purchaseId, requestId })
 }
 
 // 3. Authorize: a payment that is new to us must match the current offer.
@@ -121,13 +99,11 @@ type PaymentAttempt = {
   readonly requestedPurchaseId: string | undefined
 }
 type AuthorizedPurchase = {
-  readonly outcome: refusals.Offer['outcome']
-  readonly workflowId: string
+  readonly outcome: Offer['outcome']
+  readonly sale: Sale
   /** The whole id: the one that was quoted, or one made for a client that sent none. */
   readonly wholePurchaseId: string
   readonly payment: SignedPayment
-  readonly agentId: `agt_${string}`
-  readonly mode: Mode
 }
 
 /**
@@ -136,15 +112,17 @@ type AuthorizedPurchase = {
  */
 const authorize = async (deps: BuyDeps, attempt: PaymentAttempt): Promise<AuthorizedPurchase> => {
   const { ctx } = deps
-  const { request, payment, requestedPurchaseId } = attempt
+  const { payment, requestedPurchaseId } = attempt
+  const { sale } = attempt.request
   const network = networkOf(ctx.config)
-  const offer = await requireOffer(deps, request.workflowId)
-  const terms = termsOf(offer, network)
+  const offer = await requireOffer(sale)
+  const terms = termsOf(sale, offer, network)
   const at = ctx.clock.now()
   const wholePurchaseId = requestedPurchaseId ?? makeWholePurchaseId(ctx, terms)
   checkRefusals(refusals.quoteRefusals, {
     idError: purchaseIdError(ctx.secrets.derive('purchase'), terms, { purchaseId: wholePurchaseId, at }),
     termsFault: paymentTermsFault(payment, { network, amountUsdcMicro: terms.amountUsdcMicro, at }),
+    isOverpaid: sale.isExact && payment.authorization.value > terms.amountUsdcMicro,
   })
   // Last: it takes about 4 ms.
   const checked = await checkSignature(payment, {
@@ -154,27 +132,18 @@ const authorize = async (deps: BuyDeps, attempt: PaymentAttempt): Promise<Author
   const signed = checkAndNarrow(refusals.signatureRefusals, checked, (result) =>
     result.fault === undefined ? result.signed : undefined,
   )
-  const mode = modeOf(network)
-  const agentId = request.agent?.mode === mode ? request.agent.agentId : deps.platformAgentId(mode)
-  return {
-    outcome: offer.outcome,
-    workflowId: terms.workflowId,
-    wholePurchaseId,
-    payment: signed,
-    agentId,
-    mode,
-  }
+  return { outcome: offer.outcome, sale, wholePurchaseId, payment: signed }
 }
 
 // 4. Settle: each payment once, on the chain. Some test workflows are never settled, and nothing is without a chain.
 
 /** The response to a payment that no chain settles: pending, for the test workflow whose settlement times out. */
 const respondUnsettled = async (deps: BuyDeps, attempt: PaymentAttempt) => {
-  const { outcome, workflowId, wholePurchaseId } = await authorize(deps, attempt)
+  const { outcome, sale, wholePurchaseId } = await authorize(deps, attempt)
   checkRefusals(refusals.unsettledRefusals, { outcome })
   return pendingResponse(
     deps.ctx.config,
-    { purchaseId: publicIdOf(wholePurchaseId), workflowId, state: 'uncertain' },
+    { purchaseId: publicIdOf(wholePurchaseId), workflowId: sale.workflowId, state: 'uncertain' },
     {
       isBuyer: true,
       purchaseId: wholePurchaseId,
@@ -232,7 +201,8 @@ const settle = async (
   const known = await lookup
   if (known) return { purchase: await awaitOutcome(flow, known), isNew: false, wholePurchaseId: undefined }
   const authorized = await authorizing
-  return withIdentifier(ctx, attempt, (storeIdentifier) =>
+  const identified = { payment: attempt.payment, subject: attempt.request.sale.subject }
+  return withIdentifier(ctx, identified, (storeIdentifier) =>
     settleNew(flow, authorized, { paymentKey, storeIdentifier }),
   )
 }
@@ -245,15 +215,13 @@ const settleNew = async (
   authorized: AuthorizedPurchase,
   { paymentKey, storeIdentifier }: NewSettlement,
 ): Promise<PurchaseOutcome> => {
-  const { payment } = authorized
-  const simulation = await requireAccepted(flow, payment)
+  const { payment, sale, wholePurchaseId } = authorized
+  const simulation = await requireAccepted(flow, authorized)
   const isUsed = simulation.kind === 'spent'
-  const { agentId, mode, wholePurchaseId } = authorized
   checkRefusals(refusals.usedAuthorizationRefusals, {
     isUsed,
     isDerivedNonce: derivedNonceOf(wholePurchaseId) === payment.authorization.nonce,
-    isForgotten:
-      isUsed && (await flow.mint.isForgotten({ agentId, mode, purchaseId: publicIdOf(wholePurchaseId) })),
+    isForgotten: isUsed && (await sale.isForgotten(publicIdOf(wholePurchaseId))),
   })
   const reservation = await inTransaction(flow.ctx, 'system', async (tx) => {
     const reserved = await reserve(tx, flow, authorized, simulation)
@@ -283,9 +251,12 @@ type AcceptedPayment = Extract<SimulationResult, { readonly kind: 'good' | 'spen
 const payerLimit = { name: 'payer', quota: 120, windowSeconds: 60 } as const
 
 /** Refuses a payment that cannot be submitted now. The chain is asked last. */
-const requireAccepted = async (flow: PurchaseFlow, payment: SignedPayment): Promise<AcceptedPayment> => {
+const requireAccepted = async (
+  flow: PurchaseFlow,
+  { payment, sale }: AuthorizedPurchase,
+): Promise<AcceptedPayment> => {
   checkRefusals(refusals.payerRefusals, flow.payerLimiter.take(payerLimit, payment.authorization.from))
-  const signerRefusal = await flow.mint.ready().then(() => undefined, keepRefusal)
+  const signerRefusal = await sale.ready().then(() => undefined, keepRefusal)
   checkRefusals(refusals.signerRefusals, { signerRefusal })
   const simulated = await flow.settlement.verify(payment)
   return checkAndNarrow(refusals.simulationRefusals, simulated, (result) =>
@@ -294,13 +265,13 @@ const requireAccepted = async (flow: PurchaseFlow, payment: SignedPayment): Prom
 }
 
 /**
- * Claims the payment, reserves one unit and stores the transaction to submit, in one database transaction. Undefined
+ * Claims the payment, reserves what is sold and stores the transaction to submit, in one database transaction. Undefined
  * where the payment or the purchase id is claimed already.
  */
 const reserve = async (
   tx: Tx,
-  { settlement, stock, ctx }: PurchaseFlow,
-  { payment, workflowId, mode, agentId, wholePurchaseId }: AuthorizedPurchase,
+  { settlement, ctx }: PurchaseFlow,
+  { payment, sale, wholePurchaseId }: AuthorizedPurchase,
   simulation: AcceptedPayment,
 ) => {
   const purchaseId = publicIdOf(wholePurchaseId)
@@ -309,18 +280,16 @@ const reserve = async (
   checkRefusals(refusals.contractPayerRefusals, {
     payerCheck: await settlement.checkPayer(tx, payment, prepared),
   })
-  const reserved = { unit: await stock.reserve(tx, workflowId, mode) }
-  const unit = checkAndNarrow(refusals.unitRefusals, reserved, (reservation) => reservation.unit)
+  const reserved = await sale.reserve(tx)
   const purchase = {
-    agentId,
-    mode,
+    ...sale.owner,
     purchaseId,
     secretHash: secretHashOf(wholePurchaseId),
-    workflowId,
+    workflowId: sale.workflowId,
     network: networkOf(ctx.config).caip2,
     payer: payment.authorization.from,
     amountUsdcMicro: payment.authorization.value,
-    ...unit,
+    ...reserved,
   }
   await insertPurchase(tx, purchase)
   // A payment that is in a block already needs no transaction of ours.
@@ -379,19 +348,18 @@ const ownsPurchase = (purchase: Purchase, { request, requestedPurchaseId }: Paym
   return request.agent?.agentId === purchase.agentId && request.agent.mode === purchase.mode
 }
 
-const deliver = async (
-  config: Ctx['config'],
+const deliver = async <Response>(
+  sale: Sale<Response>,
   attempt: PaymentAttempt,
   settled: Awaited<ReturnType<typeof settleOnce>>,
-) => {
+): Promise<Response> => {
   const { purchase, sentByBuyer } = settled
-  const { request, requestedPurchaseId, header, payment } = attempt
-  const { workflowId } = request
-  checkRefusals(refusals.responseRefusals, { purchase, workflowId, requestedPurchaseId })
+  const { requestedPurchaseId, header, payment } = attempt
+  checkRefusals(refusals.responseRefusals, { purchase, subject: sale.subject, requestedPurchaseId })
   const isBuyer = ownsPurchase(purchase, attempt) || sentByBuyer
   const purchaseId = requestedPurchaseId ?? settled.wholePurchaseId
   const isWholeId = purchaseId !== undefined && matchesSecretHash(purchaseId, purchase.secretHash)
-  return purchaseResponseOf(config, purchase, {
+  return sale.respond(purchase, {
     isBuyer,
     purchaseId: isBuyer && isWholeId ? purchaseId : undefined,
     header,

@@ -3,8 +3,11 @@ import type { PurchaseMint } from '../credentials/index.ts'
 import type { Settlement } from '../payments/index.ts'
 import type { FrozenAnswer } from '../platform/db/columns.ts'
 import type { Tx } from '../platform/db/db.ts'
+import type { Agent } from '../platform/http/call.ts'
 import { makeRateLimiter, type RateLimiter } from '../platform/http/rate-limiter.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import type { UnitDeps } from '../work/index.ts'
+import type { PurchaseCaller } from './answer.ts'
 import type { Purchase } from './store.ts'
 
 /** The stock that purchases are delivered from. A unit of a test workflow has no reference. */
@@ -27,6 +30,41 @@ export type PurchaseSettlement = {
   readonly stock: Stock
   /** Revokes a credential whose payment the chain has reverted, in the transaction that voids the purchase. */
   readonly revoke: (tx: Tx, credentialId: string, reason: string) => Promise<void>
+  /** What stopping a question needs, whose payment the chain has reverted. */
+  readonly unitDeps: UnitDeps
+}
+
+/** What can be bought now. A test workflow needs no stock, and fixes the outcome of its settlement. */
+export type Offer = {
+  readonly title: string
+  readonly amountUsdcMicro: bigint
+  readonly outcome: 'settles' | 'times_out' | 'fails'
+}
+
+/** What a payment pays for: one unit from stock, or a question. `buy.ts` is the same for both. */
+export type Sale<Response = unknown> = {
+  readonly workflowId: string
+  /** What a purchase id is signed for: the workflow, or the question. */
+  readonly subject: string
+  /** The path of the endpoint, and the extensions of its challenge. */
+  readonly path: string
+  readonly extensions: Readonly<Record<string, unknown>>
+  /** The agent that the purchase belongs to. */
+  readonly owner: Pick<Agent, 'agentId' | 'mode'>
+  /** False for a test workflow whose settlement is simulated. */
+  readonly isSettled: boolean
+  /** Money above the price of a question would be kept, or be refunded with it: it is refused. */
+  readonly isExact: boolean
+  /** Undefined where there is nothing to buy; a sale may also refuse by itself. */
+  readonly findOffer: () => Promise<Offer | undefined>
+  /** Refuses while the delivery could not be made. */
+  readonly ready: () => Promise<void>
+  /** The purchase was delivered, and a restored database does not have it. */
+  readonly isForgotten: (purchaseId: string) => Promise<boolean>
+  /** Reserves what is sold, in the transaction that claims the payment; refuses where there is nothing left. */
+  readonly reserve: (tx: Tx) => Promise<Pick<Purchase, 'unitRef' | 'frozen' | 'orderId'>>
+  /** The response to a payment of this purchase. */
+  readonly respond: (purchase: Purchase, caller: PurchaseCaller) => Promise<Response>
 }
 
 export type PurchaseOutcome = {

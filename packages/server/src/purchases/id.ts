@@ -4,7 +4,8 @@ import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** The terms that a purchase id is signed for: with other terms its MAC does not verify. */
 export type PurchaseTerms = {
-  readonly workflowId: string
+  /** The workflow of a unit from stock, or the question. */
+  readonly subject: string
   readonly amountUsdcMicro: bigint
   readonly network: Network
 }
@@ -17,7 +18,7 @@ const macOf = (key: Buffer, terms: PurchaseTerms, head: string): Buffer =>
     .update(
       JSON.stringify([
         head,
-        terms.workflowId,
+        terms.subject,
         terms.amountUsdcMicro.toString(),
         terms.network.caip2,
         terms.network.asset.toLowerCase(),
@@ -45,7 +46,7 @@ export const purchaseIdError = (
 ): string | undefined => {
   const [, head, expiresSeconds, mac] =
     /^(pur_[a-z0-9]{38}\.(\d{10,12}))\.([A-Za-z0-9_-]{22})$/.exec(presented.purchaseId) ?? []
-  const notIssued = 'The purchase id was not given for this task at this price.'
+  const notIssued = 'The purchase id was not given for this task or question at this price.'
   if (head === undefined || expiresSeconds === undefined || mac === undefined) return notIssued
   // As text: the last character has four unused bits, and an id must have one spelling.
   const expectedMac = macOf(key, terms, head).toString('base64url')

@@ -32,6 +32,7 @@ export const presentListedPurchase = (purchase: Purchase) => ({
   amount: purchase.amountUsdcMicro.toString(),
   transaction: purchase.transactionHash,
   credentialId: purchase.credentialId,
+  questionId: purchase.orderId,
 })
 
 /** The purchases of an agent, newest first. */

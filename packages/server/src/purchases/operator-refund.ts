@@ -3,6 +3,7 @@ import type { Audit, Operator } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
+import { lockQuestion, refundQuestion } from './questions/order.ts'
 import { postPaymentReversal } from './record.ts'
 import { findPurchase, findPurchaseForUpdate, existsRefundTransaction, updateRefunded } from './store.ts'
 
@@ -28,6 +29,7 @@ export const operatorRefund = async (
       message: `That transaction paid ${refundedUsdcMicro} millionths of a USDC to the payer; ${purchase.amountUsdcMicro} are owed.`,
     })
   return inTransaction(ctx, 'system', async (tx) => {
+    await lockQuestion(tx, purchase)
     const current = await findPurchaseForUpdate(tx, purchase)
     if (current.state !== 'refund_due' || (await existsRefundTransaction(tx, transaction)))
       throw new Refusal('purchase_conflict', {
@@ -35,6 +37,7 @@ export const operatorRefund = async (
       })
     await updateRefunded(tx, purchase, { transactionHash: transaction, reason })
     await postPaymentReversal(tx, purchase)
+    await refundQuestion(tx, purchase)
     await audit(tx, {
       operatorId: operator.operatorId,
       action: 'purchase.refund',

@@ -6,7 +6,7 @@ import { networkOf, usdcMicroOf } from '../payments/index.ts'
 import { usdCentsOf, findTestWorkflow } from '../work/index.ts'
 import { purchaseIdError } from './id.ts'
 import { recoverOf } from './answer.ts'
-import { matchesSecretHash, publicIdOf, parseWalletProof, recoveryMessage } from './rules.ts'
+import { matchesSecretHash, publicIdOf, parseWalletProof, purposeOf, recoveryMessage } from './rules.ts'
 import { findPurchase, type Purchase } from './store.ts'
 
 /** Whether the paying wallet signed a fresh proof for this purchase. */
@@ -28,6 +28,7 @@ const isSignedByPayer = async (
 export const presentPurchase = (purchase: Purchase) => ({
   purchaseId: purchase.purchaseId,
   workflowId: purchase.workflowId,
+  purpose: purposeOf(purchase),
   status: purchase.state,
   reason: purchase.reason,
   createdAt: purchase.createdAt.toISOString(),
@@ -40,13 +41,14 @@ const presentTestPurchase = (ctx: Ctx, purchaseId: string) => {
   const network = networkOf(ctx.config)
   if (!found || !network.isTest) return undefined
   const amountUsdcMicro = usdcMicroOf(usdCentsOf(found.workflow.priceUsd))
-  const terms = { workflowId: found.workflow.id, amountUsdcMicro, network }
+  const terms = { subject: found.workflow.id, amountUsdcMicro, network }
   const at = ctx.clock.now()
   if (purchaseIdError(ctx.secrets.derive('purchase'), terms, { purchaseId, at }) !== undefined)
     return undefined
   return {
     purchaseId: publicIdOf(purchaseId),
     workflowId: found.workflow.id,
+    purpose: 'stock' as const,
     status: 'uncertain' as const,
     reason: 'a simulated settlement whose outcome is unknown; nothing was charged',
     payment: {

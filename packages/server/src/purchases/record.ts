@@ -4,7 +4,8 @@ import { markPaymentSettled, markPaymentVoid, type SettlementProof } from '../pa
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import type { PurchaseSettlement } from './flow.ts'
-import { isPending, paymentKind, paymentLines, retryDelaySeconds, returnKind } from './rules.ts'
+import { lockQuestion, reverseQuestion } from './questions/order.ts'
+import { isPending, paymentKind, paymentLines, purposeOf, retryDelaySeconds, returnKind } from './rules.ts'
 import {
   findPurchaseForUpdate,
   updateDelivered,
@@ -15,13 +16,13 @@ import {
 } from './store.ts'
 
 /** Posts the payment once, in the ledger of the buying agent. */
-const postPayment = (tx: Tx, purchase: Purchase) =>
+export const postPayment = (tx: Tx, purchase: Purchase) =>
   post(tx, {
     agentId: purchase.agentId,
     mode: purchase.mode,
     kind: paymentKind,
     reference: purchase.purchaseId,
-    lines: paymentLines(purchase.amountUsdcMicro),
+    lines: paymentLines(purposeOf(purchase), purchase.amountUsdcMicro),
   })
 
 /** Posts a refund, or a payment that the chain has reverted. */
@@ -31,7 +32,7 @@ export const postPaymentReversal = (tx: Tx, purchase: Purchase) =>
     mode: purchase.mode,
     kind: returnKind,
     reference: purchase.purchaseId,
-    lines: paymentLines(-purchase.amountUsdcMicro),
+    lines: paymentLines(purposeOf(purchase), -purchase.amountUsdcMicro),
   })
 
 type Delivery = {
@@ -105,19 +106,28 @@ export const recordRefundDue = async (
   )
 }
 
-/** The chain proves that nothing was paid: releases the reserved unit. */
+/** Whether a purchase ends where the chain undoes its payment. An operator must not refund a question that nobody paid. */
+const canBecomeVoid = ({ state, orderId }: Purchase): boolean =>
+  isPending(state) || state === 'delivered' || (state === 'refund_due' && orderId !== null)
+
+/** The chain proves that nothing was paid: releases the reserved unit, or stops the question. */
 export const recordVoid = async (
-  { ctx, stock, revoke }: PurchaseSettlement,
+  deps: PurchaseSettlement,
   purchase: Purchase,
   reason: string,
 ): Promise<void> => {
+  const { stock, revoke } = deps
   const { agentId, mode, purchaseId, workflowId } = purchase
-  await inTransaction(ctx, 'system', async (tx) => {
+  await inTransaction(deps.ctx, 'system', async (tx) => {
+    await lockQuestion(tx, purchase)
     const current = await findPurchaseForUpdate(tx, purchase)
-    if (!isPending(current.state) && current.state !== 'delivered') return
+    if (!canBecomeVoid(current)) return
     await markPaymentVoid(tx, purchaseId)
     await updateEnded(tx, purchase, { state: 'void', reason })
-    if (current.transactionHash !== null) await postPaymentReversal(tx, current)
+    if (current.transactionHash !== null) {
+      await postPaymentReversal(tx, current)
+      await reverseQuestion(tx, deps, current)
+    }
     // A delivered answer is known to the buyer and is not sold again.
     if (current.state !== 'delivered') await stock.release(tx, current.unitRef)
     await publish(tx, {

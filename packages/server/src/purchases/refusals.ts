@@ -1,4 +1,3 @@
-import type { Workflow } from '@pohf/protocol'
 import type {
   ContractPayerCheck,
   Payment,
@@ -9,8 +8,8 @@ import type {
 import { Refusal } from '../platform/http/errors.ts'
 import type { Refusals } from '../platform/http/refusals.ts'
 import type { PurchaseCaller } from './answer.ts'
-import type { PurchaseFlow, Stock } from './flow.ts'
-import { matchesSecretHash } from './rules.ts'
+import type { Offer, PurchaseFlow, Stock } from './flow.ts'
+import { matchesSecretHash, subjectOf } from './rules.ts'
 import type { Purchase } from './store.ts'
 
 const paymentInvalid = (message: string) => new Refusal('payment_invalid', { message })
@@ -45,22 +44,27 @@ export const requestRefusals: Refusals<ReceivedRequest> = [
   ['different_purchase_ids', refuseTwoPurchaseIds],
 ]
 
-/** A workflow that can be bought now. A test workflow needs no stock, and fixes the outcome of its settlement. */
-export type Offer = { readonly workflow: Workflow; readonly outcome: 'settles' | 'times_out' | 'fails' }
 type OfferLookup = { readonly offer: Offer | undefined }
 
 const refuseOutOfStock = ({ offer }: OfferLookup) => (offer ? undefined : new Refusal('out_of_stock'))
 /** For a call without payment, and for a payment that is new to us. */
 export const offerRefusals: Refusals<OfferLookup> = [['out_of_stock', refuseOutOfStock]]
 
-type Quote = { readonly idError: string | undefined; readonly termsFault: string | undefined }
+type Quote = {
+  readonly idError: string | undefined
+  readonly termsFault: string | undefined
+  readonly isOverpaid: boolean
+}
 
 const refusePurchaseId = ({ idError }: Quote) => (idError === undefined ? undefined : paymentInvalid(idError))
 const refuseTerms = ({ termsFault }: Quote) =>
   termsFault === undefined ? undefined : paymentInvalid(termsFault)
+const refuseOverpayment = ({ isOverpaid }: Quote) =>
+  isOverpaid ? paymentInvalid('The amount is too large; a question is paid exactly.') : undefined
 export const quoteRefusals: Refusals<Quote> = [
   ['purchase_id_not_issued', refusePurchaseId],
   ['payment_terms_differ', refuseTerms],
+  ['amount_not_exact', refuseOverpayment],
 ]
 
 const refuseSignature = ({ fault }: SignatureCheckResult) =>
@@ -177,12 +181,15 @@ export const gasRefusals: Refusals<PreparedSubmission> = [['no_gas_account', ref
 
 type DeliveryRequest = {
   readonly purchase: Purchase
-  readonly workflowId: string
+  /** The workflow or question that the call wants to pay. */
+  readonly subject: string
   readonly requestedPurchaseId: string | undefined
 }
 
-const refuseOtherTask = ({ purchase, workflowId }: DeliveryRequest) =>
-  purchase.workflowId === workflowId ? undefined : purchaseConflict('The payment was for another task.')
+const refuseOtherTask = ({ purchase, subject }: DeliveryRequest) =>
+  subjectOf(purchase) === subject
+    ? undefined
+    : purchaseConflict('The payment was for another task or question. Nothing was charged now.')
 const refuseOtherPurchase = ({ purchase, requestedPurchaseId }: DeliveryRequest) =>
   requestedPurchaseId === undefined || matchesSecretHash(requestedPurchaseId, purchase.secretHash)
     ? undefined

@@ -1,11 +1,12 @@
 import type { Settlement } from '../payments/index.ts'
 import { route, type Audit, type Route } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { taskBuy, type BuyDeps } from './buy.ts'
+import { payFor, type BuyDeps } from './buy.ts'
 import { purchasesList } from './list.ts'
 import { operatorPurchases } from './operator-purchases.ts'
 import { operatorRefund } from './operator-refund.ts'
 import { purchaseRead } from './read.ts'
+import { makeStockSale } from './stock.ts'
 
 /** The POST form may name its purchase in the body. */
 const purchaseIdIn = (body: unknown): string | undefined =>
@@ -13,12 +14,14 @@ const purchaseIdIn = (body: unknown): string | undefined =>
     ? body.purchase_id
     : undefined
 
-export const routes = (deps: BuyDeps): Route[] => {
+type SaleDeps = BuyDeps & Parameters<typeof makeStockSale>[0]
+
+export const routes = (deps: SaleDeps): Route[] => {
   const { ctx } = deps
   return [
     route('purchases.buy', (call) =>
-      taskBuy(deps, {
-        workflowId: call.params.workflowId,
+      payFor(deps, {
+        sale: makeStockSale(deps, call.params.workflowId, call.agent),
         payments: {
           'x-payment': call.header('x-payment'),
           'payment-signature': call.header('payment-signature'),

@@ -1,7 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import type { purchaseStates } from '@pohf/protocol'
+import type { Mode, purchasePurposes, purchaseStates } from '@pohf/protocol'
 import { keccak256, toHex } from 'viem/utils'
 import type { Line } from '../ledger/index.ts'
+import type { Network } from '../payments/index.ts'
 
 export type PurchaseState = (typeof purchaseStates)[number]
 
@@ -43,13 +44,23 @@ export const parseWalletProof = (
   return skewSeconds <= walletProofSeconds ? { time, signature: signature as `0x${string}` } : undefined
 }
 
-/** Ledger accounts of purchases, in millionths of USDC. */
-const accounts = { world: 'world:chain', revenue: 'revenue:purchases' } as const
+/** A test network takes payments in test mode, and no other network does. */
+export const modeOf = (network: Pick<Network, 'isTest'>): Mode => (network.isTest ? 'test' : 'live')
+
+export type PurchasePurpose = (typeof purchasePurposes)[number]
+type Good = { readonly orderId: string | null; readonly workflowId: string }
+export const purposeOf = ({ orderId }: Pick<Good, 'orderId'>): PurchasePurpose =>
+  orderId === null ? 'stock' : 'question'
+/** What a purchase id is signed for, and what its payment can pay: the question, or a unit of the workflow. */
+export const subjectOf = ({ orderId, workflowId }: Good): string => orderId ?? workflowId
+
+/** Ledger accounts of purchases, in millionths of USDC. What pays questions is held for the cents of their orders. */
+const accounts = { world: 'world:chain', stock: 'revenue:purchases', question: 'backing:orders' } as const
 export const paymentKind = 'purchase_payment'
 export const returnKind = 'purchase_return'
-export const paymentLines = (amount: bigint): Line[] => [
+export const paymentLines = (purpose: PurchasePurpose, amount: bigint): Line[] => [
   { account: accounts.world, unit: 'usdc_micro', amount: -amount },
-  { account: accounts.revenue, unit: 'usdc_micro', amount },
+  { account: accounts[purpose], unit: 'usdc_micro', amount },
 ]
 
 /** Exponential backoff between attempts to settle: 2 seconds first, 60 at most. */

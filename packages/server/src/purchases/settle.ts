@@ -8,6 +8,7 @@ import type { FrozenAnswer } from '../platform/db/columns.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { PurchaseSettlement } from './flow.ts'
+import { settleQuestion } from './questions/settle.ts'
 import { recordDelivery, recordRefundDue, recordSettled, recordVoid } from './record.ts'
 import { retryDelaySeconds } from './rules.ts'
 import { findPurchase, updatePending, type Purchase } from './store.ts'
@@ -59,7 +60,7 @@ type ProvenPayment = {
   readonly presigned: PresignedCredential | undefined
 }
 /**
- * Mints the credential and records the delivery in one transaction. Undefined where another process delivered first,
+ * Mints the credential and records the delivery in one transaction, or funds the question. Undefined where another process delivered first,
  * or the answer is gone: then the caller reads the purchase again.
  */
 const deliverPurchase = async (
@@ -67,6 +68,7 @@ const deliverPurchase = async (
   purchase: Purchase,
   { proof, presigned }: ProvenPayment,
 ): Promise<Purchase | undefined> => {
+  if (purchase.orderId !== null) return settleQuestion(deps, purchase, proof)
   const { frozen } = purchase
   if (!frozen) return undefined
   const transaction = proof.transactionHash

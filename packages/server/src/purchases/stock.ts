@@ -1,16 +1,25 @@
 import type { Mode, Workflow } from '@pohf/protocol'
-import type { Tx } from '../platform/db/db.ts'
 import {
   countStock,
   findTestWorkflow,
   findWorkflow,
   hasStock,
+  isTestWorkflowId,
   listWorkflows,
   markStockUnitSold,
   releaseStockUnit,
   reserveStockUnit,
+  usdCentsOf,
 } from '../work/index.ts'
-import type { Stock } from './flow.ts'
+import { extensionsFor, networkOf, usdcMicroOf } from '../payments/index.ts'
+import { inTransaction, type Tx } from '../platform/db/db.ts'
+import type { Agent } from '../platform/http/call.ts'
+import { checkAndNarrow } from '../platform/http/refusals.ts'
+import type { Ctx } from '../platform/ops/context.ts'
+import { purchaseResponseOf } from './answer.ts'
+import type { Offer, PurchaseFlow, Sale, Stock } from './flow.ts'
+import { unitRefusals } from './refusals.ts'
+import { modeOf } from './rules.ts'
 
 /** What a test workflow delivers. No unit of stock is used. */
 const testSnapshot = { answer: { text: 'Simulated: no person did this work.' }, session: null }
@@ -33,7 +42,7 @@ export const stock: Stock = {
 const workflowPattern = /^wf_[a-z0-9_]{1,64}$/
 
 /** An active workflow with at least one unit in stock. */
-export const findWorkflowInStock = async (
+const findWorkflowInStock = async (
   tx: Tx,
   workflowId: string,
   mode: Mode,
@@ -41,6 +50,63 @@ export const findWorkflowInStock = async (
   // The id comes from the caller unchecked, and PostgreSQL refuses NUL in text.
   const workflow = workflowPattern.test(workflowId) ? await findWorkflow(tx, workflowId) : undefined
   return workflow?.active && (await hasStock(tx, workflowId, mode)) ? workflow : undefined
+}
+
+type StockDeps = {
+  readonly ctx: Ctx
+  readonly purchaseFlow: PurchaseFlow | undefined
+  /** The platform agent owns purchases without an API key. */
+  readonly platformAgentId: (mode: Mode) => `agt_${string}`
+}
+type TestWorkflow = ReturnType<typeof findTestWorkflow>
+
+const findOffer = async (
+  { ctx, purchaseFlow }: StockDeps,
+  workflowId: string,
+  testWorkflow: TestWorkflow,
+): Promise<Offer | undefined> => {
+  const isUnknown = !purchaseFlow || isTestWorkflowId(workflowId)
+  const workflow =
+    testWorkflow || isUnknown
+      ? testWorkflow?.workflow
+      : await inTransaction(ctx, 'system', (tx) =>
+          findWorkflowInStock(tx, workflowId, modeOf(networkOf(ctx.config))),
+        )
+  return (
+    workflow && {
+      title: workflow.title,
+      amountUsdcMicro: usdcMicroOf(usdCentsOf(workflow.priceUsd)),
+      outcome: testWorkflow?.outcome ?? 'settles',
+    }
+  )
+}
+
+/** The sale of one unit from stock. A test network sells test work, and no other network does. */
+export const makeStockSale = (deps: StockDeps, workflowId: string, agent: Agent | undefined) => {
+  const { ctx, purchaseFlow } = deps
+  const network = networkOf(ctx.config)
+  const mode = modeOf(network)
+  const agentId = agent?.mode === mode ? agent.agentId : deps.platformAgentId(mode)
+  const testWorkflow = network.isTest ? findTestWorkflow(workflowId) : undefined
+  return {
+    workflowId,
+    subject: workflowId,
+    path: `/api/agent/tasks/${workflowId}/buy`,
+    extensions: extensionsFor(workflowId),
+    owner: { agentId, mode },
+    isSettled: testWorkflow === undefined || testWorkflow.outcome === 'settles',
+    isExact: false,
+    findOffer: () => findOffer(deps, workflowId, testWorkflow),
+    ready: async () => purchaseFlow?.mint.ready(),
+    isForgotten: async (purchaseId) =>
+      purchaseFlow !== undefined && (await purchaseFlow.mint.isForgotten({ agentId, mode, purchaseId })),
+    reserve: async (tx) => {
+      const reserved = { unit: await stock.reserve(tx, workflowId, mode) }
+      const unit = checkAndNarrow(unitRefusals, reserved, (reservation) => reservation.unit)
+      return { ...unit, orderId: null }
+    },
+    respond: async (purchase, caller) => purchaseResponseOf(ctx.config, purchase, caller),
+  } satisfies Sale
 }
 
 /** How many workflows are in stock. */

@@ -21,6 +21,8 @@ export type Purchase = PurchaseKey & {
   readonly needsWallet: boolean
   readonly unitRef: string | null
   readonly frozen: FrozenAnswer | null
+  /** The question that is paid for; null for a unit from stock. */
+  readonly orderId: string | null
   readonly transactionHash: string | null
   readonly credentialId: string | null
   readonly response: string | null
@@ -41,7 +43,9 @@ type NewPurchase = Pick<
   | 'payer'
   | 'amountUsdcMicro'
   | 'unitRef'
-> & { readonly frozen: FrozenAnswer }
+  | 'frozen'
+  | 'orderId'
+>
 
 /** The lease of a call on its purchase; after it a worker or the next caller advances the purchase. */
 const leaseSeconds = 15
@@ -57,7 +61,8 @@ export const insertPurchase = async (tx: Tx, purchase: NewPurchase): Promise<voi
     payer: purchase.payer,
     amount_usdc_micro: purchase.amountUsdcMicro,
     unit_ref: purchase.unitRef,
-    frozen: JSON.stringify(purchase.frozen),
+    frozen: purchase.frozen && JSON.stringify(purchase.frozen),
+    order_id: purchase.orderId,
     due_at: sql<Date>`pohf_now() + make_interval(secs => ${leaseSeconds})`,
   })
   await executePrepared(tx, 'purchases_insert', query)
@@ -76,6 +81,7 @@ const columns = [
   'needs_wallet',
   'unit_ref',
   'frozen',
+  'order_id',
   'transaction_hash',
   'credential_id',
   'response',
@@ -99,6 +105,7 @@ const purchaseOf = (row: Row): Purchase => ({
   needsWallet: row.needs_wallet,
   unitRef: row.unit_ref,
   frozen: row.frozen,
+  orderId: row.order_id,
   transactionHash: row.transaction_hash,
   credentialId: row.credential_id,
   response: row.response,
@@ -192,8 +199,9 @@ export const updateSettled = async (
 
 type NewDelivery = {
   readonly transactionHash: string
-  readonly credentialId: string
-  readonly response: string
+  /** Both are null for a question. */
+  readonly credentialId: string | null
+  readonly response: string | null
 }
 /** Stores the delivery. The response now contains the copied answer. */
 export const updateDelivered = async (tx: Tx, key: PurchaseKey, delivery: NewDelivery): Promise<boolean> => {
@@ -230,6 +238,23 @@ export const updateRefunded = async (
   await purchaseUpdate(tx, key)
     .set({ state: 'refunded', refund_transaction_hash: refund.transactionHash, reason: refund.reason })
     .execute()
+}
+
+/** Whether a payment of this question is under way, or has paid it. */
+export const hasPurchaseOfOrder = async (
+  tx: Tx,
+  key: { readonly agentId: string; readonly mode: Mode; readonly orderId: string },
+): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('purchases')
+    .select('purchase_id')
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('order_id', '=', key.orderId)
+    .where('state', 'not in', ['void', 'refund_due', 'refunded'])
+    .limit(1)
+    .executeTakeFirst()
+  return row !== undefined
 }
 
 /** Whether a transaction is already recorded as the refund of a purchase. */

@@ -3,20 +3,32 @@ import type { Agent, StoreResult } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { claimSimulated, deliverSimulated, placeUnitOrder, usdCentsOf, usdOf } from '../work/index.ts'
 import { simulatedAnswerOf } from './answer-schema.ts'
-import type { QuestionDeps } from './deps.ts'
+import type { PayDeps } from './deps.ts'
 import { requireAskWorkflow } from './offer.ts'
+import { requireChain } from './pay.ts'
 import { findQuestion } from './read.ts'
 import { checkQuestion, type QuestionInput } from './rules.ts'
 
-type Input = QuestionInput & { readonly budgetUsd: number; readonly simulate?: boolean | undefined }
+type Input = QuestionInput & {
+  readonly budgetUsd: number
+  readonly simulate?: boolean | undefined
+  readonly payWith?: 'x402' | undefined
+}
+
+const refuseSimulate = ({ mode }: Agent, { simulate, payWith }: Input): void => {
+  const refusal = (code: string, message: string) =>
+    new Refusal('validation_failed', { details: [{ path: 'body.simulate', code, message }] })
+  if (simulate !== true) return
+  if (mode === 'live') throw refusal('test_only', 'needs a test key')
+  if (payWith !== undefined) throw refusal('simulate_unpaid', 'cannot answer a question before it is paid')
+}
 
 /** Everything that is checked before an order exists, in one transaction. */
-const prepare = (deps: QuestionDeps, { mode }: Agent, input: Input) =>
+const prepare = (deps: PayDeps, agent: Agent, input: Input) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
-    if (input.simulate === true && mode === 'live')
-      throw new Refusal('validation_failed', {
-        details: [{ path: 'body.simulate', code: 'test_only', message: 'needs a test key' }],
-      })
+    const paidByPurchase = input.payWith === 'x402'
+    refuseSimulate(agent, input)
+    if (paidByPurchase) requireChain(deps, agent)
     const checked = checkQuestion(input, await readNow(tx))
     const workflow = await requireAskWorkflow(tx)
     const capUsdCents = usdCentsOf(input.budgetUsd)
@@ -24,11 +36,11 @@ const prepare = (deps: QuestionDeps, { mode }: Agent, input: Input) =>
       throw new Refusal('price_above_max', {
         message: `A question costs ${usdOf(workflow.priceUsdCents)} USD, and budgetUsd is ${input.budgetUsd}.`,
       })
-    return { ...checked, workflow, capUsdCents, item: { question: input.question } }
+    return { ...checked, workflow, capUsdCents, paidByPurchase, item: { question: input.question } }
   })
 
 /** Asks a question: an order of one unit, created and funded in one call. */
-export const ask = async (deps: QuestionDeps, agent: Agent, input: Input, storeResult: StoreResult) => {
+export const ask = async (deps: PayDeps, agent: Agent, input: Input, storeResult: StoreResult) => {
   const request = await prepare(deps, agent, input)
   const { question, claim } = await placeUnitOrder(deps, agent, request, async (tx, key) => {
     const simulated = input.simulate === true ? await claimSimulated(tx, deps, key) : undefined

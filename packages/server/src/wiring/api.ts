@@ -180,6 +180,7 @@ const sessionsDepsOf = (services: Services) => {
 /** Every module's routes, in the order of the specification. */
 const apiRoutes = (services: Services): Route[] => {
   const { ctx, purchaseSettlement, signer } = services
+  const purchaseFlow = purchaseSettlement && purchases.makePurchaseFlow(purchaseSettlement)
   return [
     ...agents.routes(ctx, services.authenticator, accounts.isInAccount),
     ...accounts.routes(accountsDepsOf(services), services.consoleBearers),
@@ -203,6 +204,7 @@ const apiRoutes = (services: Services): Route[] => {
     ...work.routes(ctx, workDepsOf(services)),
     ...questions.routes({
       ...workDepsOf(services),
+      purchaseFlow,
       insertSimulatedWork: (tx, key, challenge) =>
         evidence.insertSimulatedSession(tx, key, { profile: 'human', kind: 'work', challenge }),
     }),
@@ -218,7 +220,7 @@ const apiRoutes = (services: Services): Route[] => {
     }),
     ...purchases.routes({
       ctx,
-      purchaseFlow: purchaseSettlement && purchases.makePurchaseFlow(purchaseSettlement),
+      purchaseFlow,
       platformAgentId: (mode) => agents.platformAgentId(ctx.config, mode),
     }),
     ...payments.routes(ctx, { provider: services.cardProvider, settlers: settlersOf(ctx) }),

@@ -15,6 +15,7 @@ export const unitDepsOf = (ctx: Ctx) => ({
   platformAgentOf: (mode: Mode) => agents.platformAgentId(ctx.config, mode),
   starsAccountOf: partners.userAccountOf,
   changeCredentialState: credentials.makeChangeCredentialState(ctx),
+  returnPurchase: purchases.returnPurchase,
 })
 /**
  * The account that was paid for a person's work, where a payout was completed. `credentials` and `roots` read it: it is
@@ -48,5 +49,5 @@ export const makePurchaseSettlement = (
   const changeState = credentials.makeChangeCredentialState(ctx)
   const revoke: purchases.PurchaseSettlement['revoke'] = (tx, credentialId, reason) =>
     changeState(tx, { credentialId, reason, to: 'revoked' })
-  return settlement && { ctx, settlement, mint, stock: purchases.stock, revoke }
+  return settlement && { ctx, settlement, mint, stock: purchases.stock, revoke, unitDeps: unitDepsOf(ctx) }
 }

@@ -20,10 +20,18 @@ export type ListPayoutAccounts = (
   worker: { readonly mode: Mode; readonly worker: string },
 ) => Promise<readonly { readonly end: string; readonly namedAt: Date; readonly paidAt: Date | null }[]>
 
+/** Makes the refund of a purchase over HTTP 402 due: its order has ended unpaid, and an operator sends the money back. */
+export type ReturnPurchase = (
+  tx: Tx,
+  purchase: { readonly agentId: `agt_${string}`; readonly mode: Mode; readonly purchaseId: string },
+  reason: string,
+) => Promise<void>
+
 /** What a change of a unit needs besides the order. */
 export type UnitDeps = PlatformLedger & {
   /** Suspends, reinstates or revokes the credential of a unit, in the transaction of the change. */
   readonly changeCredentialState: ChangeCredentialState
+  readonly returnPurchase: ReturnPurchase
 }
 
 /** What the endpoints of buyers need to say what an order costs and what to beware of. */

@@ -1,5 +1,11 @@
 export { makeCardSettler } from './orders/card-settler.ts'
 export { quoteOrder } from './orders/create.ts'
+export {
+  fundByPurchase,
+  lockOrderToPay,
+  refundByPurchase,
+  reverseByPurchase,
+} from './orders/purchase-payment.ts'
 export { findUnitOrder, placeUnitOrder } from './orders/unit-order.ts'
 export { findWorkRef, type WorkRef, type WorkRefKey } from './references.ts'
 export { jobs } from './jobs.ts'
@@ -20,7 +26,7 @@ export { isAssignmentSession, payeeRefOf } from './units/rules.ts'
 export { textErrors } from './workflows/question-text.ts'
 export { findWorkflow, listWorkflows } from './workflows/store.ts'
 export { rewardWarningsOf, usdCentsOf, usdOf } from './rules.ts'
-export type { BuyerDeps } from './deps.ts'
+export type { BuyerDeps, ReturnPurchase, UnitDeps } from './deps.ts'
 export {
   countStock,
   hasStock,

@@ -36,10 +36,10 @@ const runForEach = async <T>(
 }
 
 /** Reopens a unit whose claim has expired. */
-const releaseExpiredClaim = async (tx: Tx, due: Assignment): Promise<void> => {
+const releaseExpiredClaim = async (tx: Tx, unitDeps: UnitDeps, due: Assignment): Promise<void> => {
   const locked = await lockUnit(tx, due)
   if (locked?.holder?.assignmentId !== due.assignmentId || locked.holder.status !== 'claimed') return
-  if (locked.holder.isExpired) await releaseUnit(tx, locked, { status: 'ran_out' })
+  if (locked.holder.isExpired) await releaseUnit(tx, unitDeps, locked, { status: 'ran_out' })
 }
 
 /** Auto-accept: accepts a delivered unit that the buyer did not review in time. A known-answer item is graded. */
@@ -57,13 +57,13 @@ const refuseUnappealedUnit = async (tx: Tx, unitDeps: UnitDeps, due: UnitKey): P
 }
 
 /** Cancels all units of an order that nobody claimed in time, with one refund. */
-const cancelUnclaimedUnits = async (tx: Tx, due: UnitKey): Promise<void> => {
+const cancelUnclaimedUnits = async (tx: Tx, unitDeps: UnitDeps, due: UnitKey): Promise<void> => {
   const order = await findOrderForUpdate(tx, due)
   if (!order) return
   const ended = await updateUnclaimedCancelled(tx, due)
   if (ended.firstN === null) return
   await syncOrderStatus(tx, order)
-  await returnEscrow(tx, order, {
+  await returnEscrow(tx, unitDeps, order, {
     usdCents: ended.usdCents,
     reference: `${unitReference(order.orderId, ended.firstN)} untaken`,
     reason: 'nobody took the work in time',
@@ -102,7 +102,10 @@ const vestStars = (ctx: Ctx, unitDeps: UnitDeps): Promise<number> =>
 
 /** The deadlines of work. Each action checks its deadline again under locks, so any number of workers may run them. */
 export const deadlines = (unitDeps: UnitDeps) => ({
-  claims: { list: (tx: Tx) => listExpiredClaims(tx, batchMax), act: releaseExpiredClaim },
+  claims: {
+    list: (tx: Tx) => listExpiredClaims(tx, batchMax),
+    act: (tx: Tx, due: Assignment) => releaseExpiredClaim(tx, unitDeps, due),
+  },
   reviews: {
     list: (tx: Tx) => listOverdueUnits(tx, 'delivered', batchMax),
     act: (tx: Tx, due: UnitKey) => autoAcceptUnit(tx, unitDeps, due),
@@ -111,7 +114,10 @@ export const deadlines = (unitDeps: UnitDeps) => ({
     list: (tx: Tx) => listOverdueUnits(tx, 'rejected', batchMax),
     act: (tx: Tx, due: UnitKey) => refuseUnappealedUnit(tx, unitDeps, due),
   },
-  unclaimed: { list: (tx: Tx) => listOverdueUnits(tx, 'open', batchMax), act: cancelUnclaimedUnits },
+  unclaimed: {
+    list: (tx: Tx) => listOverdueUnits(tx, 'open', batchMax),
+    act: (tx: Tx, due: UnitKey) => cancelUnclaimedUnits(tx, unitDeps, due),
+  },
 })
 
 /** The background jobs of work. */

@@ -52,7 +52,7 @@ const workerRoutes = (deps: WorkerDeps): Route[] => [
   route('work.workers.deliver', (call) =>
     atEvenTime(() => workerDeliver(deps, call.person, { ...call.params, ...call.body })),
   ),
-  route('work.workers.return', (call) => workerReturn(deps.ctx, call.person, call.params.assignmentId)),
+  route('work.workers.return', (call) => workerReturn(deps, call.person, call.params.assignmentId)),
   route('work.workers.appeal', (call) =>
     workerAppeal(deps.ctx, call.person, { ...call.params, ...call.body }),
   ),

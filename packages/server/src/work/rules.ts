@@ -50,12 +50,21 @@ export const priceOf = (request: PriceRequest): Price | undefined => {
   return { totalUsdCents: capUsdCents, offer: true }
 }
 
-/** Ledger accounts of card payments for orders, in US cents: outside, to be refunded, owed to us. */
+/** Ledger accounts of payments for orders, in US cents: outside, to be refunded, owed to us. */
 export const cardAccounts = {
   world: 'world:card',
   unused: 'unused:card',
   debt: 'owed:card',
 } as const
+export const chainAccounts = {
+  world: 'world:chain',
+  unused: 'unused:chain',
+  debt: 'owed:chain',
+} as const
+export type PaymentAccounts = typeof cardAccounts | typeof chainAccounts
+/** Where the money of an order came from: a purchase over HTTP 402, or a card. */
+export const paymentAccountsOf = (order: { readonly purchaseId: string | null }): PaymentAccounts =>
+  order.purchaseId === null ? cardAccounts : chainAccounts
 export const escrowAccountOf = (orderId: string): string => `escrow:${orderId}`
 
 export const transferLines = (from: string, to: string, amount: bigint): Line[] => [
@@ -70,7 +79,7 @@ const min = (a: bigint, b: bigint): bigint => (a < b ? a : b)
  * unused account; the remainder is owed by the buyer.
  */
 export const reversalLines = (
-  escrow: string,
+  accounts: PaymentAccounts & { readonly escrow: string },
   { amount, own }: { readonly amount: bigint; readonly own: bigint },
   balances: { readonly escrow: bigint; readonly unused: bigint },
 ): Line[] => {
@@ -78,10 +87,10 @@ export const reversalLines = (
   const fromEscrow = min(balances.escrow, amount - fromReserved)
   const fromUnused = fromReserved + min(balances.unused - fromReserved, amount - fromReserved - fromEscrow)
   const lines: Line[] = [
-    { account: escrow, unit: 'usd_cent', amount: -fromEscrow },
-    { account: cardAccounts.unused, unit: 'usd_cent', amount: -fromUnused },
-    { account: cardAccounts.debt, unit: 'usd_cent', amount: fromEscrow + fromUnused - amount },
-    { account: cardAccounts.world, unit: 'usd_cent', amount },
+    { account: accounts.escrow, unit: 'usd_cent', amount: -fromEscrow },
+    { account: accounts.unused, unit: 'usd_cent', amount: -fromUnused },
+    { account: accounts.debt, unit: 'usd_cent', amount: fromEscrow + fromUnused - amount },
+    { account: accounts.world, unit: 'usd_cent', amount },
   ]
   return lines.filter((line) => line.amount !== 0n)
 }

@@ -28,7 +28,7 @@ export const permittedImports: Readonly<Record<string, readonly string[]>> = {
   partners: ['ledger'],
   payments: [],
   purchases: ['credentials', 'ledger', 'payments', 'work'],
-  questions: ['payments', 'work'],
+  questions: ['payments', 'purchases', 'work'],
   requests: [],
   roots: [],
   sessions: [],

@@ -144,7 +144,7 @@ const codesOf = (secrets: Secrets): Record<string, string> => {
   const ctx: Pick<Ctx, 'secrets'> = { secrets }
   const signing = { secrets, ids: { cell: 'aa' } }
   const worker = secrets.derive('worker')
-  const terms = { workflowId: 'wf_golden', amountUsdcMicro: 100_000n, network }
+  const terms = { subject: 'wf_golden', amountUsdcMicro: 100_000n, network }
   return {
     'pairwise subject': pairwiseSubject(secrets.derive('pairwise'), agentId, personId),
     'worker of the ledger': payeeRefOf(worker, personId),

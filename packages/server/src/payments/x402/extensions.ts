@@ -75,8 +75,11 @@ const httpDiscovery = (workflowId: string) => ({
   routeTemplate: buyPath.replaceAll(/\{(\w+)\}/g, ':$1'),
 })
 
+/** The extensions of every challenge. */
+export const extensionsForPayment = { 'payment-identifier': paymentIdentifier } as const
+
 /** The extensions of the challenge for one workflow. */
 export const extensionsFor = (workflowId: string) => ({
-  'payment-identifier': paymentIdentifier,
+  ...extensionsForPayment,
   bazaar: httpDiscovery(workflowId),
 })

@@ -47,5 +47,8 @@ export const networkOf = (config: Config): Network => {
   }
 }
 
+const microOfCent = 10_000n
 /** Cents in millionths of a USDC. */
-export const usdcMicroOf = (usdCents: bigint): bigint => usdCents * 10_000n
+export const usdcMicroOf = (usdCents: bigint): bigint => usdCents * microOfCent
+/** Whole cents of an amount that is the price of an order. */
+export const usdCentsOfMicro = (usdcMicro: bigint): bigint => usdcMicro / microOfCent

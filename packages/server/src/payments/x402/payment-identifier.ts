@@ -10,7 +10,8 @@ export type StoreIdentifier = (tx: Tx) => Promise<void>
 
 type IdentifiedPayment = {
   readonly payment: Pick<Payment, 'identifier' | 'authorization'>
-  readonly request: { readonly workflowId: string }
+  /** What is paid for: a workflow or a question. */
+  readonly subject: string
 }
 
 const conflictMessages: Readonly<Record<string, string>> = {
@@ -25,7 +26,7 @@ const asPurchaseRefusal = (error: unknown): unknown => {
 }
 
 /** Any other payment or task under the same identifier has another fingerprint. */
-const claimIdentifier = async (ctx: Ctx, { payment, request }: IdentifiedPayment, identifier: string) => {
+const claimIdentifier = async (ctx: Ctx, { payment, subject }: IdentifiedPayment, identifier: string) => {
   const { from, nonce } = payment.authorization
   // The signature was verified, so nobody can use up the identifiers of another payer.
   const scope = {
@@ -34,7 +35,7 @@ const claimIdentifier = async (ctx: Ctx, { payment, request }: IdentifiedPayment
     path: 'payment-identifier',
     key: `${from} ${identifier}`,
   } as const
-  const body = { nonce, workflowId: request.workflowId }
+  const body = { nonce, workflowId: subject }
   return beginIdempotent(ctx, scope, { body, secret: '', subject: undefined })
 }
 

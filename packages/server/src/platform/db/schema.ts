@@ -933,6 +933,7 @@ export interface Orders {
   mode: 'live' | 'test';
   offer: boolean;
   order_id: string;
+  purchase_id: string | null;
   purpose: Generated<'buyer' | 'stock' | 'gold'>;
   quantity: number;
   status: Generated<'created' | 'funded' | 'in_progress' | 'delivered' | 'completed' | 'cancelled' | 'refunded' | 'expired'>;
@@ -1155,6 +1156,7 @@ export interface Purchases {
   mode: 'live' | 'test';
   needs_wallet: Generated<boolean>;
   network: string;
+  order_id: string | null;
   payer: string;
   purchase_id: string;
   reason: string | null;

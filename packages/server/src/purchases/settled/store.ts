@@ -13,7 +13,7 @@ type SettledPurchase = {
   readonly unitRef: string | null
 }
 
-/** Live purchases that were paid and delivered within this time and stand, oldest first. */
+/** Live units of stock that were paid and delivered within this time and stand, oldest first. */
 export const listSettledPurchases = async (
   tx: Tx,
   span: {
@@ -31,7 +31,7 @@ export const listSettledPurchases = async (
     select changed_at::text as at, purchase_id as "purchaseId", agent_id as "agentId", payer,
       amount_usdc_micro as "usdcMicro", unit_ref as "unitRef"
     from purchases
-    where state = 'delivered' and mode = 'live' and changed_at >= ${span.from} and changed_at < ${span.to} ${page}
+    where state = 'delivered' and mode = 'live' and order_id is null and changed_at >= ${span.from} and changed_at < ${span.to} ${page}
     order by changed_at, purchase_id
     limit ${span.limit}`.execute(tx)
   return rows.map(({ at, purchaseId, ...purchase }) => ({ ...purchase, position: { at, purchaseId } }))

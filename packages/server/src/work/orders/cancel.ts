@@ -1,15 +1,17 @@
 import type { Agent } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { BuyerDeps } from '../deps.ts'
+import type { BuyerDeps, UnitDeps } from '../deps.ts'
 import { findOrder, findOrderForUpdate } from './store.ts'
 import { presentOrder } from './present.ts'
 import { returnEscrow } from './escrow.ts'
 import { changeOrderStatus } from './transitions.ts'
 import { updateOpenCancelled } from '../units/store.ts'
 
+type CancelDeps = BuyerDeps & Pick<UnitDeps, 'returnPurchase'>
+
 /** Cancels the open units of an order. Units that are claimed or delivered continue and are paid. */
-export const orderCancel = (deps: BuyerDeps, agent: Agent, orderId: string) =>
+export const orderCancel = (deps: CancelDeps, agent: Agent, orderId: string) =>
   inTransaction(deps.ctx, agent.agentId, async (tx) => {
     const key = { agentId: agent.agentId, mode: agent.mode, orderId }
     const order = await findOrderForUpdate(tx, key)
@@ -21,7 +23,7 @@ export const orderCancel = (deps: BuyerDeps, agent: Agent, orderId: string) =>
       })
     const { usdCents } = await updateOpenCancelled(tx, key)
     await changeOrderStatus(tx, key, 'cancelled')
-    await returnEscrow(tx, order, { usdCents, reference: orderId, reason: 'the order was cancelled' })
+    await returnEscrow(tx, deps, order, { usdCents, reference: orderId, reason: 'the order was cancelled' })
     const cancelled = await findOrder(tx, key)
     if (!cancelled) throw new Error(`order ${orderId} of ${agent.agentId} not found after it was cancelled`)
     return presentOrder(tx, deps, cancelled)

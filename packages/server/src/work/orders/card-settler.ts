@@ -3,7 +3,7 @@ import type { Settler } from '../../payments/index.ts'
 import type { UnitDeps } from '../deps.ts'
 import { cardAccounts, transferLines } from '../rules.ts'
 import { clawBackStars, revokeAfterChargeback, stopOrderAfterChargeback } from '../units/chargeback.ts'
-import { markOrderRefunded, orderKeyOf, reversePayment } from './escrow.ts'
+import { isPaidByCard, markOrderRefunded, orderKeyOf, reversePayment } from './escrow.ts'
 import { applyOrderPayment } from './fund.ts'
 import { findOrderForUpdate } from './store.ts'
 
@@ -29,9 +29,9 @@ export const makeCardSettler = (unitDeps: UnitDeps): Settler => ({
       return
     }
     const order = await findOrderForUpdate(tx, key)
-    const stopsOrder = order !== undefined && delta > change.ownRefundsUsdCents
+    const stopsOrder = order !== undefined && isPaidByCard(order) && delta > change.ownRefundsUsdCents
     const stopped = stopsOrder ? await stopOrderAfterChargeback(tx, order, change.reference) : []
-    const owedUsdCents = await reversePayment(tx, checkout, change)
+    const owedUsdCents = await reversePayment(tx, checkout, change, order)
     const clawedBack = stopsOrder ? await clawBackStars(tx, unitDeps, order, owedUsdCents) : []
     await markOrderRefunded(tx, checkout, change)
     if (stopsOrder)

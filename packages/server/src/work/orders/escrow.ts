@@ -1,8 +1,15 @@
 import { balanceOf, InsufficientBalance, post } from '../../ledger/index.ts'
 import { requestRefund, type PaidCheckout, type Settler, type ReversalChange } from '../../payments/index.ts'
 import type { Tx } from '../../platform/db/db.ts'
-import { cardAccounts, escrowAccountOf, reversalLines } from '../rules.ts'
-import { returnLines } from '../units/rules.ts'
+import type { UnitDeps } from '../deps.ts'
+import {
+  cardAccounts,
+  escrowAccountOf,
+  paymentAccountsOf,
+  reversalLines,
+  type PaymentAccounts,
+} from '../rules.ts'
+import { returnLines, workAccounts } from '../units/rules.ts'
 import { changeOrderStatus } from './transitions.ts'
 import { findOrderForUpdate, type Order, type OrderKey } from './store.ts'
 
@@ -15,30 +22,54 @@ export const orderKeyOf = ({ agentId, mode, reference }: PaidCheckout): OrderKey
   orderId: reference,
 })
 
+type Reversal = {
+  readonly key: OrderKey
+  readonly accounts: PaymentAccounts
+  /** Whether this payment filled the escrow: the escrow of another payment is left alone. */
+  readonly isInEscrow: boolean
+  readonly reference: string
+  readonly amountUsdCents: bigint
+  readonly ownRefundsUsdCents: bigint
+}
 /** Posts the reversal of a payment and returns what the buyer owes: the part that was already paid to people. */
-export const reversePayment = async (
-  tx: Tx,
-  checkout: PaidCheckout,
-  change: ReversalChange,
-): Promise<bigint> => {
-  const amount = change.afterUsdCents - change.beforeUsdCents
-  const { agentId, mode } = checkout
+export const postReversal = async (tx: Tx, reversal: Reversal): Promise<bigint> => {
+  const { reference, amountUsdCents, ownRefundsUsdCents, isInEscrow } = reversal
+  const { agentId, mode, orderId } = reversal.key
   const ledgerKey = { agentId, mode, unit: 'usd_cent' } as const
-  const escrow = escrowAccountOf(checkout.reference)
+  const accounts = { ...reversal.accounts, escrow: escrowAccountOf(orderId) }
   for (let attempt = 1; ; attempt++) {
     const balances = {
-      escrow: await balanceOf(tx, { ...ledgerKey, account: escrow }),
-      unused: await balanceOf(tx, { ...ledgerKey, account: cardAccounts.unused }),
+      escrow: isInEscrow ? await balanceOf(tx, { ...ledgerKey, account: accounts.escrow }) : 0n,
+      unused: await balanceOf(tx, { ...ledgerKey, account: accounts.unused }),
     }
-    const lines = reversalLines(escrow, { amount, own: change.ownRefundsUsdCents }, balances)
+    const lines = reversalLines(accounts, { amount: amountUsdCents, own: ownRefundsUsdCents }, balances)
     try {
-      await post(tx, { agentId, mode, kind: 'order_reversal', reference: change.reference, lines })
-      return -(lines.find(({ account }) => account === cardAccounts.debt)?.amount ?? 0n)
+      await post(tx, { agentId, mode, kind: 'order_reversal', reference, lines })
+      return -(lines.find(({ account }) => account === accounts.debt)?.amount ?? 0n)
     } catch (error) {
       if (!(error instanceof InsufficientBalance) || attempt >= attemptsMax) throw error
     }
   }
 }
+
+/** Whether a card payment can have filled the escrow of the order: a purchase over HTTP 402 did not. */
+export const isPaidByCard = (order: Order | undefined): boolean => !order || order.purchaseId === null
+
+/** Posts the reversal of a card payment and returns what the buyer owes. */
+export const reversePayment = (
+  tx: Tx,
+  checkout: PaidCheckout,
+  change: ReversalChange,
+  order: Order | undefined,
+): Promise<bigint> =>
+  postReversal(tx, {
+    key: orderKeyOf(checkout),
+    accounts: cardAccounts,
+    isInEscrow: isPaidByCard(order),
+    reference: change.reference,
+    amountUsdCents: change.afterUsdCents - change.beforeUsdCents,
+    ownRefundsUsdCents: change.ownRefundsUsdCents,
+  })
 
 /** Marks an ended order as refunded once its whole payment was returned. */
 export const markOrderRefunded = async (
@@ -48,7 +79,7 @@ export const markOrderRefunded = async (
 ): Promise<void> => {
   if (change.afterUsdCents < checkout.amountUsdCents) return
   const order = await findOrderForUpdate(tx, orderKeyOf(checkout))
-  if (order?.fundedAt && ['cancelled', 'expired'].includes(order.status))
+  if (order?.fundedAt && isPaidByCard(order) && ['cancelled', 'expired'].includes(order.status))
     await changeOrderStatus(tx, order, 'refunded')
 }
 
@@ -61,7 +92,7 @@ const refundSettler: Settler = {
       ),
     ),
   applyReversal: async (tx, checkout, change) => {
-    await reversePayment(tx, checkout, change)
+    await reversePayment(tx, checkout, change, await findOrderForUpdate(tx, orderKeyOf(checkout)))
     await markOrderRefunded(tx, checkout, change)
   },
   findRefundable: () => Promise.resolve(0n),
@@ -76,19 +107,24 @@ export const requestCardRefund = async (
 }
 
 type EscrowReturn = { readonly usdCents: bigint; readonly reference: string; readonly reason: string }
-/** Returns the escrow of units that have ended unpaid to the payer of the order. */
-export const returnEscrow = async (tx: Tx, order: Order, escrowReturn: EscrowReturn): Promise<void> => {
+/** Returns the escrow of units that have ended unpaid to the payer of the order: card, wallet or operator. */
+export const returnEscrow = async (
+  tx: Tx,
+  { returnPurchase }: Pick<UnitDeps, 'returnPurchase'>,
+  order: Order,
+  escrowReturn: EscrowReturn,
+): Promise<void> => {
   const { usdCents, reference, reason } = escrowReturn
   if (usdCents === 0n) return
-  const { agentId, mode } = order
+  const { agentId, mode, orderId, purchaseId } = order
   const isPlatformOrder = order.purpose !== 'buyer'
-  await post(tx, {
-    agentId,
-    mode,
-    kind: 'unit_return',
-    reference,
-    lines: returnLines(order.orderId, usdCents, isPlatformOrder),
-  })
+  const to = isPlatformOrder ? workAccounts.operator : paymentAccountsOf(order).unused
+  const lines = returnLines(orderId, usdCents, to)
+  await post(tx, { agentId, mode, kind: 'unit_return', reference, lines })
+  if (purchaseId !== null) {
+    await returnPurchase(tx, { agentId, mode, purchaseId }, reason)
+    return
+  }
   if (isPlatformOrder || order.checkout === undefined) return
   const { checkoutId } = order.checkout
   await requestCardRefund(

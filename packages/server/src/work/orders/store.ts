@@ -62,6 +62,7 @@ const columns = [
   'checkout_id',
   'checkout_url',
   'checkout_expires_at',
+  'purchase_id',
   'terms',
   'purpose',
 ] as const
@@ -93,6 +94,8 @@ const orderOf = (row: Row) => ({
   createdAt: row.created_at,
   expiresAt: row.expires_at,
   fundedAt: row.funded_at,
+  /** The purchase over HTTP 402 that paid the order; null where a card, the sandbox or the operator did. */
+  purchaseId: row.purchase_id,
   terms: row.terms,
   purpose: row.purpose,
   itemCount: row.item_count,
@@ -184,6 +187,11 @@ export const updateOrderCheckout = async (
       checkout_expires_at: checkout.expiresAt,
     })
     .execute()
+}
+
+/** Names the purchase that pays a created order, in the transaction that funds it. */
+export const updateOrderFundedBy = async (tx: Tx, key: OrderKey, purchaseId: string): Promise<void> => {
+  await orderUpdate(tx, key).set({ purchase_id: purchaseId, funded_at: now() }).execute()
 }
 
 /** Changes the status of an order; the database refuses transitions that do not exist. */

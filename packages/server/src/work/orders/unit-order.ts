@@ -19,6 +19,8 @@ export type UnitRequest = {
   readonly answerForm: AnswerForm
   readonly answerBy: Date
   readonly capUsdCents: bigint
+  /** The order stays unfunded: a purchase over HTTP 402 pays it. */
+  readonly paidByPurchase: boolean
 }
 
 const createUnitOrder = async (tx: Tx, key: OrderKey, request: UnitRequest): Promise<void> => {
@@ -44,7 +46,8 @@ const createUnitOrder = async (tx: Tx, key: OrderKey, request: UnitRequest): Pro
 type UnitOrderDeps = { readonly ctx: Ctx; readonly payments: Payments }
 /**
  * Creates and funds an order of one unit. In the sandbox both commit together with what `finish` writes. A live order
- * waits for the payment of its checkout: a call that is lost before `finish` leaves an order that nobody pays.
+ * waits for the payment of its checkout: a call that is lost before `finish` leaves an order that nobody pays. An order
+ * that a purchase pays has no checkout.
  */
 export const placeUnitOrder = async <T>(
   { ctx, payments }: UnitOrderDeps,
@@ -53,14 +56,15 @@ export const placeUnitOrder = async <T>(
   finish: (tx: Tx, key: OrderKey) => Promise<T>,
 ): Promise<T> => {
   const key = { agentId, mode, orderId: ctx.ids.make('ord_') }
-  if (mode === 'live') {
+  const { paidByPurchase } = request
+  if (mode === 'live' && !paidByPurchase) {
     await inTransaction(ctx, agentId, (tx) => createUnitOrder(tx, key, request))
     await openCardCheckout({ ctx, payments, tenant: agentId, key })
     return inTransaction(ctx, 'system', (tx) => finish(tx, key))
   }
   return inTransaction(ctx, 'system', async (tx) => {
     await createUnitOrder(tx, key, request)
-    await fundSandbox(tx, { payments, key })
+    if (!paidByPurchase) await fundSandbox(tx, { payments, key })
     return finish(tx, key)
   })
 }

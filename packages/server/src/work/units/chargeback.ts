@@ -3,6 +3,7 @@ import type { Tx } from '../../platform/db/db.ts'
 import type { UnitDeps } from '../deps.ts'
 import { changeOrderStatus } from '../orders/transitions.ts'
 import type { Order } from '../orders/store.ts'
+import { paymentAccountsOf } from '../rules.ts'
 import { listEarnings, updateEarningFlagged, updateEarningStatus } from '../workers/stars/store.ts'
 import { findHolderForUpdate, updateAssignment } from '../workers/store.ts'
 import { returnLines, starLines, unitReference, vestingAccountOf, workAccounts } from './rules.ts'
@@ -57,7 +58,7 @@ export const stopOrderAfterChargeback = async (
       mode: order.mode,
       kind: 'order_stop',
       reference,
-      lines: returnLines(order.orderId, amount, false),
+      lines: returnLines(order.orderId, amount, paymentAccountsOf(order).unused),
     })
   await syncOrderStatus(tx, stopped)
   return buyerPaidUnits.filter(({ credentialId }) => credentialId !== null).map(({ n }) => n)

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { KnownAnswer, OrderTerms } from '../../platform/db/columns.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import type { Session } from '../../sessions/index.ts'
-import type { PlatformLedger, UnitDeps } from '../deps.ts'
+import type { UnitDeps } from '../deps.ts'
 import { createPlatformOrder } from '../orders/platform-order.ts'
 import { updateOrderStarted, type Order } from '../orders/store.ts'
 import { matchesKnownAnswer } from '../workflows/forms.ts'
@@ -87,7 +87,7 @@ export type KnownAnswerDelivery = {
  */
 export const moveToKnownAnswerOrder = async (
   tx: Tx,
-  platformLedger: PlatformLedger,
+  unitDeps: UnitDeps,
   covered: LockedUnit,
   delivery: NewKnownAnswer,
 ): Promise<KnownAnswerDelivery> => {
@@ -99,7 +99,7 @@ export const moveToKnownAnswerOrder = async (
     )
   const isCorrect = matchesKnownAnswer(item.answer, answer)
   const observed = await listReviewMinutes(tx, covered.order, isCorrect ? 'accepted' : 'rejected')
-  const order = await createPlatformOrder(tx, platformLedger, {
+  const order = await createPlatformOrder(tx, unitDeps, {
     workflowId,
     terms: { ...terms, rewardStars: assignment.rewardStars, goldAnswer: item.answer },
     mode: assignment.mode,
@@ -113,7 +113,7 @@ export const moveToKnownAnswerOrder = async (
   if (!unit) throw new Error(`order ${order.orderId} has no unit while delivering a known-answer item`)
   const { sessionId, quality } = session
   await updateAssignmentKnownAnswer(tx, assignment, { unit, isCorrect, sessionId, quality })
-  await reopenUnit(tx, covered, { afterMinutes: reopenMinutesOf(tx.ids.randomFraction()) })
+  await reopenUnit(tx, unitDeps, covered, { afterMinutes: reopenMinutesOf(tx.ids.randomFraction()) })
   return {
     order: { ...order, status: 'in_progress' },
     unit,

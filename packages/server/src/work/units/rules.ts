@@ -1,7 +1,7 @@
 import type { Mode, assignmentStates, rejectReasons, unitStates } from '@pohf/protocol'
 import type { Line } from '../../ledger/index.ts'
 import type { Session } from '../../sessions/index.ts'
-import { cardAccounts, escrowAccountOf } from '../rules.ts'
+import { escrowAccountOf } from '../rules.ts'
 import { hmacOf } from '../../platform/ops/secrets.ts'
 
 /** The review period, after which a unit is accepted automatically, and the appeal period. */
@@ -143,10 +143,10 @@ export const platformPaymentLines = (rewardStars: number): Line[] =>
     { account: workAccounts.operator, unit: 'usd_cent', amount: -BigInt(rewardStars) },
     { account: workAccounts.backing, unit: 'usd_cent', amount: BigInt(rewardStars) },
   ])
-/** Returns escrow to the buyer by way of `unused:card`, or to the operator. */
-export const returnLines = (orderId: string, amount: bigint, isPlatformOrder: boolean): Line[] => [
+/** Returns escrow to the buyer by way of `unused:card` or `unused:chain`, or to the operator. */
+export const returnLines = (orderId: string, amount: bigint, to: string): Line[] => [
   { account: escrowAccountOf(orderId), unit: 'usd_cent', amount: -amount },
-  { account: isPlatformOrder ? workAccounts.operator : cardAccounts.unused, unit: 'usd_cent', amount },
+  { account: to, unit: 'usd_cent', amount },
 ]
 export const starLines = (from: string, to: string, stars: bigint): Line[] => [
   { account: from, unit: 'star', amount: -stars },

@@ -189,7 +189,7 @@ export const refuseUnit = async (
   await updateUnitRefused(tx, unit)
   await updateAssignment(tx, holder.assignmentId, { status: 'refused' })
   if (!unit.platformPays)
-    await returnEscrow(tx, order, {
+    await returnEscrow(tx, unitDeps, order, {
       usdCents: unit.priceUsdCents,
       reference: unitReference(order.orderId, unit.n),
       reason: 'a unit was refused',
@@ -220,17 +220,19 @@ type ClaimRelease = {
 /** Ends a claim without delivery. */
 export const releaseUnit = async (
   tx: Tx,
+  unitDeps: Pick<UnitDeps, 'returnPurchase'>,
   { order, unit, holder }: LockedUnit,
   release: ClaimRelease,
 ): Promise<void> => {
   if (!holder) throw missingAssignment(unit, 'releasing it')
   await updateAssignment(tx, holder.assignmentId, { ...release, released: release.status !== 'not_verified' })
-  await reopenUnit(tx, { order, unit })
+  await reopenUnit(tx, unitDeps, { order, unit })
 }
 
 /** Opens a claimed unit again, now or later, or cancels it where its order has ended. */
 export const reopenUnit = async (
   tx: Tx,
+  unitDeps: Pick<UnitDeps, 'returnPurchase'>,
   { order, unit }: Pick<LockedUnit, 'order' | 'unit'>,
   { afterMinutes = 0 }: { readonly afterMinutes?: number } = {},
 ): Promise<void> => {
@@ -240,7 +242,7 @@ export const reopenUnit = async (
     return
   }
   await updateUnitCancelled(tx, unit)
-  await returnEscrow(tx, order, {
+  await returnEscrow(tx, unitDeps, order, {
     usdCents: unit.priceUsdCents,
     reference: unitReference(order.orderId, unit.n),
     reason: 'a unit of an order that is over was not done',

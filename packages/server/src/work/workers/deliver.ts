@@ -6,7 +6,7 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { checkAndNarrow, type Refusals } from '../../platform/http/refusals.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import { findSession, updateSessionMember, type Session } from '../../sessions/index.ts'
-import type { PlatformLedger, WorkerDeps } from '../deps.ts'
+import type { UnitDeps, WorkerDeps } from '../deps.ts'
 import { findOrder, type Order } from '../orders/store.ts'
 import { moveToKnownAnswerOrder } from '../units/known-answers.ts'
 import { recordedSecondsOf, reviewHours, workerRefOf } from '../units/rules.ts'
@@ -190,7 +190,7 @@ const commitUnverified = async (
   const locked = await lockClaimedUnit(tx, assignment)
   // So that export and erasure of the person find the recording.
   await updateSessionMember(tx, { agentId, mode, sessionId, at }, workerRef)
-  await releaseUnit(tx, locked, { status: 'not_verified', sessionId, quality, reasons })
+  await releaseUnit(tx, deps, locked, { status: 'not_verified', sessionId, quality, reasons })
   return presentCurrentAssignment(tx, assignmentId)
 }
 
@@ -219,7 +219,7 @@ type Delivery = {
 /** Credential, answer, states and event commit together. */
 export const commitDelivery = async (
   tx: Tx,
-  deps: PlatformLedger & Pick<WorkerDeps, 'mintWork'>,
+  deps: UnitDeps & Pick<WorkerDeps, 'mintWork'>,
   { input, assignment, session }: Delivery,
   { signed, workerRef }: { readonly signed: SignedWorkCredential; readonly workerRef: string },
 ) => {

@@ -2,7 +2,7 @@ import type { Mode } from '@pohf/protocol'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { findSession } from '../../sessions/index.ts'
-import type { PlatformLedger, WorkerDeps } from '../deps.ts'
+import type { UnitDeps, WorkerDeps } from '../deps.ts'
 import { findOrder, updateOrderStarted, type OrderKey } from '../orders/store.ts'
 import { publishOrderStatus } from '../orders/transitions.ts'
 import { claimOnlyUnit } from '../units/queue/store.ts'
@@ -10,7 +10,7 @@ import { claimMinutesOf, sessionChallengeOf, simulatedWorker } from '../units/ru
 import { commitDelivery } from './deliver.ts'
 import { findAssignment, insertAssignment } from './store.ts'
 
-export type SimulatedWorkerDeps = PlatformLedger &
+export type SimulatedWorkerDeps = UnitDeps &
   Pick<WorkerDeps, 'mintWork'> & {
     readonly ctx: Ctx
     /** Stores the recording of an attentive simulated person. */

@@ -1,0 +1,273 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { keccak256, toHex } from 'viem'
+import { encode } from '../../test/fixtures/payments/payer.ts'
+import { questionPrice as price, startQuestionHarness } from '../../test/fixtures/payments/questions.ts'
+
+const fixture = await startQuestionHarness()
+if (!fixture) test('attacks on paid questions', { skip: 'no chain runs on this system' }, () => undefined)
+else {
+  const { chain, node, harness, agent, rows, ask, askUnpaid, read, send, challenge, sign, pay, stateOf } = fixture
+  const { assertBooks, purchasesOf, balanceOf, makeFundedPayer, signV1, signV2, submitAsStranger, balances } = fixture
+  const other = await harness.register('test')
+  const live = await harness.register('live')
+  const countPurchases = async () => Number((await rows('select count(*) from purchases'))[0].count)
+  /** Lets the worker run until the payment of a question has come to this state. */
+  const workUntil = async (questionId: string, state: string) => {
+    for (let round = 0; round < 12; round++) {
+      await harness.advance(5_000)
+      await harness.runJobs()
+      if ((await stateOf(questionId)) === state) return
+    }
+    assert.fail(`the payment of ${questionId} is ${await stateOf(questionId)}, not ${state}`)
+  }
+  /** Pays while the node loses the response, so that the call ends with 202. */
+  const payUncertain = async (questionId: string) => {
+    node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'lose later' : 'pass'))
+    const paid = await pay(questionId)
+    node.setFaultRule(() => 'pass')
+    assert.equal(paid.answer.status, 202, paid.answer.text)
+    return paid
+  }
+
+  test('100 copies of one payment at once: one transaction, one purchase, one unit', async () => {
+    const questionId = await askUnpaid()
+    const payer = await makeFundedPayer(5n * price)
+    const { headers } = await sign(payer, questionId)
+    const answers = await Promise.all(Array.from({ length: 100 }, () => send(questionId, headers)))
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))], [200])
+    assert.equal((await purchasesOf(questionId)).length, 1)
+    assert.equal((await rows('select from order_units where order_id = $1', [questionId])).length, 1)
+    assert.equal(await balanceOf(payer.account.address), 4n * price)
+    await assertBooks()
+  })
+
+  test('20 different payments of one question at once: one is charged', async () => {
+    const questionId = await askUnpaid()
+    const payers = await Promise.all(Array.from({ length: 20 }, () => makeFundedPayer(price)))
+    const signed = await Promise.all(payers.map((payer) => sign(payer, questionId)))
+    const answers = await Promise.all(signed.map(({ headers }) => send(questionId, headers)))
+    assert.equal(answers.filter(({ status }) => status === 200).length, 1)
+    assert.deepEqual([...new Set(answers.map(({ status }) => status))].toSorted(), [200, 409])
+    const left = await Promise.all(payers.map((payer) => balanceOf(payer.account.address)))
+    assert.equal(left.filter((balance) => balance === 0n).length, 1)
+    assert.equal((await purchasesOf(questionId)).length, 1)
+    await assertBooks()
+  })
+
+  test('one authorization pays one question: for another it is a conflict, with the id of either', async () => {
+    const first = await askUnpaid()
+    const second = await askUnpaid()
+    const payer = await makeFundedPayer(5n * price)
+    const { v1, purchaseId } = await challenge(first)
+    const { purchaseId: otherId } = await challenge(second)
+    const headers = { 'x-payment': encode(await signV1(payer, v1)) }
+    const swapped = await send(second, { ...headers, 'x-purchase-id': purchaseId })
+    assert.equal(swapped.status, 402, swapped.text)
+    assert.equal(swapped.json.error, 'payment_invalid')
+    assert.equal((await send(first, { ...headers, 'x-purchase-id': purchaseId })).status, 200)
+    for (const ids of [{}, { 'x-purchase-id': purchaseId }, { 'x-purchase-id': otherId }]) {
+      const refused = await send(second, { ...headers, ...ids })
+      assert.equal(refused.status, 409, refused.text)
+      assert.equal(refused.json.error, 'purchase_conflict')
+    }
+    const task = await harness.call('GET', '/api/agent/tasks/wf_test_ok/buy', { headers })
+    assert.equal(task.status, 409, task.text)
+    assert.equal((await read(second)).status, 'unpaid')
+    assert.equal(await balanceOf(payer.account.address), 4n * price)
+  })
+
+  test('the payment of a task pays no question', async () => {
+    const questionId = await askUnpaid()
+    const payer = await makeFundedPayer(5n * price)
+    const { v2 } = await fixture.requestChallenge()
+    const headers = { 'payment-signature': encode(await signV2(payer, v2, { value: String(price) })) }
+    assert.equal((await send(questionId, headers)).status, 402)
+    assert.equal((await harness.call('GET', '/api/agent/tasks/wf_test_ok/buy', { headers })).status, 200)
+    const refused = await send(questionId, headers)
+    assert.equal(refused.json.error, 'purchase_conflict', refused.text)
+    assert.equal((await read(questionId)).status, 'unpaid')
+  })
+
+  test('to another agent the question is unknown, with and without a payment, and a live key never reads a test question', async () => {
+    const questionId = await askUnpaid()
+    const { headers, payer } = { ...(await pay(questionId)) }
+    const open = await askUnpaid()
+    for (const key of [other.apiKey, live.apiKey])
+      for (const id of [questionId, open, 'ord_none'])
+        for (const sent of [{}, headers]) assert.equal((await send(id, sent, key)).status, 404)
+    assert.equal(await balanceOf(payer.account.address), 0n)
+    const order = await harness.call('POST', '/api/agents/order', {
+      key: agent.apiKey,
+      body: { taskType: 'wf_judge', quantity: 1 },
+    })
+    assert.equal((await send(order.json.orderId)).status, 404, 'an order of other work is no question')
+  })
+
+  test('test money pays no live question: the mode is that of the key', async () => {
+    const unasked = await ask({}, live.apiKey)
+    assert.equal(unasked.status, 409, unasked.text)
+    const asked = await ask({ payWith: undefined }, live.apiKey)
+    assert.equal(asked.json.status, 'unpaid', asked.text)
+    const { questionId } = asked.json
+    const refused = await send(questionId, {}, live.apiKey)
+    assert.equal(refused.status, 409, refused.text)
+    assert.equal(refused.json.error, 'order_conflict')
+    // A payment that the terms of a test question would accept.
+    const { v1 } = await challenge(await askUnpaid())
+    const payer = await makeFundedPayer(price)
+    const paid = await send(questionId, { 'x-payment': encode(await signV1(payer, v1)) }, live.apiKey)
+    assert.equal(paid.status, 409, paid.text)
+    assert.equal(await balanceOf(payer.account.address), price)
+    assert.equal((await read(questionId, live.apiKey)).status, 'unpaid')
+  })
+
+  const seconds = () => Math.floor(harness.ctx.clock.now().getTime() / 1_000)
+  for (const [name, change] of [
+    ['less than the price', { value: String(price - 1n) }],
+    ['more than the price', { value: String(price + 1n) }],
+    ['another recipient', { to: `0x${'12'.repeat(20)}` }],
+    ['an authorization that has ended', { validBefore: String(seconds() - 1) }],
+    ['an authorization that is not valid yet', { validAfter: String(seconds() + 600) }],
+  ] as const)
+    test(`${name} is refused and charges nothing`, async () => {
+      const questionId = await askUnpaid()
+      const payer = await makeFundedPayer(5n * price)
+      const before = await countPurchases()
+      const { headers } = await sign(payer, questionId, change)
+      const refused = await send(questionId, headers)
+      assert.equal(refused.status, 402, refused.text)
+      assert.equal(refused.json.error, 'payment_invalid')
+      assert.equal(await balanceOf(payer.account.address), 5n * price)
+      assert.equal(await countPurchases(), before)
+    })
+
+  for (const [name, change] of [
+    ['another asset', { asset: `0x${'34'.repeat(20)}` }],
+    ['another network', { network: 'eip155:8453' }],
+  ] as const)
+    test(`${name} is refused and charges nothing`, async () => {
+      const questionId = await askUnpaid()
+      const payer = await makeFundedPayer(price)
+      const { v2 } = await challenge(questionId)
+      const headers = { 'payment-signature': encode(await signV2(payer, { ...v2, ...change })) }
+      const refused = await send(questionId, headers)
+      assert.equal(refused.json.error, 'payment_invalid', refused.text)
+      assert.equal(await balanceOf(payer.account.address), price)
+    })
+
+  test('an authorization that was used before pays nothing, unless its nonce derives from the purchase id', async () => {
+    const questionId = await askUnpaid()
+    const payer = await makeFundedPayer(2n * price)
+    const used = await sign(payer, questionId)
+    await submitAsStranger(used.payment)
+    assert.equal((await send(questionId, used.headers)).status, 409)
+    assert.equal((await read(questionId)).status, 'unpaid')
+    const { v2, purchaseId } = await challenge(questionId)
+    const derived = await signV2(payer, v2, { nonce: keccak256(toHex(`pohf-x402:${purchaseId}`)) })
+    await submitAsStranger(derived)
+    const paid = await send(questionId, { 'payment-signature': encode(derived) })
+    assert.equal(paid.status, 200, paid.text)
+    assert.equal(paid.json.status, 'queued')
+  })
+
+  test('the process ends between broadcast and record: the chain decides, and the worker funds the question once', async () => {
+    const questionId = await askUnpaid()
+    const { headers, payer } = await payUncertain(questionId)
+    const second = await sign(await makeFundedPayer(price), await askUnpaid())
+    assert.equal((await send(questionId, second.headers)).status, 402, 'the id is of another question')
+    assert.equal((await send(questionId)).status, 409, 'no challenge while a payment is in progress')
+    await workUntil(questionId, 'delivered')
+    assert.equal((await read(questionId)).status, 'queued')
+    assert.equal((await send(questionId, headers)).status, 200)
+    assert.equal(await balanceOf(payer.account.address), 0n)
+    await assertBooks()
+  })
+
+  test('a payment that never arrives is void, and the question can be paid again', async () => {
+    const questionId = await askUnpaid()
+    node.setFaultRule((method) => (method.startsWith('eth_sendRaw') ? 'lose' : 'pass'))
+    const lost = await pay(questionId)
+    assert.equal(lost.answer.status, 202, lost.answer.text)
+    await fixture.advanceChain(300_000)
+    await harness.advance(300_000)
+    await harness.runJobs()
+    node.setFaultRule(() => 'pass')
+    assert.equal(await stateOf(questionId), 'void')
+    const again = await pay(questionId)
+    assert.equal(again.answer.status, 200, again.answer.text)
+    assert.equal(await balanceOf(lost.payer.account.address), price)
+    await assertBooks()
+  })
+
+  const endings: readonly (readonly [string, (questionId: string) => Promise<unknown>, string])[] = [
+    [
+      'was cancelled',
+      (id) => harness.call('POST', `/api/agents/orders/${id}/cancel`, { key: agent.apiKey }),
+      'cancelled',
+    ],
+    [
+      'was paid in another way',
+      (id) => harness.call('POST', '/api/agents/orders/fund', { key: agent.apiKey, body: { orderId: id } }),
+      'queued',
+    ],
+    ['can no longer be claimed', () => harness.advance(16 * 60_000), 'expired'],
+  ]
+  for (const [name, end, status] of endings)
+    test(`a payment that settles after the question ${name} is refunded, and never pays it`, async () => {
+      const buyer = { agentId: agent.agentId }
+      const before = await balances(buyer)
+      const deadline = new Date(harness.ctx.clock.now().getTime() + 20 * 60_000).toISOString()
+      const questionId = await askUnpaid({ deadline })
+      const { headers } = await payUncertain(questionId)
+      await end(questionId)
+      await workUntil(questionId, 'refund_due')
+      if (status === 'expired') await harness.advance(5 * 60_000)
+      assert.equal((await read(questionId)).status, status)
+      const shown = await send(questionId, headers)
+      assert.equal(shown.json.status, 'refund_due', shown.text)
+      const funded = await rows("select from ledger_claims where kind = 'order_payment' and reference like 'pur_%' and reference in (select purchase_id from purchases where order_id = $1)", [questionId])
+      assert.deepEqual(funded, [])
+      const after = await balances(buyer)
+      assert.equal((after['backing:orders usdc_micro'] ?? 0) - (before['backing:orders usdc_micro'] ?? 0), 500_000)
+      await assertBooks()
+    })
+
+  test('a question that nobody could claim any more is not charged', async () => {
+    const deadline = new Date(harness.ctx.clock.now().getTime() + 11 * 60_000).toISOString()
+    const questionId = await askUnpaid({ deadline })
+    const payer = await makeFundedPayer(price)
+    const { headers } = await sign(payer, questionId)
+    await harness.advance(5 * 60_000)
+    for (const sent of [{}, headers]) {
+      const refused = await send(questionId, sent)
+      assert.equal(refused.status, 409, refused.text)
+      assert.equal(refused.json.error, 'order_conflict')
+    }
+    assert.equal(await balanceOf(payer.account.address), price)
+  })
+
+  test('an unreadable payment, two payments, and no key are refused', async () => {
+    const questionId = await askUnpaid()
+    assert.equal((await send(questionId, { 'x-payment': 'none' })).json.error, 'payment_malformed')
+    const { headers } = await sign(await makeFundedPayer(price), questionId)
+    const two = await send(questionId, { ...headers, 'x-payment': headers['payment-signature'] })
+    assert.equal(two.json.error, 'payment_malformed')
+    const bare = await harness.call('POST', `/api/agents/questions/${questionId}/pay`, { headers })
+    assert.equal(bare.status, 401)
+    assert.equal(await stateOf(questionId), undefined)
+  })
+
+  test('the database lets only a question go from delivered to refund_due, and its order keeps its payment', async () => {
+    const { answer } = await fixture.buy(await makeFundedPayer())
+    const stock = answer.json.purchaseId
+    await assert.rejects(rows("update purchases set state = 'refund_due' where purchase_id = $1", [stock]))
+    const questionId = await askUnpaid()
+    assert.equal((await pay(questionId)).answer.status, 200)
+    await assert.rejects(rows('update orders set purchase_id = null where order_id = $1', [questionId]))
+    await assert.rejects(
+      rows('update purchases set order_id = null where order_id = $1', [questionId]),
+    )
+    void chain
+  })
+}
