@@ -114,7 +114,12 @@ export { deviceAssurances, sandboxProfiles } from './evidence/operations.ts'
 export { campaignStates, type CampaignState } from './microtasks/campaigns.ts'
 export { payoutStates, type NamedAccount, type PayoutRisk, type PayoutState } from './partners/operations.ts'
 export { normalizePayoutAccount } from './partners/payout-account.ts'
-export { purchasePurposes, purchaseStates, type PaymentRequirement, type Purchase } from './purchases/operations.ts'
+export {
+  purchasePurposes,
+  purchaseStates,
+  type PaymentRequirement,
+  type Purchase,
+} from './purchases/operations.ts'
 export { askWorkflowId, questionStates, type Question, type QuestionState } from './questions/operations.ts'
 export { requestDays, type LoggedRequest } from './requests/operations.ts'
 export {

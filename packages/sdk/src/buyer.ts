@@ -288,7 +288,8 @@ export const createBuyer = (settings: BuyerSettings): Buyer => {
         verifyDelivery(service, delivery as Delivery, purchaseId),
       ),
     payQuestion: async (questionId, options = {}) => {
-      if (settings.apiKey === undefined) throw new TypeError('apiKey must be the key that asked the question.')
+      if (settings.apiKey === undefined)
+        throw new TypeError('apiKey must be the key that asked the question.')
       const path = `/api/agents/questions/${encodeURIComponent(questionId)}/pay`
       return payAt(path, options, async (question) => question as PaidQuestion)
     },

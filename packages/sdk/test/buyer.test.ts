@@ -317,3 +317,28 @@ test('who stops a buyer after the payment was sent is told that the end is open'
   const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: through })
   await assert.rejects(buyer.buy('wf_test_ok', { signal: stop.signal }), failsWith('open', 'unknown'))
 })
+
+test(
+  'a question is paid once with the key that asked it; a cap below its price signs nothing',
+  withChain,
+  async () => {
+    const { apiKey } = await harness.register('test')
+    const client = createClient({ baseUrl, apiKey })
+    const asked = await client.questions.ask({ question: 'Is tea a soup?', budgetUsd: 1, payWith: 'x402' })
+    const wallet = await fundedWallet()
+    const settings = { baseUrl, apiKey, wallet }
+    await assert.rejects(
+      createBuyer({ ...settings, maxUsd: 0.49 }).payQuestion(asked.questionId),
+      failsWith('price_above_cap'),
+    )
+    assert.equal(wallet.asked.length, 0)
+    await assert.rejects(createBuyer({ baseUrl, wallet, maxUsd: 1 }).payQuestion(asked.questionId), TypeError)
+    const paid = await createBuyer({ ...settings, maxUsd: 0.5 }).payQuestion(asked.questionId)
+    assert.deepEqual([paid.status, paid.payment.amount, wallet.asked.length], ['queued', '500000', 1])
+    await assert.rejects(
+      createBuyer({ ...settings, maxUsd: 0.5 }).payQuestion(asked.questionId),
+      failsWith('refused'),
+    )
+    assert.equal((await usedNonces(wallet.address)).length, 1)
+  },
+)

@@ -1,4 +1,4 @@
-import { at, expectEqual, expectThat, numberAt, textAt } from '../../expect.ts'
+import { at, expectEqual, expectThat, numberAt, Skipped, textAt } from '../../expect.ts'
 import { liveAgent, otherAgent, testAgent, verifyJwt, type Agent } from '../../fixtures.ts'
 import { expectRefusal, expectStatus, type HttpResponse } from '../../http.ts'
 import { oncePerRun, type RunContext } from '../../run-context.ts'
@@ -7,6 +7,7 @@ import type { Section } from '../../statement.ts'
 const quote = 'POST /api/agents/questions/quote'
 const ask = 'POST /api/agents/questions'
 const read = 'GET /api/agents/questions/{questionId}'
+const pay = 'POST /api/agents/questions/{questionId}/pay'
 
 const question = {
   question: 'Which word is friendlier?',
@@ -24,6 +25,19 @@ const answered = oncePerRun(async (world) => {
   expectStatus(asked, 200)
   return readAs(world, agent, textAt(asked.body, 'questionId'))
 })
+
+/** A question that waits for a payment over HTTP 402. A main network takes none in test mode. */
+const unpaid = oncePerRun(async (world) => {
+  const agent = await testAgent(world)
+  const asked = await askAs(world, agent, { payWith: 'x402' })
+  if (asked.status === 409 || asked.status === 503)
+    throw new Skipped('this deployment takes no payments with test money')
+  expectStatus(asked, 200)
+  expectEqual(at(asked.body, 'status'), 'unpaid', 'status')
+  return { agent, questionId: textAt(asked.body, 'questionId'), priceUsd: numberAt(asked.body, 'priceUsd') }
+})
+const payAs = (world: RunContext, agent: Agent, questionId: string): Promise<HttpResponse> =>
+  world.http.post(`/api/agents/questions/${questionId}/pay`, undefined, { key: agent.apiKey })
 
 /** An addition of this project: one question of an agent to a person. */
 export const questions: Section = {
@@ -110,6 +124,33 @@ export const questions: Section = {
           404,
           'not_found',
         )
+      },
+    },
+    {
+      id: 'questions.pay-challenge',
+      title: 'an unpaid question is answered with 402, exactly its price and a purchase id',
+      needs: [ask, pay],
+      isProjectDecision: true,
+      run: async (world) => {
+        const { agent, questionId, priceUsd } = await unpaid(world)
+        const challenge = await payAs(world, agent, questionId)
+        expectStatus(challenge, 402)
+        const micro = String(Math.round(priceUsd * 1_000_000))
+        expectEqual(at(challenge.body, 'accepts.0.maxAmountRequired'), micro, 'the price in millionths')
+        textAt(challenge.body, 'purchase_id')
+      },
+    },
+    {
+      id: 'questions.pay-foreign',
+      title: 'another agent cannot pay a question, and a paid question takes no second payment',
+      needs: [ask, pay],
+      isProjectDecision: true,
+      run: async (world) => {
+        const { questionId } = await unpaid(world)
+        expectRefusal(await payAs(world, await otherAgent(world), questionId), 404, 'not_found')
+        const { body } = await answered(world)
+        const again = await payAs(world, await testAgent(world), textAt(body, 'questionId'))
+        expectRefusal(again, 409, 'order_conflict')
       },
     },
   ],

@@ -82,14 +82,21 @@ export type Question = z.output<typeof questionRecord>
 
 export const ask = operation({
   summary: 'Ask a person one question: creates and funds an order of one unit.',
-  errors: ['price_above_max', 'out_of_stock', 'order_conflict', 'card_provider_unreachable', 'chain_unreachable'],
+  errors: [
+    'price_above_max',
+    'out_of_stock',
+    'order_conflict',
+    'card_provider_unreachable',
+    'chain_unreachable',
+  ],
   body: z.object({
     question: question(),
     answerSchema: answerSchema().optional(),
     budgetUsd: z.number().min(0).max(1_000).meta({ description: 'The most that it may cost.' }),
     deadline: deadline().optional(),
     payWith: z.enum(['x402']).optional().meta({
-      description: 'The question stays unpaid, without a checkout: pay it with a stablecoin at its pay endpoint.',
+      description:
+        'The question stays unpaid, without a checkout: pay it with a stablecoin at its pay endpoint.',
     }),
     simulate: z
       .boolean()

@@ -8,9 +8,13 @@ const questionUri = (questionId: string): string => `pohf://questions/${question
 const approvalUri = (approvalId: string): string => `pohf://approvals/${approvalId}`
 
 /** A question with the resource that shows its progress. */
-export const presentQuestion = (question: Json): Json => ({
+export const presentQuestion = (question: Json, baseUrl: string): Json => ({
   ...question,
   resource: questionUri(String(question['questionId'])),
+  payUrl:
+    question['status'] === 'unpaid'
+      ? `${baseUrl}/api/agents/questions/${String(question['questionId'])}/pay`
+      : null,
   answer: truncate(question['answer'], foreignTextMax),
 })
 

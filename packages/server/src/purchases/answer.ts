@@ -132,7 +132,13 @@ export const questionResponseOf = <Question extends object>(
   const { network, transactionHash, payer, amountUsdcMicro, purchaseId } = purchase
   if (purchase.state !== 'delivered' || transactionHash === null)
     return pendingResponse(config, purchase, caller)
-  const payment = { purchaseId, network, transaction: transactionHash, payer, amount: amountUsdcMicro.toString() }
+  const payment = {
+    purchaseId,
+    network,
+    transaction: transactionHash,
+    payer,
+    amount: amountUsdcMicro.toString(),
+  }
   return new ApiResponse(
     { ...question, payment },
     { headers: { ...commonHeaders(caller), ...responseHeader(caller, purchase) } },

@@ -122,8 +122,9 @@ const authorize = async (deps: BuyDeps, attempt: PaymentAttempt): Promise<Author
   checkRefusals(refusals.quoteRefusals, {
     idError: purchaseIdError(ctx.secrets.derive('purchase'), terms, { purchaseId: wholePurchaseId, at }),
     termsFault: paymentTermsFault(payment, { network, amountUsdcMicro: terms.amountUsdcMicro, at }),
-    isOverpaid: sale.isExact && payment.authorization.value > terms.amountUsdcMicro,
   })
+  const isOverpaid = sale.isExact && payment.authorization.value > terms.amountUsdcMicro
+  checkRefusals(refusals.exactAmountRefusals, { isOverpaid })
   // Last: it takes about 4 ms.
   const checked = await checkSignature(payment, {
     network,

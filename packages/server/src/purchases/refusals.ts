@@ -50,22 +50,22 @@ const refuseOutOfStock = ({ offer }: OfferLookup) => (offer ? undefined : new Re
 /** For a call without payment, and for a payment that is new to us. */
 export const offerRefusals: Refusals<OfferLookup> = [['out_of_stock', refuseOutOfStock]]
 
-type Quote = {
-  readonly idError: string | undefined
-  readonly termsFault: string | undefined
-  readonly isOverpaid: boolean
-}
+type Quote = { readonly idError: string | undefined; readonly termsFault: string | undefined }
 
 const refusePurchaseId = ({ idError }: Quote) => (idError === undefined ? undefined : paymentInvalid(idError))
 const refuseTerms = ({ termsFault }: Quote) =>
   termsFault === undefined ? undefined : paymentInvalid(termsFault)
-const refuseOverpayment = ({ isOverpaid }: Quote) =>
-  isOverpaid ? paymentInvalid('The amount is too large; a question is paid exactly.') : undefined
 export const quoteRefusals: Refusals<Quote> = [
   ['purchase_id_not_issued', refusePurchaseId],
   ['payment_terms_differ', refuseTerms],
-  ['amount_not_exact', refuseOverpayment],
 ]
+
+type Amount = { readonly isOverpaid: boolean }
+
+const refuseOverpayment = ({ isOverpaid }: Amount) =>
+  isOverpaid ? paymentInvalid('The amount is too large; a question is paid exactly.') : undefined
+/** After those of the quote, for a sale with an exact price: a question. */
+export const exactAmountRefusals: Refusals<Amount> = [['amount_not_exact', refuseOverpayment]]
 
 const refuseSignature = ({ fault }: SignatureCheckResult) =>
   fault === undefined ? undefined : paymentInvalid(fault)
@@ -207,7 +207,7 @@ export const responseRefusals: Refusals<DeliveryRequest> = [
   ['payment_void', refuseVoid],
 ]
 
-/** Every refusal of a purchase, in the order in which `buy.ts` checks them. */
+/** Every refusal of a purchase from stock, in the order in which `buy.ts` checks them. */
 export const purchaseRefusals = [
   ...requestRefusals,
   ...offerRefusals,

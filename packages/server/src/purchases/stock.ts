@@ -42,11 +42,7 @@ export const stock: Stock = {
 const workflowPattern = /^wf_[a-z0-9_]{1,64}$/
 
 /** An active workflow with at least one unit in stock. */
-const findWorkflowInStock = async (
-  tx: Tx,
-  workflowId: string,
-  mode: Mode,
-): Promise<Workflow | undefined> => {
+const findWorkflowInStock = async (tx: Tx, workflowId: string, mode: Mode): Promise<Workflow | undefined> => {
   // The id comes from the caller unchecked, and PostgreSQL refuses NUL in text.
   const workflow = workflowPattern.test(workflowId) ? await findWorkflow(tx, workflowId) : undefined
   return workflow?.active && (await hasStock(tx, workflowId, mode)) ? workflow : undefined

@@ -44,13 +44,15 @@ const chainRefusals: Refusals<Pick<Payable, 'hasChain' | 'isOtherMode' | 'networ
 const refuseNotWaiting = ({ state }: Pick<Payable, 'state'>) =>
   state === 'not_waiting'
     ? new Refusal('order_conflict', {
-        message: 'This question does not wait for a payment: it was paid, was cancelled or has expired. Nothing was charged.',
+        message:
+          'This question does not wait for a payment: it was paid, was cancelled or has expired. Nothing was charged.',
       })
     : undefined
 const refuseTooLate = ({ state }: Pick<Payable, 'state'>) =>
   state === 'too_late'
     ? new Refusal('order_conflict', {
-        message: 'It is too late to pay this question: nobody could claim it before its deadline. Nothing was charged.',
+        message:
+          'It is too late to pay this question: nobody could claim it before its deadline. Nothing was charged.',
       })
     : undefined
 const refuseSecondPayment = ({ hasPayment }: Pick<Payable, 'hasPayment'>) =>
@@ -69,7 +71,10 @@ const orderRefusals: Refusals<Pick<Payable, 'state' | 'hasPayment'>> = [
 export const questionPaymentRefusals = [...chainRefusals, ...orderRefusals] as const
 
 /** Refuses where this deployment cannot take the payment of a question of this agent. */
-export const requireChain = ({ ctx, purchaseFlow }: Pick<PayDeps, 'ctx' | 'purchaseFlow'>, agent: Agent): void => {
+export const requireChain = (
+  { ctx, purchaseFlow }: Pick<PayDeps, 'ctx' | 'purchaseFlow'>,
+  agent: Agent,
+): void => {
   const network = networkOf(ctx.config)
   checkRefusals(chainRefusals, {
     hasChain: purchaseFlow !== undefined,
@@ -115,7 +120,8 @@ const makeQuestionSale = (deps: PayDeps, agent: Agent, key: OrderKey) => {
     respond: (purchase, caller) =>
       inTransaction(ctx, 'system', async (tx) => {
         const question = await findQuestion(tx, deps, key)
-        if (!question) throw new Error(`question ${orderId} not found after the payment ${purchase.purchaseId}`)
+        if (!question)
+          throw new Error(`question ${orderId} not found after the payment ${purchase.purchaseId}`)
         return questionResponseOf(ctx.config, purchase, { caller, question })
       }),
   } satisfies Sale

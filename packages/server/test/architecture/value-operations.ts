@@ -63,10 +63,15 @@ export const valueOperations: readonly ValueOperation[] = [
     `${idempotencyKey}; live: also the open checkout of the order`,
     'idempotency_keys_pkey',
   ),
-  row('questions.pay', 'the signed authorization; of one question also its one payment', 'x402_payments_pkey', {
-    file: 'packages/server/src/questions/pay-attacks.test.ts',
-    test: 'the process ends between broadcast and record: the chain decides',
-  }),
+  row(
+    'questions.pay',
+    'the signed authorization; of one question also its one payment',
+    'x402_payments_pkey',
+    {
+      file: 'packages/server/src/questions/pay-attacks.test.ts',
+      test: 'the process ends between broadcast and record: the chain decides',
+    },
+  ),
   row('work.orders.fund', 'the order: its open checkout and its payment', 'checkouts_open'),
   row('work.orders.cancel', 'each unit of the order', 'ledger_claims_pkey'),
   row('work.units.accept', 'the unit', 'ledger_claims_pkey'),

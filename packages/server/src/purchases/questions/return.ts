@@ -5,6 +5,8 @@ import { findPurchaseForUpdate, updateEnded } from '../store.ts'
 export const returnPurchase: ReturnPurchase = async (tx, key, reason) => {
   const { state, orderId } = await findPurchaseForUpdate(tx, key)
   if (state !== 'delivered' || orderId === null)
-    throw new Error(`purchase ${key.purchaseId} is ${state} while its question is returned; expected delivered`)
+    throw new Error(
+      `purchase ${key.purchaseId} is ${state} while its question is returned; expected delivered`,
+    )
   await updateEnded(tx, key, { state: 'refund_due', reason })
 }

@@ -3,7 +3,13 @@ import { markPaymentSettled, type SettlementProof } from '../../payments/index.t
 import type { PurchaseSettlement } from '../flow.ts'
 import { postPayment } from '../record.ts'
 import { isPending } from '../rules.ts'
-import { findPurchaseForUpdate, updateDelivered, updateEnded, updateSettled, type Purchase } from '../store.ts'
+import {
+  findPurchaseForUpdate,
+  updateDelivered,
+  updateEnded,
+  updateSettled,
+  type Purchase,
+} from '../store.ts'
 import { fundQuestion, lockQuestion } from './order.ts'
 
 /** Why a payment that arrived pays no question. */

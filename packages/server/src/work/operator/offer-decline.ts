@@ -16,7 +16,11 @@ type Input = {
 }
 
 /** Declines an offer and refunds what was paid for it. */
-export const operatorOfferDecline = ({ ctx, audit, unitDeps }: OperatorDeps, operator: Operator, input: Input) =>
+export const operatorOfferDecline = (
+  { ctx, audit, unitDeps }: OperatorDeps,
+  operator: Operator,
+  input: Input,
+) =>
   inTransaction(ctx, 'system', async (tx) => {
     const { agentId, mode, orderId, reason } = input
     const key = { agentId, mode, orderId }
@@ -24,7 +28,11 @@ export const operatorOfferDecline = ({ ctx, audit, unitDeps }: OperatorDeps, ope
     await updateOrderDeclined(tx, key, reason)
     const { usdCents } = await updateOpenCancelled(tx, key)
     await changeOrderStatus(tx, key, 'cancelled')
-    await returnEscrow(tx, unitDeps, order, { usdCents, reference: orderId, reason: 'the offer was declined' })
+    await returnEscrow(tx, unitDeps, order, {
+      usdCents,
+      reference: orderId,
+      reason: 'the offer was declined',
+    })
     await audit(tx, {
       operatorId: operator.operatorId,
       action: 'offer.decline',

@@ -76,6 +76,14 @@ const Facts = ({ purchase }: { purchase: Purchase }) => (
       <dt>Amount</dt>
       <dd class="num">{formatTokenAmount(purchase.amount)} USDC</dd>
     </div>
+    {purchase.questionId === null ? null : (
+      <div>
+        <dt>Question</dt>
+        <dd>
+          <CopyId value={purchase.questionId} label="question" />
+        </dd>
+      </div>
+    )}
     <div>
       <dt>Network</dt>
       <dd>{purchase.network}</dd>

@@ -166,6 +166,10 @@ const PurchaseDrawer = (props: DrawerProps) => {
       {action.error ? <ErrorNote error={action.error} /> : null}
       <Facts
         rows={[
+          [
+            'Pays for',
+            purchase.questionId === null ? 'a unit from stock' : `the question ${purchase.questionId}`,
+          ],
           ['Amount', `${formatTokenAmount(purchase.amount)} USDC on ${purchase.network}`],
           ['Paid by', <CopyId value={purchase.payer} label="payer" />],
           [

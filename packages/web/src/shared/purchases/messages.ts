@@ -14,8 +14,22 @@ export const purchaseStatusLabels: Readonly<
   refunded: { word: 'refunded', tone: '' },
 }
 
+/** The states of a payment that differ for a question. */
+const questionStatusText: Partial<Record<Purchase['status'], string>> = {
+  reserved: 'The payment is signed and is being sent to the chain.',
+  broadcast: 'A node of the chain has the payment. The question is funded when the chain confirms it.',
+  settled: 'The chain has confirmed the payment. The question is funded next.',
+  delivered: 'It is paid. The question says whether it was answered.',
+  void: 'The chain proves that nothing was charged.',
+  refund_due:
+    'It is paid, and the question ended without an accepted answer. An operator will refund the payment.',
+  refunded: 'It was paid, the question ended without an accepted answer, and it was refunded.',
+}
+
 /** What a purchase's state means, and what next. */
-export const purchaseStatusText = ({ status, credentialId }: Purchase): string => {
+export const purchaseStatusText = ({ status, purpose, credentialId }: Purchase): string => {
+  const ofQuestion = purpose === 'question' ? questionStatusText[status] : undefined
+  if (ofQuestion !== undefined) return ofQuestion
   switch (status) {
     case 'reserved':
       return 'The payment is signed and one unit is reserved. The payment is being sent to the chain.'
