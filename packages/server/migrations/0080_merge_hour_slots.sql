@@ -10,9 +10,11 @@ create index landing_days_to_merge on landing_days (day) where slot <> 0;
 create index session_hours_to_merge on session_hours (hour) where slot <> 0;
 create index session_reason_hours_to_merge on session_reason_hours (hour) where slot <> 0;
 
--- Merges at most `batch` rows of one table and returns their number. Rows that somebody is writing wait for the next call.
-create function pohf_merge_slots_of(figures regclass, batch int) returns int
-language plpgsql security definer set search_path = public, pg_temp as $$
+-- Merges at most `batch` rows of one table and returns their number. Rows that somebody is writing wait for the next call. One
+-- table for each transaction, and no wait of more than 100 ms: whoever writes figures of several tables or hours never waits in a
+-- circle with a merge until the second after which PostgreSQL ends one of the two.
+create function pohf_merge_slots(figures regclass, batch int) returns int
+language plpgsql security definer set search_path = public, pg_temp set lock_timeout = '100ms' as $$
 declare
   keys text;
   period text;
@@ -21,6 +23,8 @@ declare
   additions text;
   merged int;
 begin
+  if figures <> all (array['view_hours', 'view_flag_hours', 'beacon_hours', 'conversion_hours', 'landing_hours', 'landing_days',
+    'session_hours', 'session_reason_hours']::regclass[]) then raise exception '% has no slots', figures; end if;
   select string_agg(quote_ident(attname), ', ') filter (where is_key and attname <> 'slot'),
     string_agg(quote_ident(attname), '') filter (where attname in ('hour', 'day')),
     string_agg(quote_ident(attname), ', ') filter (where not is_key),
@@ -47,14 +51,7 @@ begin
   into merged
   using case period when 'day' then pohf_now() - interval '2 days' else pohf_now() - interval '2 hours' end, batch;
   return merged;
+exception when lock_not_available then return 0;
 end $$;
-
--- The same for every table of such figures. Of all roles only the owner may call the function for a table of its choice.
-create function pohf_merge_slots(batch int) returns int
-language sql volatile security definer set search_path = public, pg_temp as $$
-  select sum(pohf_merge_slots_of(figures, batch))::int
-  from unnest(array['view_hours', 'view_flag_hours', 'beacon_hours', 'conversion_hours', 'landing_hours', 'landing_days',
-    'session_hours', 'session_reason_hours']::regclass[]) figures
-$$;
-revoke execute on function pohf_merge_slots_of(regclass, int), pohf_merge_slots(int) from public;
-grant execute on function pohf_merge_slots(int) to pohf_app;
+revoke execute on function pohf_merge_slots(regclass, int) from public;
+grant execute on function pohf_merge_slots(regclass, int) to pohf_app;

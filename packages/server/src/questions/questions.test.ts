@@ -212,10 +212,9 @@ test('the buyer cancels a question that nobody has claimed, and gets the price b
 })
 
 test('a question that is ordered as work obeys the rules of its text, and may be ordered', async () => {
-  const order = (taskType: string, more: object) =>
-    harness.call('POST', '/api/agents/order', { key: agent.apiKey, body: { taskType, quantity: 1, ...more } })
   const codeOf = async (more: object, taskType = 'wf_ask_human') => {
-    const { status, json } = await order(taskType, more)
+    const body = { taskType, quantity: 1, ...more }
+    const { status, json } = await harness.call('POST', '/api/agents/order', { key: agent.apiKey, body })
     return status === 200 ? 'passes' : `${json.error} ${json.details[0].code} ${json.details[0].path}`
   }
   const link = 'Is https://evil.example/login a good page?'

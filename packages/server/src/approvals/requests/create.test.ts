@@ -170,17 +170,17 @@ attack('duplicated-keys', async (refused) => {
   assert.equal(ruleOf(await sandbox.requestText(withAction('{"a":{"b":1},"c":{"b":1}}'))), 'passes')
 })
 
+const askText = async (action: string) => ruleOf(await sandbox.requestText(withAction(action)))
+
 attack('number-forms', async (refused) => {
-  const ask = async (value: string) => ruleOf(await sandbox.requestText(withAction(`{"a":[${value}]}`)))
   for (const value of ['1e400', '-1e400', '9007199254740993', '9007199254740992', '1.5', '0.1', '-0', '-0.0'])
-    refused(await ask(value))
+    refused(await askText(`{"a":[${value}]}`))
   for (const value of ['9007199254740991', '-7', '1e3', 'true', 'null'])
-    assert.equal(await ask(value), 'passes', value)
+    assert.equal(await askText(`{"a":[${value}]}`), 'passes', value)
 })
 
 const nested = (levels: number) => `${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels - 1)}`
 
-const askText = async (action: string) => ruleOf(await sandbox.requestText(withAction(action)))
 test('an action is an object with a field', async () => {
   for (const action of ['[]', '"text"', 'null'])
     assert.equal(await askText(action), 'approval_refused object')
