@@ -2,13 +2,13 @@ import { challengeHeaders, requirementOf } from '../payments/index.ts'
 import { ApiResponse } from '../platform/http/call.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { Refusal, errorBodyOf } from '../platform/http/errors.ts'
-import type { Sale } from './flow.ts'
+import type { PurchaseCaller, Product } from './flow.ts'
 import type { PurchaseTerms } from './id.ts'
 import { recoveryMessage, type PurchaseState } from './rules.ts'
 import type { Purchase } from './store.ts'
 
 type Challenge = {
-  readonly sale: Pick<Sale, 'path' | 'extensions'>
+  readonly product: Pick<Product, 'path' | 'extensions'>
   readonly title: string
   readonly terms: PurchaseTerms
   readonly purchaseId: string
@@ -16,14 +16,14 @@ type Challenge = {
 }
 /** The response to a call without payment: 402 with the terms, for both versions of x402. */
 export const challengeResponse = (config: Pick<Config, 'BASE_URL'>, challenge: Challenge) => {
-  const { sale, title, terms, purchaseId, requestId } = challenge
+  const { product, title, terms, purchaseId, requestId } = challenge
   const quote = {
     network: terms.network,
     amountUsdcMicro: terms.amountUsdcMicro,
     purchaseId,
-    resource: `${config.BASE_URL}${sale.path}`,
+    resource: `${config.BASE_URL}${product.path}`,
     description: title,
-    extensions: sale.extensions,
+    extensions: product.extensions,
   }
   const { error, ...errorBody } = errorBodyOf(new Refusal('payment_required'), requestId, config.BASE_URL)
   return new ApiResponse(
@@ -36,16 +36,6 @@ export const challengeResponse = (config: Pick<Config, 'BASE_URL'>, challenge: C
     },
     { status: 402, headers: challengeHeaders(quote) },
   )
-}
-
-/** The caller of a purchase, and how it sent its payment. */
-export type PurchaseCaller = {
-  /** Proven by the secret id, the wallet or the key, or by having sent the payment before it was public. */
-  readonly isBuyer: boolean
-  /** The whole id, for a client that sent none. */
-  readonly purchaseId: string | undefined
-  readonly header: 'x-payment' | 'payment-signature'
-  readonly network: string
 }
 
 const messages: Readonly<Record<PurchaseState, string>> = {

@@ -15,8 +15,15 @@ import { inTransaction, type Tx } from '../platform/db/db.ts'
 import type { Agent } from '../platform/http/call.ts'
 import { checkAndNarrow, checkRefusals, keepRefusal } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { challengeResponse, pendingResponse, type PurchaseCaller } from './answer.ts'
-import type { Offer, PaymentInFlight, PurchaseFlow, PurchaseOutcome, Sale } from './flow.ts'
+import { challengeResponse, pendingResponse } from './answer.ts'
+import type {
+  Offer,
+  PaymentInFlight,
+  PurchaseCaller,
+  PurchaseFlow,
+  PurchaseOutcome,
+  Product,
+} from './flow.ts'
 import { makePurchaseId, purchaseIdError, type PurchaseTerms } from './id.ts'
 import { awaitOutcome, findPurchaseByPayment } from './known-payment.ts'
 import * as refusals from './refusals.ts'
@@ -42,15 +49,15 @@ export const payFor = async <Response>(deps: BuyDeps, request: BuyRequest<Respon
   if (!sent?.payment) return challenge(deps, request)
   const { header, payment } = sent
   const attempt = { request, payment, header, requestedPurchaseId: received.purchaseIds[0] }
-  if (!purchaseFlow || !request.sale.isSettled) return respondUnsettled(deps, attempt)
-  return deliver(request.sale, attempt, await settleOnce(deps, purchaseFlow, attempt))
+  if (!purchaseFlow || !request.product.isSettled) return respondUnsettled(deps, attempt)
+  return deliver(request.product, attempt, await settleOnce(deps, purchaseFlow, attempt))
 }
 
 // 1. Request: which payment and which purchase id the caller sent.
 
 /** What to pay for, and what headers, query and body say about payment. */
 export type BuyRequest<Response = unknown> = {
-  readonly sale: Sale<Response>
+  readonly product: Product<Response>
   /** X-PAYMENT and PAYMENT-SIGNATURE; either may hold either version. */
   readonly payments: Readonly<Record<PurchaseCaller['header'], string | undefined>>
   /** X-Purchase-Id, and purchase_id in query or body. */
@@ -72,10 +79,10 @@ const readRequest = ({ payments, purchaseIds }: BuyRequest): refusals.ReceivedRe
 
 // 2. Challenge: the terms, for a call without payment. It writes nothing, and for a test workflow it reads nothing.
 
-const requireOffer = async (sale: Sale): Promise<Offer> =>
-  checkAndNarrow(refusals.offerRefusals, { offer: await sale.findOffer() }, ({ offer }) => offer)
+const requireOffer = async (product: Product): Promise<Offer> =>
+  checkAndNarrow(refusals.offerRefusals, { offer: await product.findOffer() }, ({ offer }) => offer)
 
-const termsOf = ({ subject }: Sale, { amountUsdcMicro }: Offer, network: Network): PurchaseTerms => ({
+const termsOf = ({ subject }: Product, { amountUsdcMicro }: Offer, network: Network): PurchaseTerms => ({
   subject,
   amountUsdcMicro,
   network,
@@ -83,11 +90,11 @@ const termsOf = ({ subject }: Sale, { amountUsdcMicro }: Offer, network: Network
 const makeWholePurchaseId = (ctx: Ctx, terms: PurchaseTerms): string =>
   makePurchaseId(ctx.secrets.derive('purchase'), terms, { id: ctx.ids.make('pur_'), at: ctx.clock.now() })
 
-const challenge = async ({ ctx }: BuyDeps, { sale, requestId }: BuyRequest) => {
-  const offer = await requireOffer(sale)
-  const terms = termsOf(sale, offer, networkOf(ctx.config))
+const challenge = async ({ ctx }: BuyDeps, { product, requestId }: BuyRequest) => {
+  const offer = await requireOffer(product)
+  const terms = termsOf(product, offer, networkOf(ctx.config))
   const purchaseId = makeWholePurchaseId(ctx, terms)
-  return challengeResponse(ctx.config, { sale, title: offer.title, terms, purchaseId, requestId })
+  return challengeResponse(ctx.config, { product, title: offer.title, terms, purchaseId, requestId })
 }
 
 // 3. Authorize: a payment that is new to us must match the current offer.
@@ -100,7 +107,7 @@ type PaymentAttempt = {
 }
 type AuthorizedPurchase = {
   readonly outcome: Offer['outcome']
-  readonly sale: Sale
+  readonly product: Product
   /** The whole id: the one that was quoted, or one made for a client that sent none. */
   readonly wholePurchaseId: string
   readonly payment: SignedPayment
@@ -113,17 +120,17 @@ type AuthorizedPurchase = {
 const authorize = async (deps: BuyDeps, attempt: PaymentAttempt): Promise<AuthorizedPurchase> => {
   const { ctx } = deps
   const { payment, requestedPurchaseId } = attempt
-  const { sale } = attempt.request
+  const { product } = attempt.request
   const network = networkOf(ctx.config)
-  const offer = await requireOffer(sale)
-  const terms = termsOf(sale, offer, network)
+  const offer = await requireOffer(product)
+  const terms = termsOf(product, offer, network)
   const at = ctx.clock.now()
   const wholePurchaseId = requestedPurchaseId ?? makeWholePurchaseId(ctx, terms)
   checkRefusals(refusals.quoteRefusals, {
     idError: purchaseIdError(ctx.secrets.derive('purchase'), terms, { purchaseId: wholePurchaseId, at }),
     termsFault: paymentTermsFault(payment, { network, amountUsdcMicro: terms.amountUsdcMicro, at }),
   })
-  const isOverpaid = sale.isExact && payment.authorization.value > terms.amountUsdcMicro
+  const isOverpaid = product.isExact && payment.authorization.value > terms.amountUsdcMicro
   checkRefusals(refusals.exactAmountRefusals, { isOverpaid })
   // Last: it takes about 4 ms.
   const checked = await checkSignature(payment, {
@@ -133,18 +140,18 @@ const authorize = async (deps: BuyDeps, attempt: PaymentAttempt): Promise<Author
   const signed = checkAndNarrow(refusals.signatureRefusals, checked, (result) =>
     result.fault === undefined ? result.signed : undefined,
   )
-  return { outcome: offer.outcome, sale, wholePurchaseId, payment: signed }
+  return { outcome: offer.outcome, product, wholePurchaseId, payment: signed }
 }
 
 // 4. Settle: each payment once, on the chain. Some test workflows are never settled, and nothing is without a chain.
 
 /** The response to a payment that no chain settles: pending, for the test workflow whose settlement times out. */
 const respondUnsettled = async (deps: BuyDeps, attempt: PaymentAttempt) => {
-  const { outcome, sale, wholePurchaseId } = await authorize(deps, attempt)
+  const { outcome, product, wholePurchaseId } = await authorize(deps, attempt)
   checkRefusals(refusals.unsettledRefusals, { outcome })
   return pendingResponse(
     deps.ctx.config,
-    { purchaseId: publicIdOf(wholePurchaseId), workflowId: sale.workflowId, state: 'uncertain' },
+    { purchaseId: publicIdOf(wholePurchaseId), workflowId: product.workflowId, state: 'uncertain' },
     {
       isBuyer: true,
       purchaseId: wholePurchaseId,
@@ -202,7 +209,7 @@ const settle = async (
   const known = await lookup
   if (known) return { purchase: await awaitOutcome(flow, known), isNew: false, wholePurchaseId: undefined }
   const authorized = await authorizing
-  const identified = { payment: attempt.payment, subject: attempt.request.sale.subject }
+  const identified = { payment: attempt.payment, subject: attempt.request.product.subject }
   return withIdentifier(ctx, identified, (storeIdentifier) =>
     settleNew(flow, authorized, { paymentKey, storeIdentifier }),
   )
@@ -216,13 +223,13 @@ const settleNew = async (
   authorized: AuthorizedPurchase,
   { paymentKey, storeIdentifier }: NewSettlement,
 ): Promise<PurchaseOutcome> => {
-  const { payment, sale, wholePurchaseId } = authorized
+  const { payment, product, wholePurchaseId } = authorized
   const simulation = await requireAccepted(flow, authorized)
   const isUsed = simulation.kind === 'spent'
   checkRefusals(refusals.usedAuthorizationRefusals, {
     isUsed,
     isDerivedNonce: derivedNonceOf(wholePurchaseId) === payment.authorization.nonce,
-    isForgotten: isUsed && (await sale.isForgotten(publicIdOf(wholePurchaseId))),
+    isForgotten: isUsed && (await product.isForgotten(publicIdOf(wholePurchaseId))),
   })
   const reservation = await inTransaction(flow.ctx, 'system', async (tx) => {
     const reserved = await reserve(tx, flow, authorized, simulation)
@@ -254,10 +261,10 @@ const payerLimit = { name: 'payer', quota: 120, windowSeconds: 60 } as const
 /** Refuses a payment that cannot be submitted now. The chain is asked last. */
 const requireAccepted = async (
   flow: PurchaseFlow,
-  { payment, sale }: AuthorizedPurchase,
+  { payment, product }: AuthorizedPurchase,
 ): Promise<AcceptedPayment> => {
   checkRefusals(refusals.payerRefusals, flow.payerLimiter.take(payerLimit, payment.authorization.from))
-  const signerRefusal = await sale.ready().then(() => undefined, keepRefusal)
+  const signerRefusal = await product.ready().then(() => undefined, keepRefusal)
   checkRefusals(refusals.signerRefusals, { signerRefusal })
   const simulated = await flow.settlement.verify(payment)
   return checkAndNarrow(refusals.simulationRefusals, simulated, (result) =>
@@ -272,7 +279,7 @@ const requireAccepted = async (
 const reserve = async (
   tx: Tx,
   { settlement, ctx }: PurchaseFlow,
-  { payment, sale, wholePurchaseId }: AuthorizedPurchase,
+  { payment, product, wholePurchaseId }: AuthorizedPurchase,
   simulation: AcceptedPayment,
 ) => {
   const purchaseId = publicIdOf(wholePurchaseId)
@@ -281,12 +288,12 @@ const reserve = async (
   checkRefusals(refusals.contractPayerRefusals, {
     payerCheck: await settlement.checkPayer(tx, payment, prepared),
   })
-  const reserved = await sale.reserve(tx)
+  const reserved = await product.reserve(tx)
   const purchase = {
-    ...sale.owner,
+    ...product.owner,
     purchaseId,
     secretHash: secretHashOf(wholePurchaseId),
-    workflowId: sale.workflowId,
+    workflowId: product.workflowId,
     network: networkOf(ctx.config).caip2,
     payer: payment.authorization.from,
     amountUsdcMicro: payment.authorization.value,
@@ -350,17 +357,17 @@ const ownsPurchase = (purchase: Purchase, { request, requestedPurchaseId }: Paym
 }
 
 const deliver = async <Response>(
-  sale: Sale<Response>,
+  product: Product<Response>,
   attempt: PaymentAttempt,
   settled: Awaited<ReturnType<typeof settleOnce>>,
 ): Promise<Response> => {
   const { purchase, sentByBuyer } = settled
   const { requestedPurchaseId, header, payment } = attempt
-  checkRefusals(refusals.responseRefusals, { purchase, subject: sale.subject, requestedPurchaseId })
+  checkRefusals(refusals.responseRefusals, { purchase, subject: product.subject, requestedPurchaseId })
   const isBuyer = ownsPurchase(purchase, attempt) || sentByBuyer
   const purchaseId = requestedPurchaseId ?? settled.wholePurchaseId
   const isWholeId = purchaseId !== undefined && matchesSecretHash(purchaseId, purchase.secretHash)
-  return sale.respond(purchase, {
+  return product.respond(purchase, {
     isBuyer,
     purchaseId: isBuyer && isWholeId ? purchaseId : undefined,
     header,

@@ -7,7 +7,6 @@ import type { Agent } from '../platform/http/call.ts'
 import { makeRateLimiter, type RateLimiter } from '../platform/http/rate-limiter.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { UnitDeps } from '../work/index.ts'
-import type { PurchaseCaller } from './answer.ts'
 import type { Purchase } from './store.ts'
 
 /** The stock that purchases are delivered from. A unit of a test workflow has no reference. */
@@ -34,6 +33,16 @@ export type PurchaseSettlement = {
   readonly unitDeps: UnitDeps
 }
 
+/** The caller of a purchase, and how it sent its payment. */
+export type PurchaseCaller = {
+  /** Proven by the secret id, the wallet or the key, or by having sent the payment before it was public. */
+  readonly isBuyer: boolean
+  /** The whole id, for a client that sent none. */
+  readonly purchaseId: string | undefined
+  readonly header: 'x-payment' | 'payment-signature'
+  readonly network: string
+}
+
 /** What can be bought now. A test workflow needs no stock, and fixes the outcome of its settlement. */
 export type Offer = {
   readonly title: string
@@ -42,7 +51,7 @@ export type Offer = {
 }
 
 /** What a payment pays for: one unit from stock, or a question. `buy.ts` is the same for both. */
-export type Sale<Response = unknown> = {
+export type Product<Response = unknown> = {
   readonly workflowId: string
   /** What a purchase id is signed for: the workflow, or the question. */
   readonly subject: string
@@ -55,7 +64,7 @@ export type Sale<Response = unknown> = {
   readonly isSettled: boolean
   /** Money above the price of a question would be kept, or be refunded with it: it is refused. */
   readonly isExact: boolean
-  /** Undefined where there is nothing to buy; a sale may also refuse by itself. */
+  /** Undefined where there is nothing to buy; a product may also refuse by itself. */
   readonly findOffer: () => Promise<Offer | undefined>
   /** Refuses while the delivery could not be made. */
   readonly ready: () => Promise<void>

@@ -1,6 +1,6 @@
 export { questionResponseOf } from './answer.ts'
 export { payFor, type BuyDeps } from './buy.ts'
-export { makePurchaseFlow, type PurchaseSettlement, type Sale } from './flow.ts'
+export { makePurchaseFlow, type PurchaseSettlement, type Product } from './flow.ts'
 export { returnPurchase } from './questions/return.ts'
 export { modeOf } from './rules.ts'
 export { purchaseJobs } from './jobs.ts'

@@ -7,8 +7,7 @@ import type {
 } from '../payments/index.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { Refusals } from '../platform/http/refusals.ts'
-import type { PurchaseCaller } from './answer.ts'
-import type { Offer, PurchaseFlow, Stock } from './flow.ts'
+import type { Offer, PurchaseCaller, PurchaseFlow, Stock } from './flow.ts'
 import { matchesSecretHash, subjectOf } from './rules.ts'
 import type { Purchase } from './store.ts'
 
@@ -64,7 +63,7 @@ type Amount = { readonly isOverpaid: boolean }
 
 const refuseOverpayment = ({ isOverpaid }: Amount) =>
   isOverpaid ? paymentInvalid('The amount is too large; a question is paid exactly.') : undefined
-/** After those of the quote, for a sale with an exact price: a question. */
+/** After those of the quote, for a product with an exact price: a question. */
 export const exactAmountRefusals: Refusals<Amount> = [['amount_not_exact', refuseOverpayment]]
 
 const refuseSignature = ({ fault }: SignatureCheckResult) =>

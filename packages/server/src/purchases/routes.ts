@@ -6,7 +6,7 @@ import { purchasesList } from './list.ts'
 import { operatorPurchases } from './operator-purchases.ts'
 import { operatorRefund } from './operator-refund.ts'
 import { purchaseRead } from './read.ts'
-import { makeStockSale } from './stock.ts'
+import { makeStockProduct } from './stock.ts'
 
 /** The POST form may name its purchase in the body. */
 const purchaseIdIn = (body: unknown): string | undefined =>
@@ -14,14 +14,14 @@ const purchaseIdIn = (body: unknown): string | undefined =>
     ? body.purchase_id
     : undefined
 
-type SaleDeps = BuyDeps & Parameters<typeof makeStockSale>[0]
+type ProductDeps = BuyDeps & Parameters<typeof makeStockProduct>[0]
 
-export const routes = (deps: SaleDeps): Route[] => {
+export const routes = (deps: ProductDeps): Route[] => {
   const { ctx } = deps
   return [
     route('purchases.buy', (call) =>
       payFor(deps, {
-        sale: makeStockSale(deps, call.params.workflowId, call.agent),
+        product: makeStockProduct(deps, call.params.workflowId, call.agent),
         payments: {
           'x-payment': call.header('x-payment'),
           'payment-signature': call.header('payment-signature'),

@@ -17,7 +17,7 @@ import type { Agent } from '../platform/http/call.ts'
 import { checkAndNarrow } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { purchaseResponseOf } from './answer.ts'
-import type { Offer, PurchaseFlow, Sale, Stock } from './flow.ts'
+import type { Offer, PurchaseFlow, Product, Stock } from './flow.ts'
 import { unitRefusals } from './refusals.ts'
 import { modeOf } from './rules.ts'
 
@@ -77,8 +77,8 @@ const findOffer = async (
   )
 }
 
-/** The sale of one unit from stock. A test network sells test work, and no other network does. */
-export const makeStockSale = (deps: StockDeps, workflowId: string, agent: Agent | undefined) => {
+/** One unit from stock. A test network sells test work, and no other network does. */
+export const makeStockProduct = (deps: StockDeps, workflowId: string, agent: Agent | undefined) => {
   const { ctx, purchaseFlow } = deps
   const network = networkOf(ctx.config)
   const mode = modeOf(network)
@@ -102,7 +102,7 @@ export const makeStockSale = (deps: StockDeps, workflowId: string, agent: Agent 
       return { ...unit, orderId: null }
     },
     respond: async (purchase, caller) => purchaseResponseOf(ctx.config, purchase, caller),
-  } satisfies Sale
+  } satisfies Product
 }
 
 /** How many workflows are in stock. */

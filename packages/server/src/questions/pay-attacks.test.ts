@@ -207,7 +207,7 @@ else {
     await assertBooks()
   })
 
-  const endings: readonly (readonly [string, (questionId: string) => Promise<unknown>, string])[] = [
+  const laterEvents: readonly (readonly [string, (questionId: string) => Promise<unknown>, string])[] = [
     [
       'was cancelled',
       (id) => harness.call('POST', `/api/agents/orders/${id}/cancel`, { key: agent.apiKey }),
@@ -220,7 +220,7 @@ else {
     ],
     ['can no longer be claimed', () => pass(16 * 60_000), 'expired'],
   ]
-  for (const [name, end, status] of endings)
+  for (const [name, end, status] of laterEvents)
     test(`a payment that settles after the question ${name} is refunded, and never pays it`, async () => {
       const buyer = { agentId: agent.agentId }
       const before = await balances(buyer)

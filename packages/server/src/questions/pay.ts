@@ -4,7 +4,7 @@ import { inTransaction, type Tx } from '../platform/db/db.ts'
 import type { Agent } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { checkRefusals, type Refusals } from '../platform/http/refusals.ts'
-import { hasPurchaseOfOrder, modeOf, payFor, questionResponseOf, type Sale } from '../purchases/index.ts'
+import { hasPurchaseOfOrder, modeOf, payFor, questionResponseOf, type Product } from '../purchases/index.ts'
 import { findWorkflow, lockOrderToPay } from '../work/index.ts'
 import type { PayDeps } from './deps.ts'
 import { findQuestion } from './read.ts'
@@ -93,7 +93,7 @@ const requirePayable = async (tx: Tx, key: OrderKey) => {
   return locked.order
 }
 
-const makeQuestionSale = (deps: PayDeps, agent: Agent, key: OrderKey) => {
+const makeQuestionProduct = (deps: PayDeps, agent: Agent, key: OrderKey) => {
   const { ctx } = deps
   const { agentId, mode, orderId } = key
   return {
@@ -124,7 +124,7 @@ const makeQuestionSale = (deps: PayDeps, agent: Agent, key: OrderKey) => {
           throw new Error(`question ${orderId} not found after the payment ${purchase.purchaseId}`)
         return questionResponseOf(ctx.config, purchase, { caller, question })
       }),
-  } satisfies Sale
+  } satisfies Product
 }
 
 /** Takes the payment of a question over HTTP 402. */
@@ -135,6 +135,6 @@ export const pay = async (deps: PayDeps, agent: Agent, request: PayRequest) => {
   // First: to another agent the question is unknown, whatever it sends.
   const question = await inTransaction(deps.ctx, 'system', (tx) => findQuestion(tx, deps, key))
   if (!question) throw new Refusal('not_found', { message: 'No such question.' })
-  const sale = makeQuestionSale(deps, agent, key)
-  return payFor(deps, { sale, payments, purchaseIds: [purchaseId], agent, requestId })
+  const product = makeQuestionProduct(deps, agent, key)
+  return payFor(deps, { product, payments, purchaseIds: [purchaseId], agent, requestId })
 }
