@@ -15,12 +15,13 @@ type Input = QuestionInput & {
   readonly payWith?: 'x402' | undefined
 }
 
+const simulateRefusal = (code: string, message: string) =>
+  new Refusal('validation_failed', { details: [{ path: 'body.simulate', code, message }] })
 const refuseSimulate = ({ mode }: Agent, { simulate, payWith }: Input): void => {
-  const refusal = (code: string, message: string) =>
-    new Refusal('validation_failed', { details: [{ path: 'body.simulate', code, message }] })
   if (simulate !== true) return
-  if (mode === 'live') throw refusal('test_only', 'needs a test key')
-  if (payWith !== undefined) throw refusal('simulate_unpaid', 'cannot answer a question before it is paid')
+  if (mode === 'live') throw simulateRefusal('test_only', 'needs a test key')
+  if (payWith !== undefined)
+    throw simulateRefusal('simulate_unpaid', 'cannot answer a question before it is paid')
 }
 
 /** Everything that is checked before an order exists, in one transaction. */

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { specification, additions } from '@pohf/protocol'
+import { additions } from '@pohf/protocol'
 import { decode, encode } from '../../test/fixtures/payments/payer.ts'
 import { questionPrice as price, startQuestionHarness } from '../../test/fixtures/payments/questions.ts'
 import { makeWorker } from '../../test/fixtures/people/worker.ts'
@@ -47,9 +47,7 @@ else {
     const { answer, payer } = await pay(questionId)
     assert.equal(answer.status, 200, answer.text)
     assert.equal(answer.json.status, 'queued')
-    const row =
-      additions.find(({ id }) => id === 'questions.pay') ??
-      specification.find(({ id }) => String(id) === 'questions.pay')
+    const row = additions.find(({ id }) => id === 'questions.pay')
     assert.deepEqual(row?.response.parse(answer.json), answer.json)
     assert.equal(decode(answer.headers['payment-response']).transaction, answer.json.payment.transaction)
     assert.equal(await balanceOf(chain.payTo.address), before + price)

@@ -67,9 +67,6 @@ const orderRefusals: Refusals<Pick<Payable, 'state' | 'hasPayment'>> = [
   ['question_payment_in_progress', refuseSecondPayment],
 ]
 
-/** Every refusal of a question as something to be paid, in the order in which they are checked. */
-export const questionPaymentRefusals = [...chainRefusals, ...orderRefusals] as const
-
 /** Refuses where this deployment cannot take the payment of a question of this agent. */
 export const requireChain = (
   { ctx, purchaseFlow }: Pick<PayDeps, 'ctx' | 'purchaseFlow'>,

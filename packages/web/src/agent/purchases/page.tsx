@@ -70,20 +70,23 @@ const Row = ({ purchase, href, now }: { purchase: Purchase; href: string; now: n
   )
 }
 
+const QuestionFact = ({ questionId }: Pick<Purchase, 'questionId'>) =>
+  questionId === null ? null : (
+    <div>
+      <dt>Question</dt>
+      <dd>
+        <CopyId value={questionId} label="question" />
+      </dd>
+    </div>
+  )
+
 const Facts = ({ purchase }: { purchase: Purchase }) => (
   <dl class="facts">
     <div>
       <dt>Amount</dt>
       <dd class="num">{formatTokenAmount(purchase.amount)} USDC</dd>
     </div>
-    {purchase.questionId === null ? null : (
-      <div>
-        <dt>Question</dt>
-        <dd>
-          <CopyId value={purchase.questionId} label="question" />
-        </dd>
-      </div>
-    )}
+    <QuestionFact questionId={purchase.questionId} />
     <div>
       <dt>Network</dt>
       <dd>{purchase.network}</dd>
