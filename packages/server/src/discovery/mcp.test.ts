@@ -71,7 +71,7 @@ test('a tool offers the fields of the specification, with the schemas of its row
     fund_order: ['orderId'],
     verify_credential: ['credential'],
     purchase_verified_human_task: ['workflowId', 'purchaseId'],
-    ask_human: ['question', 'answerSchema', 'budgetUsd', 'deadline', 'simulate', 'questionId'],
+    ask_human: ['question', 'answerSchema', 'budgetUsd', 'deadline', 'simulate', 'payWith', 'questionId'],
     request_approval: [
       'type',
       'action',
