@@ -46,8 +46,8 @@ type Request = {
   readonly approvalId: string
 }
 /**
- * Counts a mail of one agent to one approver. An agent has a few in an hour and half of those that a mailbox gets in a day, so
- * that it neither floods a person nor leaves none for the requests of others.
+ * Counts a mail of one agent to one approver. An agent has a few in an hour and half of those that a mailbox gets in a day,
+ * in each mode, so that it neither floods a person nor, in one mode, leaves none for the requests of others.
  */
 const countRequestMail = async (tx: Tx, ctx: Ctx, recipientTag: string): Promise<boolean> => {
   const hour = (await readNow(tx)).getUTCHours()
@@ -64,7 +64,7 @@ const countRequestMail = async (tx: Tx, ctx: Ctx, recipientTag: string): Promise
  * action, and no words of the agent.
  */
 export const mailRequest = async (tx: Tx, ctx: Ctx, request: Request): Promise<boolean> =>
-  // An approver is one of one agent.
+  // An approver is one of one agent and mode.
   (await countRequestMail(tx, ctx, request.approver)) &&
   queueMail(tx, ctx, {
     agentId: request.agentId,

@@ -211,26 +211,32 @@ test('the buyer cancels a question that nobody has claimed, and gets the price b
   assert.equal((await read(questionId)).json.status, 'cancelled')
 })
 
+/** What the order endpoint says about work with these texts. */
+const orderCodeOf = async (more: object, taskType = 'wf_ask_human') => {
+  const body = { taskType, quantity: 1, ...more }
+  const { status, json } = await harness.call('POST', '/api/agents/order', { key: agent.apiKey, body })
+  return status === 200 ? 'passes' : `${json.error} ${json.details[0].code} ${json.details[0].path}`
+}
+
 test('a question that is ordered as work obeys the rules of its text, and may be ordered', async () => {
-  const codeOf = async (more: object, taskType = 'wf_ask_human') => {
-    const body = { taskType, quantity: 1, ...more }
-    const { status, json } = await harness.call('POST', '/api/agents/order', { key: agent.apiKey, body })
-    return status === 200 ? 'passes' : `${json.error} ${json.details[0].code} ${json.details[0].path}`
-  }
   const link = 'Is https://evil.example/login a good page?'
   const path = 'body.items.0'
-  assert.equal(await codeOf({ items: [link] }), `validation_failed link ${path}`)
-  assert.equal(await codeOf({ items: [{ question: link }] }), `validation_failed link ${path}.question`)
-  assert.equal(await codeOf({ items: [link] }, 'question'), `validation_failed link ${path}`)
+  assert.equal(await orderCodeOf({ items: [link] }), `validation_failed link ${path}`)
+  assert.equal(await orderCodeOf({ items: [{ question: link }] }), `validation_failed link ${path}.question`)
+  assert.equal(await orderCodeOf({ items: [link] }, 'question'), `validation_failed link ${path}`)
   const personal = 'What is your password?'
-  assert.equal(await codeOf({ items: [personal] }), `validation_failed asks_personal_data ${path}`)
+  assert.equal(await orderCodeOf({ items: [personal] }), `validation_failed asks_personal_data ${path}`)
   assert.equal(
-    await codeOf({ items: ['Is it late?'], instructions: personal }),
+    await orderCodeOf({ items: ['Is it late?'], instructions: personal }),
     'validation_failed asks_personal_data body.instructions',
   )
-  assert.equal(await codeOf({ items: ['Is this polite: "No."?'] }), 'passes')
+  assert.equal(await orderCodeOf({ items: ['Is this polite: "No."?'] }), 'passes')
+  // A character that NFKC writes out as four: neither the text nor what becomes of it may cost more than a question.
+  const long = Array.from({ length: 8 }, () => '\u33c2'.repeat(10_000))
+  assert.equal(await orderCodeOf({ items: long, quantity: 8 }), `validation_failed too_big ${path}`)
+  assert.equal(await orderCodeOf({ items: ['\u33c2'.repeat(1_500)] }), `validation_failed too_big ${path}`)
   // Other work has links.
-  assert.equal(await codeOf({ items: [link] }, 'wf_judge'), 'passes')
+  assert.equal(await orderCodeOf({ items: [link] }, 'wf_judge'), 'passes')
 })
 
 test('a retired workflow answers no questions', async () => {

@@ -218,12 +218,12 @@ attack('decision-after-the-end', async (refused) => {
     assert.equal((await stateOf(made))?.status, status)
   }
 })
+const refusedWords = (rule: string | undefined) => assert.equal(rule, 'approval_refused words_with_approval')
 test('words go with a denial', async () => {
-  const refused = (rule: string | undefined) => assert.equal(rule, 'approval_refused words_with_approval')
   const made = await makeApproval(harness, agent, [ada])
   const asked = await askToApprove(ada, made)
   const answer = await ada.decide(made.approvalId, asked, ada.sign(asked), 'Fine.')
-  await assertRefused(made, answer, refused)
+  await assertRefused(made, answer, refusedWords)
 })
 
 attack('two-approvers-one-person', async (refused) => {

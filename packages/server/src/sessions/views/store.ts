@@ -33,7 +33,7 @@ const partRows = (window: ViewWindow) => {
 /** Views, verified, rejected, scored and the sum of quality of `part`. */
 const partSums = sql`coalesce(sum(sign), 0), coalesce(sum(sign) filter (where verified), 0),
   coalesce(sum(sign) filter (where not verified), 0), coalesce(sum(sign) filter (where quality is not null), 0),
-  sum(sign * quality)::numeric`
+  sum(sign * quality::numeric)`
 
 /** The views of each flag, from whole hours and from the rows of `part`. */
 const flagged = (window: ViewWindow) => sql`

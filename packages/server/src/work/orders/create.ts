@@ -51,7 +51,7 @@ export const requireItems = (
 
 /** A question obeys the rules of its texts by this path too. */
 const requireQuestionTexts = (workflow: StoredWorkflow | undefined, input: Input): void => {
-  const details = questionOrderErrors(workflow?.id, input).slice(0, 20)
+  const details = questionOrderErrors(workflow?.id, input)
   if (details.length > 0) throw new Refusal('validation_failed', { details })
 }
 

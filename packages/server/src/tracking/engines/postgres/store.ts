@@ -43,7 +43,10 @@ const partRows = (
   )
 }
 
-/** How many views of the window sent a beacon, and how many an engagement. */
+/**
+ * How many views of the window sent a beacon, and how many an engagement. Not below 0: of the oldest month some rows may be left
+ * whose figures are deleted, and nothing can be taken off those.
+ */
 const findBeaconCounts = async (tx: Tx, window: ViewWindow) => {
   const { whole, parts } = splitWindow(window)
   const ofParts = partRows(
@@ -54,7 +57,7 @@ const findBeaconCounts = async (tx: Tx, window: ViewWindow) => {
       from track_events where ${part} and (seq = 1 or first_engagement)`,
   )
   const { rows } = await sql<{ landed: number; engaged: number }>`
-    select coalesce(sum(landed), 0)::int as landed, coalesce(sum(engaged), 0)::int as engaged from (
+    select greatest(sum(landed), 0)::int as landed, greatest(sum(engaged), 0)::int as engaged from (
       select landed, engaged from beacon_hours where ${inHours(window, whole)} union all ${ofParts}) figures`.execute(
     tx,
   )
@@ -124,7 +127,7 @@ const listLandingPages = async (tx: Tx, window: ViewWindow): Promise<PageFigures
         group by day, page) daily
       left join attention_pages named on named.agent_id = ${agentId} and named.mode = ${mode} and named.day = daily.day
         and named.page = daily.page) pages
-    group by path having sum(landed) <> 0 or sum(engaged) <> 0
+    group by path having sum(landed) > 0 or sum(engaged) > 0
     order by sum(landed) desc, path collate "C" limit ${attentionPagesMax}`.execute(tx)
   return rows
 }
