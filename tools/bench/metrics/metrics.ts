@@ -1,7 +1,7 @@
 import { loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { cpuOfProcessTree } from '../../../packages/server/test/fixtures/processes/cpu.ts'
-import { mergeSlotsJob } from '../../../packages/server/src/platform/db/merge-slots.ts'
+import { mergeSlotsJob } from '../../../packages/server/src/platform/db/maintenance.ts'
 import { makeAttentionStore } from '../../../packages/server/src/tracking/index.ts'
 import { tableOf } from '../../ci/pages/markdown.ts'
 import { today, writeReport } from '../../report.ts'

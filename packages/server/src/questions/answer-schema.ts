@@ -1,6 +1,5 @@
-import type { AnswerForm } from '@pohf/protocol'
+import { textErrors, type AnswerForm } from '@pohf/protocol'
 import type { Detail } from '../platform/http/errors.ts'
-import { textErrors } from '../work/index.ts'
 
 type Field = AnswerForm[number]
 type Json = Readonly<Record<string, unknown>>

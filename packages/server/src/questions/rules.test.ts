@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answerFormOf, answerBySchema } from './answer-schema.ts'
-import { textErrors } from '../work/workflows/question-text.ts'
+import { textErrors } from '@pohf/protocol'
 
 const codeOf = (schema: unknown) => {
   const form = answerFormOf(schema)

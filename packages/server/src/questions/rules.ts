@@ -1,7 +1,12 @@
-import type { AnswerForm, OrderState, QuestionState, UnitState } from '@pohf/protocol'
+import {
+  textErrors,
+  type AnswerForm,
+  type OrderState,
+  type QuestionState,
+  type UnitState,
+} from '@pohf/protocol'
 import { Refusal, type Detail } from '../platform/http/errors.ts'
 import { answerFormOf } from './answer-schema.ts'
-import { textErrors } from '../work/index.ts'
 
 const minuteMs = 60_000
 /** The shortest and longest time to answer, and the one of a question without deadline. */

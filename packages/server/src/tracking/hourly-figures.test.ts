@@ -4,7 +4,7 @@ import * as fc from 'fast-check'
 import { startHarness, type Harness } from '../../test/fixtures/harness.ts'
 import { makeScoredSession } from '../../test/fixtures/scored-session.ts'
 import { inTransaction } from '../platform/db/db.ts'
-import { mergeSlotsJob } from '../platform/db/merge-slots.ts'
+import { mergeSlotsJob } from '../platform/db/maintenance.ts'
 import { deleteVisitorSessions } from '../sessions/store.ts'
 import { eraseSession, insertUnscoredSession, updateSessionsScored } from '../sessions/index.ts'
 

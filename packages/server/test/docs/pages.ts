@@ -8,7 +8,6 @@ export const groups = {
     'docs/guides/approvals.md',
     'docs/guides/approve-page.md',
     'docs/guides/arena.md',
-    'docs/guides/ask-human.md',
     'docs/guides/attention.md',
     'docs/guides/check.md',
     'docs/guides/console.md',
@@ -76,6 +75,7 @@ export const groups = {
     'docs/reference/telemetry.md',
   ],
   withChain: [
+    'docs/guides/ask-human.md',
     'docs/guides/bind.md',
     'docs/guides/buy.md',
     'docs/guides/credits.md',
