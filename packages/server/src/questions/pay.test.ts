@@ -230,6 +230,35 @@ else {
     }
   })
 
+  test('the chain undoes the payment of an accepted question: it is owed, and the refund of another is still there', async () => {
+    const buyer = await harness.register('test')
+    const post = (path: string) => harness.call('POST', `/api/agents/orders/${path}`, { key: buyer.apiKey })
+    const cancelled = await askUnpaid({}, buyer.apiKey)
+    const refunded = await pay(cancelled, { key: buyer.apiKey })
+    assert.equal((await post(`${cancelled}/cancel`)).status, 200)
+    const payer = await makeFundedPayer(price)
+    // So many blocks that the first payment stays.
+    await advanceChain(300_000)
+    await harness.advance(300_000)
+    const snapshot = await chain.rpc('evm_snapshot')
+    const accepted = await askUnpaid({}, buyer.apiKey)
+    assert.equal((await pay(accepted, { payer, key: buyer.apiKey })).answer.status, 200)
+    await answerIt()
+    assert.equal((await post(`${accepted}/units/1/accept`)).status, 200)
+    await chain.rpc('evm_revert', [snapshot])
+    await advanceChain(300_000)
+    await harness.advance(30_000)
+    await harness.runJobs()
+    assert.deepEqual([await stateOf(accepted), await stateOf(cancelled)], ['void', 'refund_due'])
+    const held = await balances(buyer)
+    assert.deepEqual([held['owed:chain usd_cent'], held['unused:chain usd_cent']], [-50, 50])
+    const [{ purchase_id: purchaseId }] = await purchasesOf(cancelled)
+    const done = await refund(purchaseId, refunded.payer)
+    assert.equal(done.status, 200, done.text)
+    assert.equal((await balances(buyer))['unused:chain usd_cent'], undefined)
+    await assertBooks()
+  })
+
   test('a call with simulate cannot wait for a payment, and one without payWith is funded by the sandbox', async () => {
     const refused = await ask({ simulate: true })
     assert.equal(refused.status, 400)

@@ -30,6 +30,11 @@ type Reversal = {
   readonly reference: string
   readonly amountUsdCents: bigint
   readonly ownRefundsUsdCents: bigint
+  /**
+   * The most to take from the unused account. It is one account for all payments of an agent, so that without a limit one
+   * reversal could take what is to be refunded for another. Undefined: all of it.
+   */
+  readonly unusedMaxUsdCents?: bigint
 }
 /** Posts the reversal of a payment and returns what the buyer owes: the part that was already paid to people. */
 export const postReversal = async (tx: Tx, reversal: Reversal): Promise<bigint> => {
@@ -37,10 +42,12 @@ export const postReversal = async (tx: Tx, reversal: Reversal): Promise<bigint> 
   const { agentId, mode, orderId } = reversal.key
   const ledgerKey = { agentId, mode, unit: 'usd_cent' } as const
   const accounts = { ...reversal.accounts, escrow: escrowAccountOf(orderId) }
+  const { unusedMaxUsdCents: unusedMax } = reversal
   for (let attempt = 1; ; attempt++) {
+    const unused = await balanceOf(tx, { ...ledgerKey, account: accounts.unused })
     const balances = {
       escrow: isInEscrow ? await balanceOf(tx, { ...ledgerKey, account: accounts.escrow }) : 0n,
-      unused: await balanceOf(tx, { ...ledgerKey, account: accounts.unused }),
+      unused: unusedMax !== undefined && unusedMax < unused ? unusedMax : unused,
     }
     const lines = reversalLines(accounts, { amount: amountUsdCents, own: ownRefundsUsdCents }, balances)
     try {

@@ -4,6 +4,7 @@ import type { UnitDeps } from '../deps.ts'
 import { chainAccounts, transferLines } from '../rules.ts'
 import { clawBackStars, revokeAfterChargeback, stopOrderAfterChargeback } from '../units/chargeback.ts'
 import { claimableUntil } from '../units/rules.ts'
+import { listUnitsByState } from '../units/store.ts'
 import { postReversal } from './escrow.ts'
 import { fundOrder } from './fund.ts'
 import { findOrderForUpdate, updateOrderFundedBy, type Order, type OrderKey } from './store.ts'
@@ -62,6 +63,14 @@ export const refundByPurchase = async (tx: Tx, key: OrderKey, purchase: OrderPur
   if (['cancelled', 'expired'].includes(order.status)) await changeOrderStatus(tx, order, 'refunded')
 }
 
+/** What the units of an order have paid to people; an accepted unit that the platform pays has left the escrow unpaid. */
+const findPaidUsdCents = async (tx: Tx, key: OrderKey): Promise<bigint> => {
+  const accepted = await listUnitsByState(tx, key, ['accepted'])
+  return accepted
+    .filter(({ platformPays }) => !platformPays)
+    .reduce((sum, { priceUsdCents }) => sum + priceUsdCents, 0n)
+}
+
 /** Stops an order whose payment the chain has undone, as a chargeback does. Nothing where the purchase never paid it. */
 export const reverseByPurchase = async (
   tx: Tx,
@@ -79,6 +88,8 @@ export const reverseByPurchase = async (
     reference: purchaseId,
     amountUsdCents: usdCents,
     ownRefundsUsdCents: 0n,
+    // What this order put there. The rest is to be refunded for other questions of the agent.
+    unusedMaxUsdCents: usdCents - (await findPaidUsdCents(tx, key)),
   })
   const clawedBack = await clawBackStars(tx, unitDeps, order, owedUsdCents)
   await revokeAfterChargeback(tx, unitDeps, order, {
