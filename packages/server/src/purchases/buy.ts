@@ -13,6 +13,7 @@ import {
 } from '../payments/index.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import type { Agent } from '../platform/http/call.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import { checkAndNarrow, checkRefusals, keepRefusal } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { challengeResponse, pendingResponse } from './answer.ts'
@@ -195,6 +196,12 @@ const settleInFlight = async (
   }
 }
 
+const outcomeOfKnown = async (flow: PurchaseFlow, known: Purchase): Promise<PurchaseOutcome> => ({
+  purchase: await awaitOutcome(flow, known),
+  isNew: false,
+  wholePurchaseId: undefined,
+})
+
 const settle = async (
   deps: BuyDeps,
   flow: PurchaseFlow,
@@ -207,8 +214,14 @@ const settle = async (
   // A payment that is already known gets its result, whatever its authorization says now.
   authorizing.catch(() => undefined)
   const known = await lookup
-  if (known) return { purchase: await awaitOutcome(flow, known), isNew: false, wholePurchaseId: undefined }
-  const authorized = await authorizing
+  if (known) return outcomeOfKnown(flow, known)
+  const authorized = await authorizing.catch(keepRefusal)
+  if (authorized instanceof Refusal) {
+    // Another process may have claimed the payment since the lookup, and the offer was refused because of it.
+    const claimed = await findPurchaseByPayment(flow, attempt.payment)
+    if (!claimed) throw authorized
+    return outcomeOfKnown(flow, claimed)
+  }
   const identified = { payment: attempt.payment, subject: attempt.request.product.subject }
   return withIdentifier(ctx, identified, (storeIdentifier) =>
     settleNew(flow, authorized, { paymentKey, storeIdentifier }),
@@ -239,7 +252,7 @@ const settleNew = async (
   if (!reservation) {
     const found = { known: await findPurchaseByPayment(flow, payment) }
     const claimedBy = checkAndNarrow(refusals.claimRefusals, found, (claimed) => claimed.known)
-    return { purchase: await awaitOutcome(flow, claimedBy), isNew: false, wholePurchaseId: undefined }
+    return outcomeOfKnown(flow, claimedBy)
   }
   markSubmitted(flow, paymentKey)
   const purchase = await submit(flow, authorized, simulation, reservation)

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { keccak256, toHex } from 'viem'
 import { inTransaction } from '../platform/db/db.ts'
 import { settlersOf } from '../wiring/settlement.ts'
@@ -47,6 +48,49 @@ else {
     assert.equal((await purchasesOf(questionId)).length, 1)
     assert.equal((await rows('select from order_units where order_id = $1', [questionId])).length, 1)
     assert.equal(await balanceOf(payer.account.address), 4n * price)
+    await assertBooks()
+  })
+
+  test('a copy that waits for the reservation of the first gets its outcome, never that nothing was charged', async () => {
+    const questionId = await askUnpaid()
+    const payer = await makeFundedPayer(price)
+    const { headers, payment } = await sign(payer, questionId)
+    const { signature } = payment.payload
+    // In another spelling, 0 or 1 for 27 or 28, it is not in flight here: as if it arrived at another process.
+    const parity = signature.endsWith('1b') ? '00' : '01'
+    const respelled = { ...payment.payload, signature: `${signature.slice(0, -2)}${parity}` }
+    const copy = { 'payment-signature': encode({ ...payment, payload: respelled }) }
+    const blocker = await harness.owner.connect()
+    const waiting = async (count: number) => {
+      for (let round = 0; round < 100; round++) {
+        const locks = await rows('select distinct pid from pg_locks where not granted')
+        if (locks.length >= count) return
+        await setTimeout(50)
+      }
+      assert.fail(`fewer than ${count} calls wait`)
+    }
+    try {
+      // The first stops in its reservation, with its order locked and its payment claimed.
+      await blocker.query('begin; lock table purchases in share mode')
+      const first = send(questionId, headers)
+      await waiting(1)
+      const second = send(questionId, copy)
+      await waiting(2)
+      await blocker.query('rollback')
+      const answers = await Promise.all([first, second])
+      assert.deepEqual(
+        answers.map(({ status, text }) => [status, status === 200 ? '' : text]),
+        [
+          [200, ''],
+          [200, ''],
+        ],
+      )
+    } finally {
+      await blocker.query('rollback')
+      blocker.release()
+    }
+    assert.equal((await purchasesOf(questionId)).length, 1)
+    assert.equal(await balanceOf(payer.account.address), 0n)
     await assertBooks()
   })
 
