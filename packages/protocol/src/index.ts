@@ -31,6 +31,7 @@ export {
   operatorBrowserCookie,
   operatorCookie,
   secretErrors,
+  takesPayment,
   usualBodyLimitBytes,
   type Auth,
   type Endpoint,

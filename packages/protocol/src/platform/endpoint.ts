@@ -98,6 +98,9 @@ export type Endpoint = {
   readonly mediaType?: string
 }
 
+/** Whether an endpoint takes payments over HTTP 402. It ignores an Idempotency-Key: the payment itself is one. */
+export const takesPayment = ({ also }: Pick<Endpoint, 'also'>): boolean => also?.[402] !== undefined
+
 /** Every error code that an endpoint can return, its own and those of its kind. */
 export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
   if (endpoint.auth === 'secret') return [...secretErrors]
@@ -130,7 +133,7 @@ export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
     codes.add(endpoint.auth === 'operator' ? 'operator_sign_in_again' : 'sign_in_again')
   const hasCaller =
     endpoint.scope || endpoint.administratorOnly || endpoint.auth === 'operator' || endpoint.auth === 'member'
-  if (hasCaller && endpoint.method !== 'GET')
+  if (hasCaller && endpoint.method !== 'GET' && !takesPayment(endpoint))
     codes.add('idempotency_in_progress').add('idempotency_key_reused')
   codes.add('rate_limited').add('overloaded').add('internal_error')
   return [...codes].toSorted()

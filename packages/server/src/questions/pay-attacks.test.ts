@@ -307,6 +307,21 @@ else {
     assert.equal(await balanceOf(payer.account.address), price)
   })
 
+  test('an Idempotency-Key stores no outcome of one payment for another: the fingerprint does not cover it', async () => {
+    const questionId = await askUnpaid()
+    const keyed = { 'idempotency-key': `pay ${questionId}` }
+    const late = await sign(await makeFundedPayer(price), questionId)
+    const { headers, answer } = await pay(questionId)
+    assert.equal(answer.status, 200, answer.text)
+    const refused = await send(questionId, { ...late.headers, ...keyed })
+    assert.equal(refused.json.error, 'order_conflict', refused.text)
+    for (const copy of [1, 2]) {
+      const again = await send(questionId, { ...headers, ...keyed })
+      assert.equal(again.status, 200, again.text)
+      assert.ok(again.headers['payment-response'], `copy ${copy} has no receipt`)
+    }
+  })
+
   test('an unreadable payment, two payments, and no key are refused', async () => {
     const questionId = await askUnpaid()
     assert.equal((await send(questionId, { 'x-payment': 'none' })).json.error, 'payment_malformed')

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { Endpoint } from '@pohf/protocol'
+import { takesPayment, type Endpoint } from '@pohf/protocol'
 import { z } from 'zod'
 import type {
   AccountPerson,
@@ -251,6 +251,8 @@ export const idempotencyKeyOf = (endpoint: Endpoint, request: IncomingRequest): 
   if (endpoint.auth === 'secret' || endpoint.auth === 'operatorSession') return undefined
   // A credential orders once, and the response has a token that no key encrypts.
   if (request.agent?.keyless) return undefined
+  // A payment is in a header, which the fingerprint of a call does not cover, and each is charged once without a key.
+  if (takesPayment(endpoint)) return undefined
   const hasCaller = request.agent ?? request.operator ?? (endpoint.showsSecret ? undefined : request.person)
   return hasCaller && endpoint.method !== 'GET'
     ? readIdempotencyKey(headerOf(request, 'idempotency-key'))

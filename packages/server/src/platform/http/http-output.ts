@@ -102,15 +102,8 @@ const unstoredCodes: ReadonlySet<Refusal['code']> = new Set([
   'chain_unreachable',
   'card_provider_unreachable',
   'internal_error',
-  // A payment travels in a header, which the fingerprint of the body does not cover.
-  'payment_malformed',
-  'payment_invalid',
-  'contract_wallet_busy',
-  'contract_wallet_refused',
-  'contract_wallets_paused',
-  'purchase_conflict',
-  'out_of_stock',
   // What an operator or a mailed link changes: the same call succeeds afterwards.
+  'out_of_stock',
   'email_not_confirmed',
   'conversion_limit_reached',
   'root_suspended',
@@ -174,8 +167,8 @@ const storeAnswer = async (
   claim: IdempotencyClaim,
   answer: SerializedResponse,
 ): Promise<void> => {
-  // A payment challenge or a pending state expects another call, which may carry the same key.
-  const isUnstored = answer.status === 202 || (answer.status === 402 && endpoint.also?.[402] !== undefined)
+  // A pending state expects another call, which may carry the same key.
+  const isUnstored = answer.status === 202
   const sealWith = endpoint.showsSecret && answer.status === 200 ? { sealWith: request.keyText } : {}
   // The operation is done. If storing its response fails, the key stays claimed, so that a repeat does not run it again.
   if (answer.json && !isUnstored) await completeIdempotent(ctx, claim, { ...answer, ...sealWith })
