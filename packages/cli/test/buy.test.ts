@@ -10,15 +10,15 @@ import { fileURLToPath } from 'node:url'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 import { startPurchaseServer } from '../../sdk/test/purchase-server.ts'
 
-const { baseUrl, withChain, fund, usedNonces } = await startPurchaseServer()
+const { harness, baseUrl, withChain, fund, usedNonces } = await startPurchaseServer()
 const folder = mkdtempSync(join(tmpdir(), 'pohf-buy-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 const main = fileURLToPath(new URL('../src/main.ts', import.meta.url))
 
-const run = async (parameters: readonly string[], privateKey?: string) => {
+const run = async (parameters: readonly string[], privateKey?: string, command = 'buy') => {
   const { PAYER_PRIVATE_KEY: _payer, POHF_KEY: _agent, ...rest } = process.env
   const env = { ...rest, ...(privateKey === undefined ? {} : { PAYER_PRIVATE_KEY: privateKey }) }
-  const child = spawn(process.execPath, [main, 'buy', '--url', baseUrl, ...parameters], { env })
+  const child = spawn(process.execPath, [main, command, '--url', baseUrl, ...parameters], { env })
   const ended = once(child, 'close')
   const [out, told] = await Promise.all([text(child.stdout), text(child.stderr)])
   const [code] = (await ended) as [number]
@@ -50,6 +50,26 @@ test(
     const resumed = await run(['--resume', purchaseId, '--json'])
     assert.equal(resumed.code, 0, resumed.told)
     assert.ok(out.includes((JSON.parse(resumed.out) as { pohf_jwt: string }).pohf_jwt))
+    assert.equal((await usedNonces(address)).length, 1)
+  },
+)
+
+test(
+  'pohf ask --pay x402 that is repeated with its --idempotency-key pays once, and shows the paid question',
+  withChain,
+  async () => {
+    const { privateKey, address } = await newWallet()
+    const { apiKey } = await harness.register('test')
+    const asked = ['Is tea a soup?', '--key', apiKey, '--budget', '1', '--pay', 'x402', '--json']
+    const shown: unknown[] = []
+    for (let call = 1; call <= 2; call++) {
+      const { code, out, told } = await run([...asked, '--idempotency-key', 'tea'], privateKey, 'ask')
+      assert.equal(code, 0, `call ${call}: ${told}`)
+      const { questionId, status } = JSON.parse(out) as { questionId: string; status: string }
+      assert.equal(status, 'queued')
+      shown.push(questionId)
+    }
+    assert.equal(new Set(shown).size, 1)
     assert.equal((await usedNonces(address)).length, 1)
   },
 )

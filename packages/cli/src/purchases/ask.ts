@@ -78,6 +78,17 @@ const checkPay = ({ pay, simulate }: AskOptions): void => {
     throw new UsageError('--simulate answers a question that nobody pays.', 'Leave --pay or --simulate out.')
 }
 
+/**
+ * Pays a question that waits for its payment. It is read first: with an --idempotency-key the answer to the call that asks
+ * is that of the first one, which was unpaid. False where the payment failed.
+ */
+const payUnpaid = async (options: AskOptions, questionId: string): Promise<boolean> => {
+  const question = await readQuestion(options, questionId)
+  if (question.status !== 'unpaid') return true
+  const { payQuestion } = await import('./buy.ts')
+  return payQuestion(question, options)
+}
+
 /** `pohf ask`. */
 export const ask = async (text: string, options: AskOptions): Promise<void> => {
   const { idempotencyKey, schema, deadline, pay } = options
@@ -94,7 +105,7 @@ export const ask = async (text: string, options: AskOptions): Promise<void> => {
     },
   })
   if (options.wait && asked.checkoutUrl !== null) console.error(`A person must pay: ${asked.checkoutUrl}`)
-  if (pay !== undefined && !(await (await import('./buy.ts')).payQuestion(asked, options))) return
+  if (pay !== undefined && !(await payUnpaid(options, asked.questionId))) return
   const question = options.wait
     ? await waitFor(options, asked)
     : pay === undefined
