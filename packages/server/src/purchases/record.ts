@@ -15,6 +15,9 @@ import {
   type Purchase,
 } from './store.ts'
 
+// Each transaction here, and that of `questions/settle.ts`, locks in one order: the order of the question, the purchase, the
+// payment. Two processes that advance the same purchase then wait for each other and never deadlock.
+
 /** Posts the payment once, in the ledger of the buying agent. */
 export const postPayment = (tx: Tx, purchase: Purchase) =>
   post(tx, {
@@ -49,7 +52,6 @@ export const recordDelivery = async (
 ): Promise<void> => {
   const { agentId, mode, purchaseId, workflowId } = purchase
   const { credentialId } = credential
-  await markPaymentSettled(tx, purchaseId, proof)
   const delivered = await updateDelivered(tx, purchase, {
     transactionHash: proof.transactionHash,
     credentialId,
@@ -61,6 +63,7 @@ export const recordDelivery = async (
       `purchase ${purchaseId} is ${state}, not pending, while recording the delivery of credential ${credentialId}`,
     )
   }
+  await markPaymentSettled(tx, purchaseId, proof)
   await postPayment(tx, purchase)
   await deps.stock.markSold(tx, purchase.unitRef)
   await publish(tx, {
@@ -76,15 +79,16 @@ export const recordDelivery = async (
 
 /** Paid and not delivered yet: posts the payment and schedules the next attempt to deliver. */
 export const recordSettled = async (
-  { ctx }: PurchaseSettlement,
+  { ctx }: Pick<PurchaseSettlement, 'ctx'>,
   purchase: Purchase,
   proof: SettlementProof,
 ): Promise<void> => {
   await inTransaction(ctx, 'system', async (tx) => {
-    await markPaymentSettled(tx, purchase.purchaseId, proof)
+    await lockQuestion(tx, purchase)
     const retryDelay = retryDelaySeconds(purchase.attempts)
     if (!(await updateSettled(tx, purchase, { transactionHash: proof.transactionHash, retryDelay })))
       await updateRetryAt(tx, purchase, retryDelay)
+    await markPaymentSettled(tx, purchase.purchaseId, proof)
     await postPayment(tx, purchase)
   })
 }

@@ -3,6 +3,8 @@ import { test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import { keccak256, toHex } from 'viem'
 import { inTransaction } from '../platform/db/db.ts'
+import { recordSettled } from '../purchases/record.ts'
+import { findPurchase } from '../purchases/store.ts'
 import { settlersOf } from '../wiring/settlement.ts'
 import { encode } from '../../test/fixtures/payments/payer.ts'
 import { questionPrice as price, startQuestionHarness } from '../../test/fixtures/payments/questions.ts'
@@ -39,6 +41,16 @@ else {
     return paid
   }
 
+  /** Waits until so many transactions wait for a lock. */
+  const waiting = async (count: number) => {
+    for (let round = 0; round < 100; round++) {
+      const locks = await rows('select distinct pid from pg_locks where not granted')
+      if (locks.length >= count) return
+      await setTimeout(50)
+    }
+    assert.fail(`fewer than ${count} transactions wait`)
+  }
+
   test('100 copies of one payment at once: one transaction, one purchase, one unit', async () => {
     const questionId = await askUnpaid()
     const payer = await makeFundedPayer(5n * price)
@@ -61,14 +73,6 @@ else {
     const respelled = { ...payment.payload, signature: `${signature.slice(0, -2)}${parity}` }
     const copy = { 'payment-signature': encode({ ...payment, payload: respelled }) }
     const blocker = await harness.owner.connect()
-    const waiting = async (count: number) => {
-      for (let round = 0; round < 100; round++) {
-        const locks = await rows('select distinct pid from pg_locks where not granted')
-        if (locks.length >= count) return
-        await setTimeout(50)
-      }
-      assert.fail(`fewer than ${count} calls wait`)
-    }
     try {
       // The first stops in its reservation, with its order locked and its payment claimed.
       await blocker.query('begin; lock table purchases in share mode')
@@ -236,6 +240,30 @@ else {
     assert.equal((await read(questionId)).status, 'queued')
     assert.equal((await send(questionId, headers)).status, 200)
     assert.equal(await balanceOf(payer.account.address), 0n)
+    await assertBooks()
+  })
+
+  test('a failed delivery is recorded in the lock order of the settlement: purchase before payment', async () => {
+    const questionId = await askUnpaid()
+    await payUncertain(questionId)
+    const [{ purchase_id: id }] = await purchasesOf(questionId)
+    const purchase = await inTransaction(harness.ctx, 'system', (tx) => findPurchase(tx, id))
+    assert.ok(purchase)
+    const blocker = await harness.owner.connect()
+    try {
+      await blocker.query('begin')
+      await blocker.query('select from purchases where purchase_id = $1 for update', [id])
+      const proof = { transactionHash: `0x${'5'.repeat(64)}`, blockNumber: 1n } as const
+      const recorded = recordSettled(harness, purchase, proof)
+      await waiting(1)
+      await blocker.query('select from x402_payments where reference = $1 for update nowait', [id])
+      await blocker.query('rollback')
+      await recorded
+    } finally {
+      await blocker.query('rollback')
+      blocker.release()
+    }
+    await workUntil(questionId, 'delivered')
     await assertBooks()
   })
 
