@@ -1,4 +1,11 @@
-import { credentialKinds, endpoints, freePlanCondition, freeSealsPerMonth, rails } from '@pohf/protocol'
+import {
+  credentialKinds,
+  endpoints,
+  freePlanCondition,
+  freeSealsPerMonth,
+  rails,
+  type Mode,
+} from '@pohf/protocol'
 import type { ResultOf } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { summary } from './documents/index.ts'
@@ -9,6 +16,8 @@ export type PaymentOptions = {
   readonly chains: readonly string[]
   /** The address of the token that purchases are paid in, where a chain is configured. */
   readonly asset?: string
+  /** The mode whose questions wallets pay, where a chain is configured: test money never pays live work. */
+  readonly walletMode?: Mode
   /** Whether a card checkout is configured. */
   readonly card: boolean
   /** Undefined while the database is unavailable. */

@@ -1,6 +1,7 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Dispatcher } from '../platform/http/dispatch.ts'
 import { readDocsPages } from './docs-pages.ts'
+import type { PaymentOptions } from './manifest.ts'
 import { makeSurface, type Surface } from './server.ts'
 import { askHuman } from './tools/ask-human.ts'
 import { commissionWork } from './tools/commission-work.ts'
@@ -22,7 +23,7 @@ export const workTools: readonly Tool[] = [
 ]
 
 /** The surface for finding, ordering, buying and checking human work. */
-export const mcp = (ctx: Ctx, dispatcher: Dispatcher): Surface =>
+export const mcp = (ctx: Ctx, dispatcher: Dispatcher, { walletMode }: PaymentOptions): Surface =>
   makeSurface({
     ctx,
     dispatcher,
@@ -31,4 +32,5 @@ export const mcp = (ctx: Ctx, dispatcher: Dispatcher): Surface =>
     instructions: `Find, order or buy work by verified humans, ask a person, get an action approved, and check credentials. Anonymous tools need nothing; for the others send Authorization: Bearer <API key>. Keys come from register_agent at ${ctx.config.BASE_URL}/mcp/identity.`,
     tools: workTools,
     docs: readDocsPages(),
+    walletMode,
   })

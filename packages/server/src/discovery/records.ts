@@ -7,12 +7,12 @@ const foreignTextMax = 4_000
 const questionUri = (questionId: string): string => `pohf://questions/${questionId}`
 const approvalUri = (approvalId: string): string => `pohf://approvals/${approvalId}`
 
-/** A question with the resource that shows its progress. */
-export const presentQuestion = (question: Json, baseUrl: string): Json => ({
+/** A question with the resource that shows its progress, and where a wallet pays it if one can. */
+export const presentQuestion = (question: Json, baseUrl: string, takesWallets: boolean): Json => ({
   ...question,
   resource: questionUri(String(question['questionId'])),
   payUrl:
-    question['status'] === 'unpaid'
+    takesWallets && question['status'] === 'unpaid'
       ? `${baseUrl}/api/agents/questions/${String(question['questionId'])}/pay`
       : null,
   answer: truncate(question['answer'], foreignTextMax),
@@ -34,7 +34,7 @@ export const presentApproval = (approval: Json, baseUrl: string): Json => {
 type RecordKind = {
   readonly id: EndpointId
   readonly param: string
-  readonly present: (record: Json, baseUrl: string) => Json
+  readonly present: (record: Json, baseUrl: string, takesWallets: boolean) => Json
 }
 /** The records that are resources, by the first part of their address: how each is read and shown. */
 export const recordKinds: Readonly<Record<string, RecordKind>> = {

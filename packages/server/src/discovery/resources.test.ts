@@ -29,7 +29,10 @@ test('the guides are listed page by page, and each is read as it is written', as
   } while (cursor !== undefined)
   assert.ok(seen.length > 40, `${seen.length} pages`)
   assert.equal(new Set(seen.map(({ uri }) => uri)).size, seen.length)
-  const { contents } = await readResource({ ctx: harness.ctx, docs, dispatch }, 'pohf://docs/guides/mcp')
+  const { contents } = await readResource(
+    { ctx: harness.ctx, docs, dispatch, takesWallets: false },
+    'pohf://docs/guides/mcp',
+  )
   assert.match(contents[0]?.text ?? '', /^# Machine tools \(MCP\)/)
 })
 

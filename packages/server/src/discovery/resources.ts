@@ -26,10 +26,12 @@ export const listResources = (docs: readonly DocsPage[], cursor: string | undefi
   }
 }
 
-type ReadContext = Pick<ToolCall, 'ctx' | 'dispatch'> & { readonly docs: readonly DocsPage[] }
+type ReadContext = Pick<ToolCall, 'ctx' | 'dispatch' | 'takesWallets'> & {
+  readonly docs: readonly DocsPage[]
+}
 
 const readRecord = async (
-  { ctx, dispatch }: ReadContext,
+  { ctx, dispatch, takesWallets }: ReadContext,
   uri: string,
   { kind, recordId }: { readonly kind: string; readonly recordId: string },
 ): Promise<Json> => {
@@ -39,7 +41,7 @@ const readRecord = async (
   if (status === 404) throw new ResourceNotFoundError(uri)
   const answer = isRecord(body) ? body : {}
   const { BASE_URL } = ctx.config
-  if (status < 400) return found.present(answer, BASE_URL)
+  if (status < 400) return found.present(answer, BASE_URL, takesWallets)
   throw new ProtocolError(
     ProtocolErrorCode.InvalidRequest,
     String(answer['message']),

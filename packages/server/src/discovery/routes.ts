@@ -7,7 +7,7 @@ import { mcpIdentity } from './mcp-identity.ts'
 import { serveSurface } from './surface.ts'
 
 export const routes = (ctx: Ctx, dispatcher: Dispatcher, settlement: PaymentOptions): Route[] => {
-  const work = mcp(ctx, dispatcher)
+  const work = mcp(ctx, dispatcher, settlement)
   const identity = mcpIdentity(ctx, dispatcher)
   return [
     route('discovery.manifest', () => manifest(ctx, settlement)),

@@ -4,7 +4,7 @@ import {
   ProtocolErrorCode,
   type Tool as ToolDescription,
 } from '@modelcontextprotocol/server'
-import { apiVersion } from '@pohf/protocol'
+import { apiVersion, type Mode } from '@pohf/protocol'
 import type { Call } from '../platform/http/call.ts'
 import { errorBodyOf, Refusal } from '../platform/http/errors.ts'
 import type { Dispatcher } from '../platform/http/dispatch.ts'
@@ -30,6 +30,8 @@ type SurfaceParts = {
   readonly tools: readonly Tool[]
   /** The pages of the documentation that are offered as resources. */
   readonly docs: readonly DocsPage[]
+  /** The mode whose questions wallets pay here; missing where no chain settles. */
+  readonly walletMode?: Mode | undefined
 }
 /** One set of tools and resources at one address. */
 export type Surface = SurfaceParts & { readonly descriptions: readonly ToolDescription[] }
@@ -70,6 +72,9 @@ const dispatchFor = ({ dispatcher }: Surface, call: McpCall): ToolCall['dispatch
     })
 }
 
+const takesWallets = ({ walletMode }: Surface, { agent }: McpCall): boolean =>
+  agent !== undefined && agent.mode === walletMode
+
 /** The SDK would send the message of any other error to the caller. */
 const refusalOf = ({ ctx }: Surface, { requestId }: McpCall, error: unknown): Refusal => {
   if (error instanceof Refusal) return error
@@ -92,6 +97,7 @@ const callTool = async (surface: Surface, call: McpCall, request: McpRequest): P
     return await tool.run({
       ctx,
       agent: call.agent,
+      takesWallets: takesWallets(surface, call),
       input: fields,
       meta: isRecord(meta) ? meta : {},
       dispatch: dispatchFor(surface, call),
@@ -104,7 +110,10 @@ const callTool = async (surface: Surface, call: McpCall, request: McpRequest): P
 const readSafely = async (surface: Surface, call: McpCall, uri: string) => {
   const { ctx, docs } = surface
   try {
-    return await readResource({ ctx, docs, dispatch: dispatchFor(surface, call) }, uri)
+    return await readResource(
+      { ctx, docs, dispatch: dispatchFor(surface, call), takesWallets: takesWallets(surface, call) },
+      uri,
+    )
   } catch (error) {
     if (error instanceof ProtocolError) throw error
     const body = errorBodyOf(refusalOf(surface, call, error), call.requestId, ctx.config.BASE_URL)

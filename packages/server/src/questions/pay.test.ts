@@ -259,6 +259,22 @@ else {
     await assertBooks()
   })
 
+  test('over MCP a question has payUrl only in the mode that the network pays', async () => {
+    const live = await harness.register('live')
+    const unpaid = await ask({ payWith: undefined }, live.apiKey)
+    const payUrlOf = async (questionId: string, key: string) => {
+      const params = { name: 'ask_human', arguments: { questionId } }
+      const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+      return (await harness.call('POST', '/mcp', { body, key })).json.result.structuredContent.payUrl
+    }
+    assert.equal(await payUrlOf(unpaid.json.questionId, live.apiKey), null)
+    const questionId = await askUnpaid()
+    assert.equal(
+      await payUrlOf(questionId, agent.apiKey),
+      `${harness.ctx.config.BASE_URL}/api/agents/questions/${questionId}/pay`,
+    )
+  })
+
   test('a call with simulate cannot wait for a payment, and one without payWith is funded by the sandbox', async () => {
     const refused = await ask({ simulate: true })
     assert.equal(refused.status, 400)

@@ -268,7 +268,12 @@ const websiteOf = (services: Services, health: Health, others: readonly Page[]) 
 /** The payment methods that the discovery documents advertise. */
 const paymentOptionsOf = ({ ctx, chainSettlement, payments }: Services): discovery.PaymentOptions => ({
   chains: chainSettlement ? [chainSettlement.network.caip2] : [],
-  ...(chainSettlement ? { asset: chainSettlement.network.asset } : {}),
+  ...(chainSettlement
+    ? {
+        asset: chainSettlement.network.asset,
+        walletMode: chainSettlement.network.isTest ? 'test' : 'live',
+      }
+    : {}),
   card: payments.acceptsCards,
   countPurchasable: async () =>
     chainSettlement

@@ -34,6 +34,14 @@ test('ask_human returns at once; the tool and the resource then give the answer 
   assert.deepEqual(JSON.parse(result.contents[0].text), read)
 })
 
+test('without a chain an unpaid question has no payUrl: a payment would be refused', async () => {
+  const live = await harness.register('live')
+  const asked = (await callTool(question, live.apiKey)).structuredContent
+  assert.deepEqual([asked.status, asked.payUrl], ['unpaid', null])
+  const { result } = await rpc('resources/read', { uri: asked.resource }, live.apiKey)
+  assert.equal(JSON.parse(result.contents[0].text).payUrl, null)
+})
+
 test('what a worker wrote reaches a model without characters that nobody sees, and shortened', async () => {
   const asked = (await callTool(question, agent.apiKey)).structuredContent
   const worker = await makeWorker(harness, stranger)

@@ -34,6 +34,8 @@ export const askHuman: Tool = {
       questionId === undefined
         ? await call.dispatch('questions.ask', { body })
         : await call.dispatch('questions.read', { params: { questionId } })
-    return resultFrom(call, answer, (question) => presentQuestion(question, call.ctx.config.BASE_URL))
+    return resultFrom(call, answer, (question) =>
+      presentQuestion(question, call.ctx.config.BASE_URL, call.takesWallets),
+    )
   },
 }

@@ -13,6 +13,8 @@ export const isRecord = (value: unknown): value is Json =>
 export type ToolCall = {
   readonly ctx: Ctx
   readonly agent: Agent | undefined
+  /** Whether a wallet can pay questions of this agent here. */
+  readonly takesWallets: boolean
   /** The arguments, reduced to the fields of the tool; the operation validates them. */
   readonly input: Json
   readonly meta: Json
