@@ -59,13 +59,16 @@ end $$;
 -- stored in track_events, or in the spool for ClickHouse, which then has `fields` of each as JSON.
 -- It has the rights of its caller alone. It acts as the system, since a batch has views of several agents.
 create function track_record_beacons(sent_views json, sent_beacons json, limits json, spooled boolean) returns text
-language plpgsql volatile set "pohf.tenant" = 'system' set plan_cache_mode = force_generic_plan as $$
+language plpgsql volatile set plan_cache_mode = force_generic_plan as $$
 declare
   token_days int := limits ->> 'tokenDays';
   per_view int := limits ->> 'perView';
   tracked tracked_view[];
   outcomes text;
+  tenant_before text := current_setting('pohf.tenant', true);
 begin
+  -- Not as a setting of the function: only a superuser may create one with a parameter that PostgreSQL does not know.
+  perform set_config('pohf.tenant', 'system', true);
   perform track_insert_views(sent_views, token_days);
   tracked := track_lock_views(sent_views, token_days);
   -- The statements above hold the locks, so that this one, which begins later, sees every event id of these views.
@@ -127,6 +130,7 @@ begin
   select string_agg(case when b.expired then 'e' when b.viewed_at is null then 'u' when b.duplicate then 'd'
     when a.n is null then 'f' else 's' end, '' order by b.n)
   into outcomes from beacon b left join accepted a on a.n = b.n;
+  perform set_config('pohf.tenant', coalesce(tenant_before, ''), true);
   return outcomes;
 end $$;
 revoke execute on function track_lock_views(json, int), track_insert_views(json, int),

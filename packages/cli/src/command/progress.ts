@@ -14,7 +14,7 @@ export const withProgress = async <T>(
   let isShown = false
   const timer = setInterval(() => {
     isShown = true
-    stream.write(`${clearLine}… ${text} (${Math.floor((performance.now() - startedAt) / 1_000)} s)`)
+    stream.write(`${clearLine}… ${text} (${Math.round((performance.now() - startedAt) / 1_000)} s)`)
   }, stepMs)
   try {
     return await work()
