@@ -14,7 +14,9 @@ type Stop = {
 
 /** The element with the focus, also inside the box of the questions: whether one sees that it has it, and its place in the page. */
 const readStop = (page: Page): Promise<Stop | undefined> =>
-  page.evaluate<Stop | undefined>(`(() => {
+  page.evaluate<Stop | undefined>(`(async () => {
+    // What was scrolled is in its place after the next frame, which a busy machine draws late.
+    await new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))
     const host = document.activeElement
     if (host === null || host === document.body) return undefined
     const one = host.shadowRoot?.activeElement ?? host
