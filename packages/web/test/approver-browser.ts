@@ -123,8 +123,31 @@ const scheduleOf = async ({ harness }: Fixture, sessionId: string) => {
   return rows[0].state.schedule
 }
 
+/**
+ * Moves as a hand does: slow, fast, slow, on a curve, with a tremor. Presses to which no path leads are scored as those of the
+ * script that they are; only a slow machine draws frames between the steps of a jump.
+ */
+const moveByHand = async (
+  page: Page,
+  [fromX, fromY]: readonly [number, number],
+  [toX, toY]: readonly [number, number],
+): Promise<void> => {
+  const steps = 32
+  for (let step = 1; step <= steps; step += 1) {
+    const time = step / steps
+    const way = time ** 3 * (10 - 15 * time + 6 * time ** 2)
+    const bend = Math.sin(Math.PI * way) * 14 + (step < steps ? Math.random() * 1.6 - 0.8 : 0)
+    await page.mouse.move(fromX + (toX - fromX) * way + bend * 0.5, fromY + (toY - fromY) * way + bend)
+    await sleep(12 + Math.random() * 12)
+  }
+}
+
 /** Asks for the picture and presses the open ring, as a person who looks does. The right place comes from the server's own state. */
 export const answerByPointing = async (page: Page, fixture: Fixture, sessionId: string): Promise<void> => {
+  const button = await inBox(page, '.ask').boundingBox()
+  assert.ok(button)
+  const ask = [button.x + button.width / 2, button.y + button.height / 2] as const
+  await moveByHand(page, [ask[0] - 60, ask[1] - 140], ask)
   await inBox(page, '.ask').click({ delay: pressMs })
   await inBox(page, '.w[data-state=point] .bar.runs').waitFor()
   const { open } = await scheduleOf(fixture, sessionId)
@@ -135,8 +158,7 @@ export const answerByPointing = async (page: Page, fixture: Fixture, sessionId: 
   assert.ok(box)
   await sleep(600)
   const at = [box.x + (truth.x * box.width) / 320, box.y + (truth.y * box.height) / 200] as const
-  await page.mouse.move(at[0] - 90, at[1] + 60, { steps: 6 })
-  await page.mouse.move(...at, { steps: 8 })
+  await moveByHand(page, ask, at)
   await page.mouse.down()
   await sleep(pressMs)
   await page.mouse.up()
