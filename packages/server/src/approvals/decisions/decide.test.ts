@@ -353,6 +353,26 @@ test('an agent that asks often hides the requests of no other agent, nor those w
   assert.deepEqual([asked.waiting, asked.hasMore], [[], false])
 })
 
+test('of more agents than the list has room for, each has its first request listed', async () => {
+  const agents = await Promise.all(
+    Array.from({ length: 6 }, (_, n) => harness.register('live', `agent${n}@example.com`)),
+  )
+  const [quiet, first, ...others] = agents
+  assert.ok(quiet && first)
+  const person = await enrolApprover(harness, first)
+  const other = await makeApproval(harness, quiet, [await enrolAlso(person, quiet)], { decideMinutes: 100 })
+  for (const loud of [first, ...others]) {
+    const approver = loud === first ? person : await enrolAlso(person, loud)
+    for (let n = 0; n < 11; n += 1) await makeApproval(harness, loud, [approver], { decideMinutes: 5 })
+  }
+  const { waiting, hasMore } = (await person.list()).json
+  assert.deepEqual(
+    [waiting.length, hasMore, waiting.at(-1).approvalId],
+    [50, true, other.approvalId],
+    'the request with the last deadline is listed beside five agents that ask often',
+  )
+})
+
 test('values that the person has not approved before are named, and fast decisions in a row ask to slow down', async () => {
   const carol = await enrolApprover(harness, agent)
   const action = { amount: '10.00', recipient: 'x'.repeat(400) }

@@ -22,12 +22,10 @@ import {
   narrowDecision,
   recordingOwnerOf,
   type CheckedDecision,
-  type Decision,
   type DecisionFacts,
-  type OwnApproval,
 } from './facts.ts'
 import { nonceHashOf } from './options.ts'
-import { consumeChallenge, lockApprover } from './store.ts'
+import { consumeChallenge } from './store.ts'
 
 // A decision, from top to bottom: use up its challenge, refuse, verify the passkey, sign the credential, commit.
 
@@ -136,13 +134,6 @@ const writeCredential = async (
   return null
 }
 
-/** The approval first, then the person: every decision takes the two locks in this order. */
-const lockDecision = async (tx: Tx, { key, turn }: OwnApproval, decision: Decision): Promise<void> => {
-  await findApprovalForUpdate(tx, key)
-  const { agentId, mode } = key
-  if (decision === 'approve') await lockApprover(tx, { agentId, mode, approverId: turn.approver_id })
-}
-
 type Commit = {
   readonly personId: string
   readonly facts: DecisionFacts
@@ -153,8 +144,9 @@ type Commit = {
 
 const commit = async (tx: Tx, deps: ApprovalsDeps, { personId, facts, assertion, signed, words }: Commit) => {
   const { input } = facts
+  // This locks the person: decisions at once cannot pass the limit of an hour together.
   await requirePerson(tx, personId)
-  if (facts.own) await lockDecision(tx, facts.own, input.decision)
+  if (facts.own) await findApprovalForUpdate(tx, facts.own.key)
   const current = await loadFacts(tx, deps, personId, input)
   const checked = checkAndNarrow(decisionRefusals, current, narrowDecision)
   const { own, session } = checked

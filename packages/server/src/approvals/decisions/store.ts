@@ -168,13 +168,6 @@ export const consumeChallenge = async (tx: Tx, key: TurnKey, nonceHash: Buffer) 
   )
 }
 
-/** Serializes the approvals of one person, so that those at once cannot pass the limit of an hour together. */
-export const lockApprover = async (tx: Tx, { agentId, mode, approverId }: ApproverKey): Promise<void> => {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`approver ${mode} ${agentId} ${approverId}`}, 0))`.execute(
-    tx,
-  )
-}
-
 /** When the person may approve again; null while fewer than the limit were approved within an hour. */
 export const findRetryAt = async (tx: Tx, key: ApproverKey): Promise<Date | null> => {
   const { rows } = await sql<{ retry_at: Date }>`
