@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { sql } from 'kysely'
-import { startHarness } from '../../test/fixtures/harness.ts'
+import { Client } from 'pg'
+import { makeDatabase, startHarness } from '../../test/fixtures/harness.ts'
 import { leastStatements } from '../../test/fixtures/plans/statements.ts'
 import { makeScoredSession } from '../../test/fixtures/scored-session.ts'
 import { inTransaction } from '../platform/db/db.ts'
+import { migrate, readMigrations } from '../platform/db/migrate.ts'
 import type { View } from '../sessions/index.ts'
 import type { BeaconBatch } from './engines/port.ts'
 import { makePostgresStore } from './engines/postgres/store.ts'
@@ -147,7 +149,7 @@ test('a view takes 500 beacons; duplicates take no place, and what comes after i
   ])
   assert.deepEqual(await record([{ view, type: 'click', eventId: 'late' }, { view }]), ['full', 'full'])
   const { rows } = await owner.query(
-    'select count(*)::int as n from track_event_claims where session_id = $1',
+    'select cardinality(event_ids) as n from track_views where session_id = $1',
     [view.sessionId],
   )
   assert.equal(rows[0].n, 500)
@@ -237,6 +239,49 @@ test('parallel batches of the same views in any order count each event id once a
   assert.deepEqual([landed, engaged], [first, engagements])
   assert.deepEqual([landedByPage, landedByDay], [first, first])
   assert.equal(await deadlocks(), before)
+})
+
+test('event ids from before migration 0081 are known after it', async () => {
+  const { url, drop } = await makeDatabase('template1')
+  const client = new Client({ connectionString: url })
+  try {
+    await migrate(url, readMigrations().slice(0, 80))
+    await client.connect()
+    await client.query("set pohf.tenant = 'system'")
+    await client.query(
+      `insert into track_views (agent_id, mode, session_id, viewed_at, beacons)
+       select 'a', 'live', 'ses_' || n, now(), n from generate_series(0, 2) n`,
+    )
+    await client.query(
+      `insert into track_event_claims (agent_id, mode, session_id, client_event_id, viewed_at)
+       values ('a', 'live', 'ses_1', 'one', now()), ('a', 'live', 'ses_2', 'one', now()), ('a', 'live', 'ses_2', 'two', now())`,
+    )
+    await migrate(url)
+    const views = [0, 1, 2].map((place) => ({
+      place,
+      agent_id: 'a',
+      mode: 'live',
+      session_id: `ses_${place}`,
+      token_at: 2e9,
+    }))
+    const beacons = views.flatMap(({ place }) =>
+      ['one', 'two'].map((id, n) => ({
+        n: place * 2 + n,
+        place,
+        event_id: id,
+        engages: false,
+        type: 'load',
+      })),
+    )
+    const { rows } = await client.query(
+      `select track_record_beacons($1, $2, '{"tokenDays": 30, "perView": 500}', false) as outcomes`,
+      [JSON.stringify(views), JSON.stringify(beacons)],
+    )
+    assert.equal(rows[0].outcomes, 'ssdsdd')
+  } finally {
+    await client.end()
+    await drop()
+  }
 })
 
 test('the function has the rights of its caller: it stores nothing that the program may not store itself', async () => {

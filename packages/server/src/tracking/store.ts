@@ -171,7 +171,7 @@ export const deleteOldBeaconFigures = async (tx: Tx): Promise<void> => {
     await sql`delete from ${sql.table(table)} where day < (${first})::date`.execute(tx)
 }
 
-const claimTables = ['track_views', 'track_event_claims', 'conversion_claims'] as const
+const claimTables = ['track_views', 'conversion_claims'] as const
 const deleteMax = 5_000
 
 /** Deletes a batch of claims of expired tokens from each table and returns the number of rows. */

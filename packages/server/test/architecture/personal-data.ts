@@ -162,7 +162,6 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   task_questions: 'nothing',
   task_token_claims: 'ages out',
   task_visitors: 'ages out',
-  track_event_claims: 'anonymous',
   track_events: 'anonymous',
   track_views: 'anonymous',
   trust_agents: 'nothing',

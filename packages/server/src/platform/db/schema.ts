@@ -1467,14 +1467,6 @@ export interface TaskVisitors {
   visitor: string;
 }
 
-export interface TrackEventClaims {
-  agent_id: string;
-  client_event_id: string;
-  mode: 'live' | 'test';
-  session_id: string;
-  viewed_at: Timestamp;
-}
-
 export interface TrackEvents {
   agent_id: string;
   at: Generated<Timestamp>;
@@ -1497,6 +1489,7 @@ export interface TrackViews {
   beacons: Generated<number>;
   converted: Generated<boolean>;
   engaged: Generated<boolean>;
+  event_ids: Generated<ArrayType<bigint>>;
   mode: 'live' | 'test';
   page: Generated<number>;
   segment: Generated<number>;
@@ -1874,7 +1867,6 @@ export interface DB {
   task_questions: TaskQuestions;
   task_token_claims: TaskTokenClaims;
   task_visitors: TaskVisitors;
-  track_event_claims: TrackEventClaims;
   track_events: TrackEvents;
   track_views: TrackViews;
   trust_agents: TrustAgents;
