@@ -55,17 +55,43 @@ const startLoad = (baseUrl: string, tokens: readonly string[]) => {
   }
 }
 
-const killInTurn = async ({ kills, baseUrl }: Deployment, count: number) => {
+/** Whether ClickHouse has rows of a batch that PostgreSQL does not know as delivered yet. */
+const isUnacknowledged = async ({ owner, clickhouse }: Deployment): Promise<boolean> => {
+  const [row] = (await clickhouse?.select<{ n: number }>(
+    `SELECT toUInt32(count()) AS n FROM ${clickhouse.database}.beacons`,
+  )) ?? [{ n: 0 }]
+  const { rows } = await owner.query<{ delivered: number }>(
+    'select coalesce(sum(beacons) filter (where delivered_at is not null), 0)::int as delivered from attention_batches',
+  )
+  return (row?.n ?? 0) > (rows[0]?.delivered ?? Infinity)
+}
+
+/** The lease of a killed worker lasts a minute, so that the others are killed while nothing is delivered. */
+const unacknowledgedMs = 20_000
+
+/**
+ * Kills in turn. Of the workers one is killed after ClickHouse has stored a batch and before the worker has noted it: whether a
+ * batch is sent again must not depend on the speed of the machine.
+ */
+const killInTurn = async (deployment: Deployment, count: number) => {
+  const { kills, baseUrl, clickhouse } = deployment
   const names = Object.keys(kills) as (keyof typeof kills)[]
   const counts: Record<string, number> = {}
+  let hasSentAgain = false
   for (let n = 0; n < count; n += 1) {
     const name = names[n % names.length] ?? 'api'
     await setTimeout(400 + Math.random() * 1_200)
+    if (name === 'worker' && clickhouse && !hasSentAgain)
+      hasSentAgain = await pollUntil(
+        'a batch is stored',
+        () => isUnacknowledged(deployment).catch(() => false),
+        unacknowledgedMs,
+      ).catch(() => false)
     await kills[name]?.()
     counts[name] = (counts[name] ?? 0) + 1
   }
   await waitUntilReady(baseUrl)
-  return counts
+  return { counts, hasSentAgain }
 }
 
 const storedIds = async ({ owner, clickhouse }: Deployment): Promise<string[]> => {
@@ -107,13 +133,13 @@ const countsOfViews = async ({ owner }: Deployment) => {
 export const runAttentionKills = async (options: KillOptions) => {
   const deployment = await openDeployment(options.engine, {
     // Widens the time in which a batch is stored and not acknowledged.
-    answerDelayMs: 100,
+    answerDelayMs: 300,
     ignoreTokens: options.plantDuplicates,
   })
   try {
     const { agentId } = await register(deployment.baseUrl)
     const load = startLoad(deployment.baseUrl, await addViews(deployment, agentId, views))
-    const kills = await killInTurn(deployment, options.kills)
+    const { counts: kills, hasSentAgain } = await killInTurn(deployment, options.kills)
     await load.stop()
     await pollUntil(
       'everything is delivered',
@@ -138,6 +164,8 @@ export const runAttentionKills = async (options: KillOptions) => {
     const { clickhouse } = deployment
     const found = clickhouse && (await compareStored(deployment.ctx, clickhouse, 100_000))
     if (found && !found.ok) faults.push('inspect finds a difference')
+    if (clickhouse && !hasSentAgain)
+      throw new Error('no worker was killed between storing and noting a batch')
     return {
       engine: options.engine,
       kills,
