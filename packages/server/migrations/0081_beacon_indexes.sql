@@ -10,14 +10,15 @@ from (
 where claimed.agent_id = view.agent_id and claimed.mode = view.mode and claimed.session_id = view.session_id;
 drop table track_event_claims;
 
--- Beacons are read by the time of their view, and by no other order.
+-- Reports read beacons by the time of their view. The backfill reads them by `at`, which has an index of its own.
 alter table track_events drop constraint track_events_pkey;
 alter table track_events add primary key (agent_id, mode, viewed_at, session_id, seq, at);
 drop index track_events_agent_id_mode_viewed_at_session_id_idx;
 
 alter type tracked_view add attribute event_ids bigint[];
 
--- The number of a segment is looked up in the statement, and by a call only at the first view of a segment that day.
+-- The number of a site and workflow is looked up in the statement; a call is needed for the first view of them on a day, for
+-- views without either and for those beyond the limit.
 create or replace function track_insert_views(sent_views json, token_days int) returns void language plpgsql volatile as $$
 begin
   insert into track_views (agent_id, mode, session_id, viewed_at, segment)
@@ -84,7 +85,7 @@ begin
   tracked := track_lock_views(sent_views, token_days);
   with beacon as materialized (
     select hashed.*, view.agent_id, view.mode, view.session_id, view.viewed_at, view.segment, view.page, view.beacons,
-      view.engaged, view.event_ids, view.place is null as expired, hashed.event_hash is not null and (
+      view.engaged, view.place is null as expired, hashed.event_hash is not null and (
         hashed.event_hash = any(view.event_ids)
         or row_number() over (partition by hashed.place, hashed.event_hash order by hashed.n) > 1) as duplicate
     from (
@@ -110,15 +111,15 @@ begin
   ), counted as materialized (
     select a.place, a.agent_id, a.mode, a.session_id, a.viewed_at, a.segment, max(a.seq) as beacons,
       bool_or(a.engages) as engages, coalesce(l.page, a.page) as page,
-      a.event_ids || coalesce(array_agg(a.event_hash) filter (where a.event_hash is not null), '{}') as event_ids
+      coalesce(array_agg(a.event_hash) filter (where a.event_hash is not null), '{}') as event_ids
     from accepted a left join landing l on l.place = a.place
-    group by a.place, a.agent_id, a.mode, a.session_id, a.viewed_at, a.segment, l.page, a.page, a.event_ids
+    group by a.place, a.agent_id, a.mode, a.session_id, a.viewed_at, a.segment, l.page, a.page
   ), updated as (
     -- Each of them has a row, which is locked. As an insert it finds the row by its key, whatever statistics say.
     insert into track_views as v (agent_id, mode, session_id, viewed_at, segment, page, beacons, engaged, event_ids)
     select agent_id, mode, session_id, viewed_at, segment, page, beacons, engages, event_ids from counted
     on conflict (agent_id, mode, session_id) do update set beacons = excluded.beacons,
-      engaged = v.engaged or excluded.engaged, page = excluded.page, event_ids = excluded.event_ids
+      engaged = v.engaged or excluded.engaged, page = excluded.page, event_ids = v.event_ids || excluded.event_ids
   ), stored as (
     insert into track_events (agent_id, mode, session_id, viewed_at, segment, page, seq, first_engagement, type,
       client_event_id, client_at, path, props)
