@@ -53,16 +53,25 @@ export const securityHeaders = (ctx: Ctx): Record<string, string> => ({
     : {}),
 })
 
+/** Finds the rows of a path, whatever the method. Rows of fixed paths are known, so that a request tries no pattern. */
+const makeRowFinder = (matchers: readonly PathMatcher[]) => {
+  const search = (path: string): readonly Endpoint[] =>
+    matchers.filter(({ pattern }) => pattern.test(path)).map(({ endpoint }) => endpoint)
+  const fixed = matchers.map(({ endpoint }) => endpoint.path).filter((path) => !path.includes('{'))
+  const known = new Map(fixed.map((path) => [path, search(path)]))
+  return (path: string): readonly Endpoint[] => known.get(path) ?? search(path)
+}
+
 /** Sets the request id and the security headers on every response, and answers CORS for the rows that allow it. */
 export const addHeaders = (app: FastifyInstance, ctx: Ctx, matchers: readonly PathMatcher[]): void => {
   const security = securityHeaders(ctx)
+  const findRows = makeRowFinder(matchers)
   app.addHook('onRequest', async (request, reply) => {
     request.startedAt = performance.now()
     request.scope = makeRequestScope([request.id])
     reply.headers({ ...security, 'x-request-id': request.id })
-    const path = pathOf(request)
-    const matching = matchers.filter(({ pattern }) => pattern.test(path))
-    const row = matching.find(({ endpoint }) => endpoint.cors)?.endpoint
+    const rows = findRows(pathOf(request))
+    const row = rows.find(({ cors }) => cors)
     if (!row?.cors) return
     const { allow, expose } = row.corsHeaders ?? { allow: [], expose: [] }
     reply.headers({
@@ -70,7 +79,7 @@ export const addHeaders = (app: FastifyInstance, ctx: Ctx, matchers: readonly Pa
       'access-control-expose-headers': [...expose, ...exposedAlways].join(', '),
     })
     if (request.method !== 'OPTIONS') return
-    const methods = [...new Set(matching.map(({ endpoint }) => endpoint.method))].join(', ')
+    const methods = [...new Set(rows.map(({ method }) => method))].join(', ')
     await reply
       .code(204)
       .headers({
