@@ -17,6 +17,8 @@ const { values } = parseArgs({
 const rounds = Number(values.rounds)
 const loopCount = Number(values.loops)
 
+const slowestMax = 30
+
 const loops: ChildProcess[] = Array.from({ length: loopCount }, () =>
   spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' }),
 )
@@ -45,6 +47,13 @@ ${tableOf(
   found.map(({ tests, failed, seconds, load }, index) =>
     [index + 1, tests, failed.length, seconds, load].map(String),
   ),
+)}
+
+The slowest files of the first round that share a process with others:
+
+${tableOf(
+  ['File', 'Seconds'],
+  (found[0]?.files ?? []).slice(0, slowestMax).map(({ file, seconds }) => [file, String(seconds)]),
 )}
 ${found.flatMap(({ failed }, index) => failed.map((name) => `\n- round ${index + 1}: ${name}`)).join('')}
 `,

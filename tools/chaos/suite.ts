@@ -8,6 +8,8 @@ export type SuiteResult = {
   readonly load: number
   readonly tests: number
   readonly failed: readonly string[]
+  /** Files that share a process with others, the slowest first. */
+  readonly files: readonly { readonly file: string; readonly seconds: number }[]
 }
 
 /** Node's runner ends each group of files with "ℹ tests N"; a failed test has a line of its own that begins with ✖. */
@@ -22,9 +24,12 @@ export const runSuite = async (
   })
   const exit = once(child, 'exit')
   const failed = new Set<string>()
+  const durations: SuiteResult['files'][number][] = []
   let tests = 0
   for await (const line of createInterface({ input: child.stdout })) {
     tests += Number(/^ℹ tests (\d+)$/.exec(line)?.[1] ?? 0)
+    const [, file, ms] = /^[✔✖] (\S+\.test\.ts) \(([\d.]+)ms\)$/.exec(line) ?? []
+    if (file !== undefined) durations.push({ file, seconds: Math.round(Number(ms) / 1_000) })
     const [, name] = /^\s*✖ (?!failing tests:)(.+?)(?: \([\d.]+ms\))?$/.exec(line) ?? []
     if (name !== undefined) {
       failed.add(name)
@@ -38,5 +43,6 @@ export const runSuite = async (
     load: Number((loadavg()[1] ?? NaN).toFixed(1)),
     tests,
     failed: [...failed],
+    files: durations.toSorted((a, b) => b.seconds - a.seconds),
   }
 }
