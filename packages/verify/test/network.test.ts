@@ -20,7 +20,9 @@ const check = (jwt: string, fetch: Fetch, more: Partial<Options> = {}) =>
 const reasonOf = (result: Result) => (result.ok ? 'accepted' : result.reason)
 const withStatus = (idx = 5, uri = issuer.statusUri) =>
   issuer.mint('view', { status: { status_list: { idx, uri } } })
-const at = (seconds: number) => ({ clock: () => new Date(Date.now() + seconds * 1_000) })
+/** The clock stands still: a second that ends between two calls would make a list one second older. */
+const startedAt = Date.now()
+const at = (seconds: number) => ({ clock: () => new Date(startedAt + seconds * 1_000) })
 const listOf = (token: () => string | Response) => issuer.serve({ [issuer.statusUri]: token })
 
 test('keys are fetched once, from the issuer’s own address, and kept', async () => {

@@ -9,7 +9,7 @@ import { fileURLToPath } from 'node:url'
 import { createTransport } from 'nodemailer'
 import { portsCount } from '../../dev/ports.ts'
 import { pollUntil } from '../fixtures/polling.ts'
-import { findPortBlock } from '../fixtures/processes/port-block.ts'
+import { findPortBlock, waitUntilFree } from '../fixtures/processes/port-block.ts'
 import { startNode } from '../fixtures/processes/child-processes.ts'
 
 const main = fileURLToPath(new URL('../../../cli/src/main.ts', import.meta.url))
@@ -98,6 +98,8 @@ test('dev listens at PORT and the ports after it, prints what to open, and warns
 })
 
 test('a port in use is named with the fix before anything starts', async () => {
+  // On a busy machine PostgreSQL of the test before ends later than dev, which waits half a second for it.
+  await waitUntilFree(first, portsCount)
   const other = createServer().listen(first + 3, '127.0.0.1')
   await new Promise((resolve) => other.once('listening', resolve))
   const run = startDev(first, '--no-chain')

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
 import { playSession } from '../../../server/test/fixtures/people/play-session.ts'
+import { pollUntil } from '../../../server/test/fixtures/polling.ts'
 import { tabTo, waitForText } from '../browser-test.ts'
 import { lookInEveryView } from '../browser.ts'
 import { firstView } from '../views.ts'
@@ -175,7 +176,11 @@ onPage('install: the page is named, a floor is chosen, and its first session is 
   await waitForText(page, 'Only pages of these origins can open sessions')
   await page.selectOption('#floor-view', 'low')
   await page.click('text=Save the floor')
-  await page.locator('.note.ok', { hasText: 'Saved.' }).first().waitFor()
+  // One of each form.
+  await pollUntil(
+    'both are saved',
+    async () => (await page.locator('.note.ok', { hasText: 'Saved.' }).count()) === 2,
+  )
   const { json } = await service.harness.call('GET', '/api/agents/me', { key: agent.apiKey })
   assert.deepEqual(json.allowedOrigins, ['https://shop.example', 'https://blog.example'])
   assert.equal(json.policy.view.minAssurance, 'low')
