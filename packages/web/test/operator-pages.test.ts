@@ -218,7 +218,10 @@ onOperators('a request that another operator moved meanwhile is not moved again'
   await open(`#/forwards?forward=${orderId}`)
   await page.waitForSelector('dialog #next-step')
   await page.fill('#forward-usd', '10')
-  // The form is filled first: a page that reads the list again shows no form for a closed request.
+  // A page that reads the list again shows no form for a closed request: from here on its reads wait.
+  await page.route('**/operator/forwards*', (route) =>
+    route.request().method() === 'GET' ? undefined : route.continue(),
+  )
   await service.harness.callOperator('POST', `/operator/forwards/${orderId}/move`, {
     key: operatorKey,
     body: { status: 'closed' },
