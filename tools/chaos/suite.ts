@@ -26,12 +26,17 @@ export const runSuite = async (
   const failed = new Set<string>()
   const durations: SuiteResult['files'][number][] = []
   let tests = 0
+  let isDetail = false
   for await (const line of createInterface({ input: child.stdout })) {
     tests += Number(/^ℹ tests (\d+)$/.exec(line)?.[1] ?? 0)
+    // At the end of each group of files the runner says why its tests failed.
+    isDetail = !line.startsWith('ℹ tests') && (isDetail || line.startsWith('✖ failing tests:'))
+    if (isDetail) console.log(line)
     const [, file, ms] = /^[✔✖] (\S+\.test\.ts) \(([\d.]+)ms\)$/.exec(line) ?? []
     if (file !== undefined) durations.push({ file, seconds: Math.round(Number(ms) / 1_000) })
     const [, name] = /^\s*✖ (?!failing tests:)(.+?)(?: \([\d.]+ms\))?$/.exec(line) ?? []
-    if (name !== undefined) {
+    // A file fails with each of its tests; it is named where none of them is.
+    if (name !== undefined && (file === undefined || failed.size === 0)) {
       failed.add(name)
       console.log(line)
     }
