@@ -45,12 +45,14 @@ const pohf = async (...parameters: readonly string[]) => {
   const child = spawn(process.execPath, [main, 'tag', 'check', ...parameters], {
     env: { ...process.env, POHF_KEY: undefined, POHF_API_KEY: undefined },
   })
+  let printedAt = performance.now()
+  child.stdout.on('data', () => (printedAt = performance.now()))
   const [out, err, code] = await Promise.all([
     text(child.stdout),
     text(child.stderr),
     new Promise<number | null>((resolve) => child.once('exit', resolve)),
   ])
-  return { out, err, code }
+  return { out, err, code, idleMs: performance.now() - printedAt }
 }
 
 let goodReport: Promise<Report> | undefined
@@ -326,6 +328,7 @@ test('pohf tag check ends with 0, 1 or 2, and prints a hint for each problem', {
     pohf('file:///etc/passwd'),
   ])
   assert.equal(passed.code, 0, passed.out + passed.err)
+  assert.ok(passed.idleMs < 3_000, `it ended ${passed.idleMs} ms after its answer`)
   const report = JSON.parse(passed.out) as Report
   assert.equal(report.ok, true)
   assert.ok(report.findings.length > 10)

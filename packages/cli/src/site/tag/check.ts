@@ -83,7 +83,7 @@ export const inspectPage = async (
       ]
     },
   )
-  await Promise.race([context.close(), sleep(5_000)])
+  await Promise.race([context.close(), sleep(5_000, undefined, { ref: false })])
   return { url: printable(url), ok: findings.every(({ level }) => level !== 'problem'), findings }
 }
 
