@@ -27,19 +27,21 @@ export const runSuite = async (
   const durations: SuiteResult['files'][number][] = []
   let tests = 0
   let isDetail = false
+  let hasFailedTest = false
   for await (const line of createInterface({ input: child.stdout })) {
     tests += Number(/^ℹ tests (\d+)$/.exec(line)?.[1] ?? 0)
-    // At the end of each group of files the runner says why its tests failed.
-    isDetail = !line.startsWith('ℹ tests') && (isDetail || line.startsWith('✖ failing tests:'))
+    // After each group of files the runner says why tests failed; the next group begins with a file or a test.
+    isDetail = !/^(?:✔|▶|ℹ tests)/.test(line) && (isDetail || line.startsWith('✖ failing tests:'))
     if (isDetail) console.log(line)
     const [, file, ms] = /^[✔✖] (\S+\.test\.ts) \(([\d.]+)ms\)$/.exec(line) ?? []
     if (file !== undefined) durations.push({ file, seconds: Math.round(Number(ms) / 1_000) })
     const [, name] = /^\s*✖ (?!failing tests:)(.+?)(?: \([\d.]+ms\))?$/.exec(line) ?? []
-    // A file fails with each of its tests; it is named where none of them is.
-    if (name !== undefined && (file === undefined || failed.size === 0)) {
+    // A file fails with its tests; it is named where none of them is, for example if its last hook failed.
+    if (name !== undefined && !(file !== undefined && hasFailedTest)) {
       failed.add(name)
       console.log(line)
     }
+    hasFailedTest = file === undefined && (hasFailedTest || name !== undefined)
   }
   await exit
   if (child.exitCode !== 0 && failed.size === 0) failed.add(`the runner ended with ${child.exitCode}`)

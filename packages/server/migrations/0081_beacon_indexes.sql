@@ -1,9 +1,9 @@
--- Fewer entries of indexes for a beacon: one in place of four.
+-- One index entry for each beacon in place of four.
 
--- The event ids of a view are with the view, whose row is read and written under its lock anyway. 64 bits of each are enough for the
--- 500 beacons of a view; who looks for two ids with the same hash loses a beacon of his own.
-alter table track_views add column event_ids bigint[] not null default '{}';
-update track_views view set event_ids = claimed.ids
+-- The event ids of a view are in its row, which each beacon locks and writes anyway, as hashes of 64 bits: enough for the 500 beacons of
+-- a view. Somebody who sends two ids with the same hash loses a beacon of their own view.
+alter table track_views add column event_id_hashes bigint[] not null default '{}';
+update track_views view set event_id_hashes = claimed.ids
 from (
   select agent_id, mode, session_id, array_agg(hashtextextended(client_event_id, 0)) as ids
   from track_event_claims group by agent_id, mode, session_id) claimed
@@ -15,7 +15,7 @@ alter table track_events drop constraint track_events_pkey;
 alter table track_events add primary key (agent_id, mode, viewed_at, session_id, seq, at);
 drop index track_events_agent_id_mode_viewed_at_session_id_idx;
 
-alter type tracked_view add attribute event_ids bigint[];
+alter type tracked_view add attribute event_id_hashes bigint[];
 
 -- The number of a site and workflow is looked up in the statement; a call is needed for the first view of them on a day, for
 -- views without either and for those beyond the limit.
@@ -57,14 +57,14 @@ create or replace function track_lock_views(sent_views json, token_days int) ret
 language plpgsql volatile as $$
 begin
   return (select array_agg(row(given.place, given.agent_id, given.mode, given.session_id, held.viewed_at, held.segment, held.page,
-    held.beacons, held.engaged, held.event_ids)::tracked_view)
+    held.beacons, held.engaged, held.event_id_hashes)::tracked_view)
   from (
     select * from json_to_recordset(sent_views)
       listed (place int, agent_id text, mode text, session_id text, token_at float8)
     where to_timestamp(token_at) >= pohf_now() - make_interval(days => token_days)
     order by agent_id collate "C", mode collate "C", session_id collate "C") given
   left join lateral (
-    select v.viewed_at, v.segment, v.page, v.beacons, v.engaged, v.event_ids from track_views v
+    select v.viewed_at, v.segment, v.page, v.beacons, v.engaged, v.event_id_hashes from track_views v
     where v.agent_id = given.agent_id and v.mode = given.mode and v.session_id = given.session_id
     limit 1 for update) held on true);
 end $$;
@@ -86,7 +86,7 @@ begin
   with beacon as materialized (
     select hashed.*, view.agent_id, view.mode, view.session_id, view.viewed_at, view.segment, view.page, view.beacons,
       view.engaged, view.place is null as expired, hashed.event_hash is not null and (
-        hashed.event_hash = any(view.event_ids)
+        hashed.event_hash = any(view.event_id_hashes)
         or row_number() over (partition by hashed.place, hashed.event_hash order by hashed.n) > 1) as duplicate
     from (
       select given.*, hashtextextended(given.event_id, 0) as event_hash
@@ -111,15 +111,15 @@ begin
   ), counted as materialized (
     select a.place, a.agent_id, a.mode, a.session_id, a.viewed_at, a.segment, max(a.seq) as beacons,
       bool_or(a.engages) as engages, coalesce(l.page, a.page) as page,
-      coalesce(array_agg(a.event_hash) filter (where a.event_hash is not null), '{}') as event_ids
+      coalesce(array_agg(a.event_hash) filter (where a.event_hash is not null), '{}') as event_id_hashes
     from accepted a left join landing l on l.place = a.place
     group by a.place, a.agent_id, a.mode, a.session_id, a.viewed_at, a.segment, l.page, a.page
   ), updated as (
     -- Each of them has a row, which is locked. As an insert it finds the row by its key, whatever statistics say.
-    insert into track_views as v (agent_id, mode, session_id, viewed_at, segment, page, beacons, engaged, event_ids)
-    select agent_id, mode, session_id, viewed_at, segment, page, beacons, engages, event_ids from counted
+    insert into track_views as v (agent_id, mode, session_id, viewed_at, segment, page, beacons, engaged, event_id_hashes)
+    select agent_id, mode, session_id, viewed_at, segment, page, beacons, engages, event_id_hashes from counted
     on conflict (agent_id, mode, session_id) do update set beacons = excluded.beacons,
-      engaged = v.engaged or excluded.engaged, page = excluded.page, event_ids = v.event_ids || excluded.event_ids
+      engaged = v.engaged or excluded.engaged, page = excluded.page, event_id_hashes = v.event_id_hashes || excluded.event_id_hashes
   ), stored as (
     insert into track_events (agent_id, mode, session_id, viewed_at, segment, page, seq, first_engagement, type,
       client_event_id, client_at, path, props)

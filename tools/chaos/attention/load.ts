@@ -108,7 +108,8 @@ export const sendUntilAnswered = async (
       signal: AbortSignal.timeout(5_000),
     }).catch(() => undefined)
     if (answer?.status === 200) return true
-    await setTimeout(20)
+    // Each attempt counts for the limit of the view.
+    await setTimeout(200)
   }
   return false
 }

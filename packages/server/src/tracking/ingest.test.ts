@@ -149,7 +149,7 @@ test('a view takes 500 beacons; duplicates take no place, and what comes after i
   ])
   assert.deepEqual(await record([{ view, type: 'click', eventId: 'late' }, { view }]), ['full', 'full'])
   const { rows } = await owner.query(
-    'select cardinality(event_ids) as n from track_views where session_id = $1',
+    'select cardinality(event_id_hashes) as n from track_views where session_id = $1',
     [view.sessionId],
   )
   assert.equal(rows[0].n, 500)

@@ -1489,7 +1489,7 @@ export interface TrackViews {
   beacons: Generated<number>;
   converted: Generated<boolean>;
   engaged: Generated<boolean>;
-  event_ids: Generated<ArrayType<bigint>>;
+  event_id_hashes: Generated<ArrayType<bigint>>;
   mode: 'live' | 'test';
   page: Generated<number>;
   segment: Generated<number>;

@@ -53,13 +53,17 @@ export const securityHeaders = (ctx: Ctx): Record<string, string> => ({
     : {}),
 })
 
-/** Finds the rows of a path, whatever the method. Rows of fixed paths are known, so that a request tries no pattern. */
+/** Finds the rows of a path, whatever the method. Those of a path without parameters are searched for once. */
 const makeRowFinder = (matchers: readonly PathMatcher[]) => {
   const search = (path: string): readonly Endpoint[] =>
     matchers.filter(({ pattern }) => pattern.test(path)).map(({ endpoint }) => endpoint)
-  const fixed = matchers.map(({ endpoint }) => endpoint.path).filter((path) => !path.includes('{'))
-  const known = new Map(fixed.map((path) => [path, search(path)]))
-  return (path: string): readonly Endpoint[] => known.get(path) ?? search(path)
+  const fixed = new Set(matchers.map(({ endpoint }) => endpoint.path).filter((path) => !path.includes('{')))
+  const known = new Map<string, readonly Endpoint[]>()
+  return (path: string): readonly Endpoint[] => {
+    const rows = known.get(path) ?? search(path)
+    if (fixed.has(path)) known.set(path, rows)
+    return rows
+  }
 }
 
 /** Sets the request id and the security headers on every response, and answers CORS for the rows that allow it. */
