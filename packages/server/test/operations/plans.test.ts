@@ -54,7 +54,8 @@ const registerWithCredits = async (server: Server) => {
   await grantCredits(server, agent, 1_000n)
   return agent
 }
-const verifyMany = async (server: Server, count: number): Promise<void> => {
+/** Sessions that are ready, each with its call. */
+const prepareVerifies = async (server: Server, count: number): Promise<(() => Promise<unknown>)[]> => {
   const agents = [await registerWithCredits(server), await registerWithCredits(server)]
   const calls: (() => Promise<unknown>)[] = []
   for (const agent of agents)
@@ -62,7 +63,14 @@ const verifyMany = async (server: Server, count: number): Promise<void> => {
       const { sessionId } = await makeScoredSession(server, agent)
       calls.push(() => post(server, '/api/agents/verify', agent.apiKey, { sessionId }))
     }
-  await Promise.all(calls.map((call) => call()))
+  return calls
+}
+const verifyAtOnce = async (server: Server, count: number): Promise<void> => {
+  await Promise.all((await prepareVerifies(server, count)).map((call) => call()))
+}
+/** One connection takes all of them, and keeps a plan after five: spread over the pool, each would plan anew. */
+const verifyInTurn = async (server: Server, count: number): Promise<void> => {
+  for (const call of await prepareVerifies(server, count)) await call()
 }
 
 /** What people do in the console. */
@@ -108,7 +116,7 @@ const operatorLists = [
 const drive = async (): Promise<void> => {
   const agent = await registerWithCredits(harness)
   await subscribe(harness, agent, receiver.url)
-  await verifyMany(harness, 10)
+  await verifyAtOnce(harness, 10)
   const { sessionId } = await playSession(harness, { site: agent.agentId })
   for (const _ of ['minted', 'stored']) {
     const { vt } = await post(harness, '/api/agents/verify', agent.apiKey, { sessionId })
@@ -226,10 +234,10 @@ test('a planted violation is seen: the join of keys with all accounts that verif
   const broken = await openHarness(pool)
   try {
     await broken.owner.query(planted)
-    await verifyMany(broken, 5)
+    await verifyInTurn(broken, 5)
     await fill(broken, 0)
     await findPlans(broken)
-    await verifyMany(broken, 5)
+    await verifyInTurn(broken, 5)
     const { faults } = await findPlans(broken)
     assert.deepEqual([...new Set(faults.map(({ table }) => table))], ['ledger_accounts'])
     assert.match(faults[0]?.text ?? '', /for update of held/)

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { serverNow } from '../../shared/person/api.ts'
 import { fill } from '../../shared/person/messages.ts'
 import { timeText } from '../format.ts'
@@ -39,6 +39,11 @@ const DenyWords = ({
   onDeny: (words: string) => void
 }) => {
   const [words, setWords] = useState('')
+  const box = useRef<HTMLTextAreaElement>(null)
+  // Only as it opens: a person who comes back to the button with Tab stays there while the page ticks.
+  useLayoutEffect(() => {
+    if (document.activeElement?.id === 'deny') box.current?.focus()
+  }, [])
   return (
     <div class="words" id="deny-words">
       <label for="why">
@@ -49,9 +54,7 @@ const DenyWords = ({
         rows={2}
         maxLength={1_000}
         value={words}
-        ref={(box) => {
-          if (box && document.activeElement?.id === 'deny') box.focus()
-        }}
+        ref={box}
         onInput={(event) => setWords(event.currentTarget.value)}
       />
       <button type="button" class="btn stop" disabled={isBusy} onClick={() => onDeny(words.trim())}>
