@@ -126,7 +126,7 @@ const scheduleOf = async ({ harness }: Fixture, sessionId: string) => {
 const movementMs = 560
 /**
  * Moves as a hand does: slow, fast, slow, on a curve, with a tremor. Presses to which no path leads are scored as those of the
- * script that they are. A busy machine draws fewer points of the way, and the hand arrives as early.
+ * script that they are. On a busy machine there are fewer steps, and the movement takes no longer.
  */
 const moveByHand = async (
   page: Page,

@@ -68,7 +68,7 @@ const prepareVerifies = async (server: Server, count: number): Promise<(() => Pr
 const verifyAtOnce = async (server: Server, count: number): Promise<void> => {
   await Promise.all((await prepareVerifies(server, count)).map((call) => call()))
 }
-/** One connection takes all of them, and keeps a plan after five: spread over the pool, each would plan anew. */
+/** One connection executes all of them and keeps its plan after five. Spread over the pool, no connection might reach that number. */
 const verifyInTurn = async (server: Server, count: number): Promise<void> => {
   for (const call of await prepareVerifies(server, count)) await call()
 }

@@ -40,7 +40,7 @@ const DenyWords = ({
 }) => {
   const [words, setWords] = useState('')
   const box = useRef<HTMLTextAreaElement>(null)
-  // Only as it opens: a person who comes back to the button with Tab stays there while the page ticks.
+  // Only when it opens. The page renders every second, and a person who went back to the button with Shift+Tab stays there.
   useLayoutEffect(() => {
     if (document.activeElement?.id === 'deny') box.current?.focus()
   }, [])
