@@ -32,7 +32,7 @@ ${tableOf(
   ),
 )}
 
-The slowest files of the first round that share a process with others:
+The slowest files of the first round, without those in which somebody answers within seconds:
 
 ${tableOf(
   ['File', 'Seconds'],

@@ -8,7 +8,7 @@ export type SuiteResult = {
   readonly load: number
   readonly tests: number
   readonly failed: readonly string[]
-  /** Files that share a process with others, the slowest first. */
+  /** Files of the first group of processes, the slowest first. */
   readonly files: readonly { readonly file: string; readonly seconds: number }[]
 }
 

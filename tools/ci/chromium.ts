@@ -1,4 +1,5 @@
-// Installs Debian's Chromium for the browser tests, where this is Debian and we are root. node tools/ci/chromium.ts
+// Installs Debian's Chromium and its headless shell for the browser tests, where this is Debian and we are root.
+// node tools/ci/chromium.ts
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 
@@ -9,13 +10,22 @@ const apt = (...parameters: string[]) =>
     env: { ...process.env, DEBIAN_FRONTEND: 'noninteractive' },
   }).status ?? 1
 
-if (existsSync('/usr/bin/chromium')) console.log('Chromium is here already')
+if (['chromium', 'chromium-headless-shell'].every((name) => existsSync(`/usr/bin/${name}`)))
+  console.log('Chromium is here already')
 else if (process.getuid?.() !== 0) {
   console.error('Only root may install Chromium: run as root, or set CHROMIUM_PATH to one you have.')
   process.exitCode = 1
 } else {
   const failed =
-    apt('update') || apt('install', '-y', '--no-install-recommends', 'chromium', 'fonts-dejavu-core')
+    apt('update') ||
+    apt(
+      'install',
+      '-y',
+      '--no-install-recommends',
+      'chromium',
+      'chromium-headless-shell',
+      'fonts-dejavu-core',
+    )
   if (failed) process.exitCode = failed
   else console.log('Chromium is installed')
 }

@@ -19,9 +19,8 @@ export const alone: readonly string[] = [
 /** Each file leaves some memory behind: 23 files took 960 MB. */
 const filesPerProcess = 12
 
-/** The runner begins with the first list. Tests of a folder have browsers and processes and take longest; tools take least. */
-const rankOf = ([first = '']: readonly string[]): number =>
-  first.startsWith('tools/') ? 2 : first.includes('/src/') ? 1 : 0
+/** The runner begins with the first list. Tests outside the modules have browsers and processes and take longest. */
+const rankOf = ([first = '']: readonly string[]): number => (first.includes('/src/') ? 1 : 0)
 
 /** The lists of files that run in one process each, the longest first; a list of one is a file that runs alone. */
 export const divide = (files: readonly string[]): string[][] => {
@@ -37,13 +36,11 @@ export const divide = (files: readonly string[]): string[][] => {
 }
 
 /**
- * What to give to Node's runner, which starts a process for each file: for a list of several files a file in `folder` that
- * imports them in order, each as a suite. `describe` resolves when the tests and the `after` of the suite have ended.
+ * What to give to Node's runner, which sorts files by name and starts a process for each: for a list a file in `folder` that
+ * imports its files in order, each as a suite. `describe` resolves when the tests and the `after` of the suite have ended.
  */
 export const writeEntries = (folder: string, lists: readonly (readonly string[])[]): string[] =>
   lists.map((list, index) => {
-    const [first, ...others] = list
-    if (first !== undefined && others.length === 0) return first
     const suites = list.map((file) => {
       const url = pathToFileURL(resolve(file)).href
       return `await describe(${JSON.stringify(file)}, () => import(${JSON.stringify(url)}))\n`

@@ -8,7 +8,8 @@ import { actAsPerson, personsBrowser, startFixture, trackSession } from './fixtu
 const chromium = findChromium()
 export const skip = 'missing' in chromium ? chromium.missing : false
 export const fixture = 'path' in chromium ? await startFixture() : undefined
-export const browser = 'path' in chromium ? await launch(chromium.path) : undefined
+/** The whole browser: in the headless shell a tab that is left stays visible. */
+export const browser = 'path' in chromium ? await launch(chromium.path, { isWhole: true }) : undefined
 after(async () => {
   await browser?.close()
   fixture?.close()

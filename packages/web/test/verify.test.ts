@@ -167,13 +167,28 @@ inBrowser('by keyboard alone: paste, check, read, copy, go on', async ({ page, f
   await page.waitForSelector('.chips')
   assert.equal(await focused(), 'says', 'the answer has the focus')
   await tabTo('copy')
+  await page.context().grantPermissions(['clipboard-write'])
   await page.keyboard.press('Enter')
+  await page.locator('.copy', { hasText: /^.*: copied$/ }).waitFor()
   await tabTo('jwt')
   await page.keyboard.press('Control+A')
   await page.keyboard.insertText('nonsense')
   assert.equal(await focused(), 'jwt', 'typing keeps its place')
   await page.keyboard.press('Control+Enter')
   await page.locator('.chips .chip', { hasText: 'Not a credential' }).waitFor()
+})
+
+inBrowser('where nothing can be copied the page says so', async ({ page, fixture }) => {
+  await page.evaluate(
+    "navigator.clipboard.writeText = () => Promise.reject(new DOMException('Write permission denied.', 'NotAllowedError'))",
+  )
+  await page.click('text=Copy the commands')
+  await page
+    .locator('[role=status]', { hasText: 'Not copied: select the text' })
+    .waitFor({ state: 'attached' })
+  await check(page, fixture.issuer.mint())
+  await page.click('.copy >> nth=0')
+  await page.locator('.copy', { hasText: /: not copied$/ }).waitFor()
 })
 
 inBrowser('a challenge that is not in the credential refuses it', async ({ page, fixture }) => {

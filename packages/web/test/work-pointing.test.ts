@@ -16,7 +16,7 @@ import { startWorkerFixture } from './worker-fixture.ts'
 const chromium = findChromium()
 const skip = 'missing' in chromium ? chromium.missing : false
 const fixture = skip === false ? await startWorkerFixture() : undefined
-const browser = 'path' in chromium ? await launch(chromium.path, true) : undefined
+const browser = 'path' in chromium ? await launch(chromium.path, { hasScrollBars: true }) : undefined
 after(() => browser?.close())
 
 type WorkerFixture = NonNullable<typeof fixture>

@@ -104,7 +104,7 @@ export const paint = async (): Promise<Readonly<Record<string, unknown>>> => {
     },
   )
   const server = await startServer()
-  const browser = await launch(chromium.path)
+  const browser = await launch(chromium.path, { isWhole: true })
   try {
     const taken = new Map<string, Paint[]>(paths.map((path) => [path, []]))
     // The first call of each page is not counted: it compiles the server's own code.

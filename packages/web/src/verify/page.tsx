@@ -1,5 +1,6 @@
 import type { Result } from '@pohf/verify'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { CopyButton } from '../shared/design/copy-button.tsx'
 import { Seal } from '../shared/design/seal.tsx'
 import { readPriceInBrowser, verifyInBrowser } from '../shared/credential/check.ts'
 import type { ForgingPrice } from '../shared/credential/messages.ts'
@@ -80,7 +81,6 @@ curl -s ${issuer}/api/agents/verify \\
   | grep -o 'eyJ[^"]*'`
 
 const NextStep = ({ issuer }: { issuer: string }) => {
-  const [copied, setCopied] = useState(false)
   const text = commandsFor(issuer)
   return (
     <section class="card pad" aria-labelledby="next">
@@ -92,16 +92,7 @@ const NextStep = ({ issuer }: { issuer: string }) => {
       </p>
       <pre tabIndex={0}>{text}</pre>
       <p class="gap">
-        <button
-          type="button"
-          class="btn"
-          onClick={() => void navigator.clipboard?.writeText(text).then(() => setCopied(true))}
-        >
-          {copied ? 'Copied' : 'Copy the commands'}
-        </button>
-        <span class="hidden" role="status">
-          {copied ? 'The commands are copied' : ''}
-        </span>
+        <CopyButton text={text} label="the commands" />
       </p>
     </section>
   )

@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useContext, useState } from 'preact/hooks'
 import { SignOutContext } from '../api/sign-out-context.ts'
 import type { ApiError } from '../api/client.ts'
+import { CopyButton } from './copy-button.tsx'
 
 /** For what needs a recent sign-in. The address stays, so that the new sign-in returns to this page. */
 const SignInAgain = () => {
@@ -45,24 +46,14 @@ export const ErrorNote = ({ error, onRetry }: { error: ApiError; onRetry?: () =>
 )
 
 /** Commands to run next, copied by one click. */
-export const Commands = ({ text, label }: { text: string; label: string }) => {
-  const [copied, setCopied] = useState(false)
-  return (
-    <div class="commands">
-      <pre tabIndex={0} aria-label={label}>
-        {text}
-      </pre>
-      <button
-        type="button"
-        class="btn"
-        onClick={() => void navigator.clipboard?.writeText(text).then(() => setCopied(true))}
-      >
-        {copied ? 'Copied' : 'Copy'}
-        <span class="hidden"> {label}</span>
-      </button>
-    </div>
-  )
-}
+export const Commands = ({ text, label }: { text: string; label: string }) => (
+  <div class="commands">
+    <pre tabIndex={0} aria-label={label}>
+      {text}
+    </pre>
+    <CopyButton text={text} label={label} />
+  </div>
+)
 
 /** A secret that is shown this once. */
 export const SecretNote = (props: {

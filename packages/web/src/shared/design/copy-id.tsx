@@ -1,24 +1,22 @@
-import { useState } from 'preact/hooks'
+import { useCopy, type CopyState } from './use-copy.ts'
 
 const shorten = (text: string): string => (text.length > 22 ? `${text.slice(0, 11)}…${text.slice(-6)}` : text)
 
+/** Said to a screen reader; the whole text is in the title, for those who cannot copy it. */
+const messageOf = (state: CopyState, label: string): string =>
+  state === 'copied' ? `${label} copied` : state === 'refused' ? `${label} not copied` : ''
+
 /** An id: shortened on the page, complete when copied. */
 export const CopyId = ({ value, label }: { value: string; label: string }) => {
-  const [copied, setCopied] = useState(false)
-  const copy = async () => {
-    // Without a secure context there is no clipboard; the whole text is in the title then.
-    await navigator.clipboard?.writeText(value)
-    setCopied(true)
-    setTimeout(() => setCopied(false), 1_500)
-  }
+  const { state, copy } = useCopy(value)
   return (
     <>
-      <button type="button" class="copy id" title={value} onClick={() => void copy()}>
+      <button type="button" class="copy id" title={value} onClick={copy}>
         <span class="hidden">Copy {label}: </span>
-        {copied ? 'copied' : shorten(value)}
+        {state === 'idle' ? shorten(value) : state === 'copied' ? 'copied' : 'not copied'}
       </button>
       <span class="hidden" role="status">
-        {copied ? `${label} copied` : ''}
+        {messageOf(state, label)}
       </span>
     </>
   )
