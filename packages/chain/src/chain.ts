@@ -118,7 +118,12 @@ const makeRpc = (url: string): Rpc => {
 }
 
 type Transaction = { readonly to?: Address; readonly data: Hex }
-type MinedTransaction = { readonly contractAddress: Address; readonly status: Hex; readonly gasUsed: Hex }
+type MinedTransaction = {
+  readonly transactionHash: Hex
+  readonly contractAddress: Address
+  readonly status: Hex
+  readonly gasUsed: Hex
+}
 
 /** Sends and waits for the block, which comes at once or with the block time. */
 const sendFrom = async (rpc: Rpc, from: Address, transaction: Transaction): Promise<MinedTransaction> => {
@@ -157,6 +162,8 @@ const operationsOf = (rpc: Rpc) => {
     rpc,
     /** Sends as the owner. */
     send,
+    /** Sends as another account of this chain; the transaction is in a block when this ends. */
+    sendFrom: (from: Address, transaction: Transaction) => sendFrom(rpc, from, transaction),
     /** Mints test dollars, in millionths, for an account. */
     mint: async (to: Address, valueMicro: bigint): Promise<void> => {
       await send({

@@ -24,6 +24,8 @@ export const operatorRefund = async (
   if (!purchase) throw new Refusal('not_found', { message: 'No such purchase.' })
   if (!settlement) throw new Refusal('chain_unreachable', { headers: { 'retry-after': '60' } })
   const refundedUsdcMicro = await settlement.transferredTo(transaction, purchase.payer as `0x${string}`)
+  if (refundedUsdcMicro === undefined)
+    throw new Refusal('payment_not_settled', { message: 'The chain has no block with that transaction yet.' })
   if (refundedUsdcMicro < purchase.amountUsdcMicro)
     throw new Refusal('payment_not_settled', {
       message: `That transaction paid ${refundedUsdcMicro} millionths of a USDC to the payer; ${purchase.amountUsdcMicro} are owed.`,

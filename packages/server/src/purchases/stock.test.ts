@@ -172,16 +172,15 @@ else {
         key,
         body: { transaction, reason: 'the work was withdrawn' },
       })
-    assert.equal((await refund(`0x${'ab'.repeat(32)}`)).status, 422)
-    const give = async (micro: bigint) =>
-      chain.rpc('eth_sendTransaction', [
-        {
-          from: chain.payTo.address,
-          to: chain.token,
-          gas: '0x40000',
-          data: `0xa9059cbb${payer.account.address.slice(2).toLowerCase().padStart(64, '0')}${micro.toString(16).padStart(64, '0')}`,
-        },
-      ])
+    const unknown = await refund(`0x${'ab'.repeat(32)}`)
+    assert.equal(unknown.status, 422)
+    assert.equal(unknown.json.message, 'The chain has no block with that transaction yet.')
+    const give = async (micro: bigint) => {
+      const data =
+        `0xa9059cbb${payer.account.address.slice(2).toLowerCase().padStart(64, '0')}${micro.toString(16).padStart(64, '0')}` as const
+      const { transactionHash } = await chain.sendFrom(chain.payTo.address, { to: chain.token, data })
+      return transactionHash
+    }
     assert.equal((await refund(await give(price - 1n))).status, 422)
     const whole = await give(price)
     const done = await refund(whole)

@@ -68,7 +68,6 @@ const prepareVerifies = async (server: Server, count: number): Promise<(() => Pr
 const verifyAtOnce = async (server: Server, count: number): Promise<void> => {
   await Promise.all((await prepareVerifies(server, count)).map((call) => call()))
 }
-/** One connection executes all of them and keeps its plan after five. Spread over the pool, no connection might reach that number. */
 const verifyInTurn = async (server: Server, count: number): Promise<void> => {
   for (const call of await prepareVerifies(server, count)) await call()
 }
@@ -231,7 +230,10 @@ test('a planted violation is seen: the join of keys with all accounts that verif
   assert.ok(definition)
   // As it ran: with bitmaps. The plan is made on a small database.
   const planted = `create or replace ${definition.replace(' as $$', () => ' set enable_bitmapscan = on as $$')}`
-  const broken = await openHarness(pool)
+  const broken = await openHarness({ ...pool, DATABASE_POOL_SIZE: '2' })
+  // One of two connections is taken, so all calls use the other, which keeps its plan after five and stays open.
+  const taken = await broken.ctx.db.pool.connect()
+  broken.ctx.db.pool.options.idleTimeoutMillis = 0
   try {
     await broken.owner.query(planted)
     await verifyInTurn(broken, 5)
@@ -242,6 +244,7 @@ test('a planted violation is seen: the join of keys with all accounts that verif
     assert.deepEqual([...new Set(faults.map(({ table }) => table))], ['ledger_accounts'])
     assert.match(faults[0]?.text ?? '', /for update of held/)
   } finally {
+    taken.release()
     await broken.close()
   }
 })

@@ -291,11 +291,11 @@ export const makeSettlement = (ctx: Ctx) => {
     },
     /** Whether a settled payment is still in the chain, and in a final block. */
     recheck: (payment: ClaimedPayment) => refuseIfUnreachable(() => recheck(parts, payment)),
-    /** How much of our token a transaction transferred to an address: the proof of a refund. */
-    transferredTo: (hash: Hex, address: Hex): Promise<bigint> =>
+    /** How much of our token a transaction transferred to an address: the proof of a refund. Undefined where no block has it. */
+    transferredTo: (hash: Hex, address: Hex): Promise<bigint | undefined> =>
       refuseIfUnreachable(async () => {
         const receipt = await chain.findReceipt(hash)
-        return receipt ? transferredTo(receipt, { asset, address }) : 0n
+        return receipt && transferredTo(receipt, { asset, address })
       }),
     /** Counts one pending transaction less for the gas account of this reference. */
     releaseGas: updateGasMined,
