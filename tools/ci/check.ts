@@ -1,24 +1,35 @@
 // Runs the steps of CI in their order and stops at the first failure. Names the steps that took longer than their budget.
 // npm run check [-- --strict]: with --strict a step over its budget fails the run; without, a busy machine only warns.
-import { spawnSync } from 'node:child_process'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
 import { budgetSecondsOf, overrunsOf, type Duration } from './budgets.ts'
 import { compileCache } from './compile-cache.ts'
-import { steps } from './steps.ts'
+import { steps, type Step } from './steps.ts'
 
 const isStrict = process.argv.includes('--strict')
 const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1_000
-const startedAt = performance.now()
-const durations: Duration[] = []
-for (const [index, { name, command }] of steps.entries()) {
-  const stepStartedAt = performance.now()
-  console.log(`\n[${index + 1}/${steps.length}] ${name}`)
+
+/** Whether a command passed. It prints at once, or what it printed is shown at its end. */
+const runCommand = async (command: Step['command'], isShownAtEnd: boolean): Promise<boolean> => {
   const [program = '', ...parameters] = command
-  const { status } = spawnSync(program, parameters, {
-    stdio: 'inherit',
+  const child = spawn(program, parameters, {
+    stdio: ['inherit', isShownAtEnd ? 'pipe' : 'inherit', 'inherit'],
     env: { ...compileCache, ...process.env },
   })
+  const [printed, [code]] = await Promise.all([child.stdout ? text(child.stdout) : '', once(child, 'exit')])
+  if (printed !== '') console.log(printed.trimEnd())
+  return code === 0
+}
+
+const startedAt = performance.now()
+const durations: Duration[] = []
+for (const [index, { name, command, beside }] of steps.entries()) {
+  const stepStartedAt = performance.now()
+  console.log(`\n[${index + 1}/${steps.length}] ${name}`)
+  const results = await Promise.all([runCommand(command, false), beside ? runCommand(beside, true) : true])
   const seconds = secondsSince(stepStartedAt)
-  if (status !== 0) {
+  if (results.includes(false)) {
     console.error(`\n${name} failed after ${seconds.toFixed(1)} s`)
     process.exit(1)
   }
