@@ -115,7 +115,7 @@ try {
   const others = chosen.filter((file) => !timed.includes(file))
   const untimed = files.length > 0 ? others : writeEntries(folder, divide(others))
   const results: Result[] = []
-  // Files that wait leave a fifth of two cores idle if two run at once; nobody is late beside three.
+  // With two at once a fifth of two cores was idle. No test of these files has to answer within seconds.
   if (untimed.length > 0) results.push(await run(untimed, 3))
   const chosenTimed = chosen.filter((file) => timed.includes(file))
   if (chosenTimed.length > 0) results.push(await run(chosenTimed, 2))

@@ -162,8 +162,6 @@ const operationsOf = (rpc: Rpc) => {
     rpc,
     /** Sends as the owner. */
     send,
-    /** Sends as another account of this chain; the transaction is in a block when this ends. */
-    sendFrom: (from: Address, transaction: Transaction) => sendFrom(rpc, from, transaction),
     /** Mints test dollars, in millionths, for an account. */
     mint: async (to: Address, valueMicro: bigint): Promise<void> => {
       await send({
@@ -171,6 +169,12 @@ const operationsOf = (rpc: Rpc) => {
         data: encodeFunctionData({ abi: TestDollar.abi, functionName: 'mint', args: [to, valueMicro] }),
       })
     },
+    /** Transfers test dollars, in millionths, from an account of this chain; a block has the transaction when this ends. */
+    transfer: (from: Address, to: Address, valueMicro: bigint): Promise<MinedTransaction> =>
+      sendFrom(rpc, from, {
+        to: usdcAddress,
+        data: encodeFunctionData({ abi: TestDollar.abi, functionName: 'transfer', args: [to, valueMicro] }),
+      }),
     /** Sets the code at the address of USDC. Balances and used authorizations stay. */
     putToken: (kind: keyof typeof tokens) => rpc('anvil_setCode', [usdcAddress, tokens[kind]]),
     /** Deploys a contract and returns its address and the gas used. */

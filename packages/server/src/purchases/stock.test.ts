@@ -176,10 +176,8 @@ else {
     assert.equal(unknown.status, 422)
     assert.equal(unknown.json.message, 'The chain has no block with that transaction yet.')
     const give = async (micro: bigint) => {
-      const data =
-        `0xa9059cbb${payer.account.address.slice(2).toLowerCase().padStart(64, '0')}${micro.toString(16).padStart(64, '0')}` as const
-      const { transactionHash } = await chain.sendFrom(chain.payTo.address, { to: chain.token, data })
-      return transactionHash
+      const given = await chain.transfer(chain.payTo.address, payer.account.address, micro)
+      return given.transactionHash
     }
     assert.equal((await refund(await give(price - 1n))).status, 422)
     const whole = await give(price)

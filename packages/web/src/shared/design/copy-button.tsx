@@ -9,7 +9,7 @@ export const CopyButton = ({ text, label }: { text: string; label: string }) => 
     <>
       <button type="button" class="btn" onClick={copy}>
         {titles[state]}
-        <span class="hidden"> {label}</span>
+        {state === 'refused' ? null : <span class="hidden"> {label}</span>}
       </button>
       <span class="hidden" role="status">
         {state === 'idle' ? '' : titles[state]}

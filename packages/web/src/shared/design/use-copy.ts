@@ -17,8 +17,10 @@ export const useCopy = (text: string): { readonly state: CopyState; readonly cop
     }
   }
   const copy = async (): Promise<void> => {
-    setState(await write())
-    setTimeout(() => setState('idle'), 1_500)
+    const outcome = await write()
+    setState(outcome)
+    // Who has to select the text by hand needs time to read that.
+    setTimeout(() => setState('idle'), outcome === 'copied' ? 1_500 : 5_000)
   }
   return { state, copy: () => void copy() }
 }
