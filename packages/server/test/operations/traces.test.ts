@@ -66,7 +66,7 @@ const traceOf = (requestId: string): readonly ReceivedSpan[] => {
   const root = collector.spans.find(({ attributes }) => attributes['pohf.request_id'] === requestId)
   return collector.spans.filter(({ traceId }) => traceId === root?.traceId)
 }
-/** Each process sends its spans within a second; these are the last of each. */
+/** Each process sends its spans within a second, a child sometimes before its parent; these are the last of each. */
 const lastSpans = ['credentials.verify', 'signer operation', 'webhook delivery']
 /** A batch of the outbox may hold rows of several requests: it is below the first, and linked with the others. */
 const outboxBatchOf = (trace: readonly ReceivedSpan[]): ReceivedSpan | undefined =>
@@ -103,8 +103,9 @@ test('one verify is one trace across api, signer and worker, down to the webhook
   requestId = String(verified.headers['x-request-id'])
   const readWholeTrace = async () => {
     const spans = traceOf(requestId)
-    const isWhole = lastSpans.every((last) => spans.some(({ name }) => name === last)) && outboxBatchOf(spans)
-    return isWhole && spans
+    const hasLast = lastSpans.every((last) => spans.some(({ name }) => name === last)) && outboxBatchOf(spans)
+    const everySpanHasItsParent = treeOf(spans).length === spans.length
+    return hasLast && everySpanHasItsParent && spans
   }
   // Ready says nothing about the worker, which may start later on a busy machine.
   trace = await pollUntil('the trace is whole', readWholeTrace, 120_000)
@@ -125,7 +126,6 @@ test('one verify is one trace across api, signer and worker, down to the webhook
   assert.equal(outboxBatchOf(trace)?.service, 'pohf-worker')
   for (const line of expected)
     assert.ok(tree.includes(line), `${line} is not in\n${treeOf(trace).join('\n')}`)
-  assert.equal(tree.length, trace.length, 'every span hangs on the request')
   assert.ok(!collector.spans.some(({ traceId }) => traceId === 'a'.repeat(32)), 'a client sets no trace id')
   if (process.env['POHF_SHOW_TRACE']) process.stderr.write(`${treeOf(trace).join('\n')}\n`)
 })
