@@ -71,7 +71,7 @@ const results = await runFaults(
     seed: Number(values.seed),
     stops: Number(values.stops),
     rounds: Number(values.rounds),
-    patienceSeconds: 75,
+    claimedKeySeconds: 75,
     sessions: 60_000,
     slack: 1,
     keep: values.keep,

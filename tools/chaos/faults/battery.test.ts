@@ -16,7 +16,7 @@ test('verify survives stranded connections and a stop under load', async () => {
       stops: 1,
       rounds: 0,
       // A key that a dead call has claimed is free after a minute: the long form waits for it.
-      patienceSeconds: 2,
+      claimedKeySeconds: 2,
       sessions: 8_000,
       // CI shares its machine with other tests. The long form has the bounds that are promised.
       slack: 4,

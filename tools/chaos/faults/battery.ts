@@ -25,8 +25,8 @@ export type BatteryOptions = {
   readonly stops: number
   /** How often the api processes behind HAProxy are restarted in turn. */
   readonly rounds: number
-  /** How long the load waits at its end for calls that have no answer yet. */
-  readonly patienceSeconds: number
+  /** How long the load waits at its end for an Idempotency-Key that a dead call has claimed. */
+  readonly claimedKeySeconds: number
   /** Sessions of each deployment; a load that has used all of them stands still. */
   readonly sessions: number
   /** How many times as long as promised the bounds of time are. */
@@ -53,6 +53,8 @@ const deliveryPatienceMs = 90_000
 /** Without failures for this time, a server has recovered. */
 const quietMs = 3_000
 const observationMsMax = 45_000
+/** How long a call that was refused after the recovery is repeated. */
+const answerMsMax = 75_000
 
 const probeReadiness = (baseUrl: string): Promise<ReadinessProbe> =>
   new Promise((resolve) => {
@@ -122,8 +124,8 @@ const watch = (deployment: Deployment, options: BatteryOptions, twice: number) =
     stop: async (isRecovered: boolean): Promise<Observation> => {
       const observedUntil = performance.now()
       // A server that has not recovered gives no answers and delivers nothing: there is no need to wait.
-      const patienceMs = isRecovered ? options.patienceSeconds * 1_000 : 0
-      await Promise.all([readiness.stop(), load.stop(patienceMs)])
+      const [answerMs, claimedKeyMs] = isRecovered ? [answerMsMax, options.claimedKeySeconds * 1_000] : [0, 0]
+      await Promise.all([readiness.stop(), load.stop(answerMs, claimedKeyMs)])
       const found = await withDatabase(deployment.databaseUrl, (client) => audit(client, deployment.record))
       return {
         calls: load.calls.filter(({ startedAt }) => startedAt <= observedUntil),

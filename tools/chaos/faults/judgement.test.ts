@@ -50,6 +50,12 @@ test('a fault within all bounds is not reported, and its figures are those of th
   assert.equal(longestCallMs, 100)
 })
 
+test('a call refused after the observation does not undo the recovery', () => {
+  const late = call(39_900, 503, { lasts: 2_000 })
+  const { recoveryMs } = figuresOf({ ...sound, calls: [...sound.calls, late] })
+  assert.equal(recoveryMs, figuresOf(sound).recoveryMs)
+})
+
 const planted: readonly (readonly [string, Partial<FaultRecord>, RegExp])[] = [
   ['an internal error', { calls: [...sound.calls, call(15_000, 500)] }, /^1 calls were answered 500$/],
   ['a 502 of a proxy', { calls: [...sound.calls, call(15_000, 502)] }, /another 5xx/],

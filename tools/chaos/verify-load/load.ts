@@ -111,18 +111,18 @@ export const startLoad = (
   const { calls, faults, send, pendingSince } = makeRecorder(baseUrls, record, options.timeoutMs)
   const { random } = options
   const end = new AbortController()
-  let waitUntil = Infinity
+  const waitUntil = { answer: Infinity, claimedKey: Infinity }
 
   const untilAnswered = async (call: VerifyCall): Promise<void> => {
     for (;;) {
       const outcome = await send(call)
       if (!isRepeated(outcome)) return
+      // A call that died leaves its Idempotency-Key claimed for a minute. That is a known reason; no other is.
+      const isClaimed = outcome.status === 409
       // The load ends, a call that has begun does not: what became of it must be known.
-      if (performance.now() > waitUntil) {
+      if (performance.now() > (isClaimed ? waitUntil.claimedKey : waitUntil.answer)) {
         record.unresolved.add(nameOf(call))
-        // A call that died leaves its Idempotency-Key claimed for a minute. That is a known reason; no other is.
-        if (outcome.status !== 409)
-          faults.push(`${nameOf(call)} was never answered: ${outcome.status} ${outcome.error}`)
+        if (!isClaimed) faults.push(`${nameOf(call)} was never answered: ${outcome.status} ${outcome.error}`)
         return
       }
       await setTimeout(200)
@@ -150,9 +150,10 @@ export const startLoad = (
     faults,
     /** When the oldest call without an outcome was sent; Infinity where there is none. */
     pendingSince,
-    /** Begins no further session, and waits this long for answers to those that have begun. */
-    stop: async (patienceMs: number) => {
-      waitUntil = performance.now() + patienceMs
+    /** Begins no further session, and waits this long for answers to those that have begun, and for keys still claimed. */
+    stop: async (answerMs: number, claimedKeyMs = answerMs) => {
+      waitUntil.answer = performance.now() + answerMs
+      waitUntil.claimedKey = performance.now() + claimedKeyMs
       end.abort()
       await all
     },
