@@ -128,7 +128,7 @@ const watch = (deployment: Deployment, options: BatteryOptions, twice: number) =
       await Promise.all([readiness.stop(), load.stop(answerMs, claimedKeyMs)])
       const found = await withDatabase(deployment.databaseUrl, (client) => audit(client, deployment.record))
       return {
-        calls: load.calls.filter(({ startedAt }) => startedAt <= observedUntil),
+        calls: load.calls,
         probes: readiness.probes,
         observedUntil,
         lost: found.lost,

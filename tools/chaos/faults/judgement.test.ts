@@ -50,10 +50,11 @@ test('a fault within all bounds is not reported, and its figures are those of th
   assert.equal(longestCallMs, 100)
 })
 
-test('a call refused after the observation does not undo the recovery', () => {
-  const late = call(39_900, 503, { lasts: 2_000 })
-  const { recoveryMs } = figuresOf({ ...sound, calls: [...sound.calls, late] })
-  assert.equal(recoveryMs, figuresOf(sound).recoveryMs)
+test('a call refused at the end of the observation delays the recovery until its repetition succeeds', () => {
+  const refused = [...sound.calls, call(39_900, 503, { lasts: 2_000 })]
+  assert.equal(figuresOf({ ...sound, calls: refused }).recoveryMs, Infinity)
+  const repeated = [...refused, call(42_100, 200, { lasts: 10 })]
+  assert.equal(figuresOf({ ...sound, calls: repeated }).recoveryMs, 22_110)
 })
 
 const planted: readonly (readonly [string, Partial<FaultRecord>, RegExp])[] = [

@@ -135,9 +135,8 @@ const isUnanswered = ({ status, error }: CallOutcome, kind: FaultRecord['kind'])
 
 const isFailed = ({ status }: CallOutcome): boolean => status === 0 || status >= 500
 
-/** After the observation no new call begins, so a late refusal would have no success after it. */
-const recoveryMsOf = ({ calls, endedAt, observedUntil }: FaultRecord): number => {
-  const after = calls.filter((call) => call.endedAt >= endedAt && call.endedAt <= observedUntil)
+const recoveryMsOf = ({ calls, endedAt }: FaultRecord): number => {
+  const after = calls.filter((call) => call.endedAt >= endedAt)
   const lastFailure = maxOf(
     after.filter(isFailed).map((call) => call.endedAt),
     endedAt,
