@@ -10,7 +10,7 @@ import { send } from '../../packages/server/src/platform/net/outbound.ts'
 import { drainOutbox, publish } from '../../packages/server/src/platform/queue/outbox.ts'
 import { startWorker } from '../../packages/server/src/platform/queue/worker.ts'
 import * as webhooks from '../../packages/server/src/webhooks/index.ts'
-import { headersOf } from '../../packages/server/src/webhooks/rules.ts'
+import { signedHeadersOf } from '../../packages/server/src/webhooks/rules.ts'
 import { openWebhookFixture, type WebhookFixture, type FixtureAgent } from '../chaos/webhook-fixture.ts'
 
 type Arrival = { readonly path: string; readonly id: string; readonly at: number }
@@ -189,7 +189,7 @@ const graphileTasks = {
     const response = await postJob(
       payload,
       job.id,
-      headersOf([benchKey], { id: job.id, at: new Date(), body }),
+      signedHeadersOf([benchKey], { id: job.id, at: new Date(), body }),
     )
     await query('insert into bench_attempts values ($1, $2, 1, now(), $3, $4)', [
       'agt_bench',

@@ -9,11 +9,12 @@ import { readConfig } from '../../packages/server/src/platform/ops/config.ts'
 import { inTransaction } from '../../packages/server/src/platform/db/db.ts'
 import { makeLogger } from '../../packages/server/src/platform/ops/log.ts'
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
+import type { AgentId } from '../../packages/server/src/platform/ops/ids.ts'
 import { publish } from '../../packages/server/src/platform/queue/outbox.ts'
 import { pollUntil } from '../../packages/server/test/fixtures/polling.ts'
 import { startRole } from './server-processes.ts'
 
-export type FixtureAgent = { readonly agentId: `agt_${string}`; readonly apiKey: string }
+export type FixtureAgent = { readonly agentId: AgentId; readonly apiKey: string }
 
 /** A PostgreSQL that can be killed with kill -9 and is started again on the same port and data. */
 const openKillableCluster = async (folder: string, settings: Readonly<Record<string, string>>) => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { scopes, type Mode } from '@pohf/protocol'
 import * as operators from '../../packages/server/src/operators/index.ts'
+import type { AgentId } from '../../packages/server/src/platform/ops/ids.ts'
 import type { Harness } from '../../packages/server/test/fixtures/harness.ts'
 import { enter, openConsole } from '../../packages/server/test/fixtures/people/console.ts'
 import { pollUntil } from '../../packages/server/test/fixtures/polling.ts'
@@ -15,7 +16,7 @@ export type DemoSize = {
   readonly requestsPerDay: number
 }
 
-export type DemoAgent = { readonly agentId: `agt_${string}`; readonly mode: Mode; readonly apiKey: string }
+export type DemoAgent = { readonly agentId: AgentId; readonly mode: Mode; readonly apiKey: string }
 
 /** Pays a checkout of the card simulator, by its id. */
 export type PayCheckout = (sessionId: string) => Promise<void>

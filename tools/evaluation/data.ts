@@ -108,7 +108,7 @@ export function readBots(folder: string): Session[] {
   return [...offline, ...chromium]
 }
 
-/** Another study: circles drawn with the button held, on other devices. It teaches nothing and sets no threshold. */
+/** Another study: circles drawn with the button held, on other devices. It is in no training set and sets no threshold. */
 export function readCircles(folder: string): Session[] {
   return readFileSync(join(folder, 'delbot_circles.jsonl'), 'utf8')
     .split('\n')

@@ -99,7 +99,7 @@ const comparisonText = (table: ForgingFile): string => {
   return `
 A script pays ${usd(low)} for 1,000 views at \`low\`, and ${usd(strong)} for 1,000 at \`substantial\` with an authenticator: ${factor.toFixed(1)} times
 as much. Addresses of households are sold by traffic, so another address costs almost nothing: the budgets decide how many a forger uses,
-not what they cost.${factor < 10 ? ' `substantial` by an authenticator is therefore hardly dearer than `low`.' : ''}
+not what they cost.${factor < 10 ? ' `substantial` by an authenticator is therefore hardly more expensive than `low`.' : ''}
 `
 }
 

@@ -112,7 +112,7 @@ test('an authenticator serves every address, and its model has 60 acts a day on 
   const again = priceTable(prices, withFailed, '2026-11-02')
   assert.equal(again.inputs.hiredSeconds, 7)
   assert.match(pricePage(prices, again), /`failed` .* never/)
-  assert.match(pricePage(prices, again), /hardly dearer than `low`/)
+  assert.match(pricePage(prices, again), /hardly more expensive than `low`/)
 })
 
 test('the page says what the shorter check changed for the cheapest script', () => {

@@ -5,7 +5,7 @@ import { WINDOW_SECONDS } from '../../packages/scorer/src/features.ts'
 import { type Evaluation, type FamilyResult, HUMAN_DERIVED, type Rates } from './motion/evaluate.ts'
 import type { ExperimentResult } from './motion/experiments.ts'
 import { drawEqualError, drawTradeOff } from './charts.ts'
-import { PASSING, type LostAtLength, type LostPeople } from './motion/lost.ts'
+import { PASSING, type FalseRejectionsAtLength, type FalseRejections } from './motion/false-rejections.ts'
 import type { ProbeRates, SequenceName } from './probes.ts'
 import type { ReplayReport } from './replay/measure.ts'
 import type { SessionRates } from './motion/sessions.ts'
@@ -17,7 +17,7 @@ export type EvidenceMeasurements = {
   readonly ideas: readonly ExperimentResult[]
   readonly replay: ReplayReport
   readonly probes: ProbeRates
-  readonly lost: LostPeople
+  readonly lost: FalseRejections
   readonly sessionsPerSecond: number
 }
 
@@ -177,7 +177,7 @@ const sessionTable = (rows: EvidenceMeasurements['sessions']): string =>
     rows.map((row) => [
       row.who,
       `${row.sessions}`,
-      `${row.judged}`,
+      `${row.scored}`,
       `${row.longEnough}`,
       `${row.flagged}`,
       Number.isNaN(row.medianP) ? '–' : row.medianP.toFixed(3),
@@ -221,7 +221,7 @@ const probeTable = (probes: ProbeRates): string =>
     ]),
   )
 
-const lostRow = (row: LostAtLength, clock: string): string[] => [
+const lostRow = (row: FalseRejectionsAtLength, clock: string): string[] => [
   `${row.seconds}`,
   clock,
   `${row.windows}`,
@@ -229,7 +229,7 @@ const lostRow = (row: LostAtLength, clock: string): string[] => [
   ...sequenceNames.map((name) => percent(row.bySequence[name], 2)),
 ]
 
-const lostTable = ({ recorded, reclocked }: LostPeople): string =>
+const lostTable = ({ recorded, reclocked }: FalseRejections): string =>
   table(
     [
       'Seconds of motion',

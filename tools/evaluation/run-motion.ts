@@ -9,7 +9,7 @@ import { replayModel } from '../../packages/scorer/src/index.ts'
 import { findData, readHumans } from './data.ts'
 import { evaluate } from './motion/evaluate.ts'
 import { runExperiments } from './motion/experiments.ts'
-import { computeLost } from './motion/lost.ts'
+import { measureFalseRejections } from './motion/false-rejections.ts'
 import { computeProbes } from './probes.ts'
 import { collectStrokes } from './replay/fit.ts'
 import { measureReplay } from './replay/measure.ts'
@@ -40,7 +40,7 @@ const measured: EvidenceMeasurements = {
     repeats: values.quick ? 1 : 10,
   }),
   probes: computeProbes(),
-  lost: computeLost(people, reclock(people, 2_000_000)),
+  lost: measureFalseRejections(people, reclock(people, 2_000_000)),
   sessionsPerSecond: measureSpeed(),
 }
 console.log(printTable(measured))

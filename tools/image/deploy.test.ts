@@ -11,13 +11,12 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { parseAllDocuments } from 'yaml'
 import { z } from 'zod'
 import { freePort } from '../../packages/server/dev/cluster.ts'
 import { settings } from '../../packages/server/src/platform/ops/settings.ts'
 import { makeDatabase } from '../../packages/server/test/fixtures/harness.ts'
-import { startNode } from '../../packages/server/test/fixtures/processes/child-processes.ts'
+import { pollUntilStarted, startNode } from '../../packages/server/test/fixtures/processes/child-processes.ts'
 import { composePath, readCompose, readDeployedCompose, serviceFaults, startOrder } from './compose.ts'
 import {
   copyStage,
@@ -83,8 +82,7 @@ test('the server starts with nothing but the files of the image', async (t) => {
       ({ ok }) => ok,
       () => false,
     )
-  for (let look = 0; look < 300 && !(await isReady()); look++) await setTimeout(100)
-  assert.ok(await isReady(), `${server.out()}${server.errors()}`)
+  await pollUntilStarted('the server is ready', server, isReady)
 })
 
 test('each container is confined, and only the signer has the keys', () => {

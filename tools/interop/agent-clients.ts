@@ -48,7 +48,7 @@ const scenarios: readonly Scenario[] = [
     name: 'the service is away',
     environment: { APPROVER: 'apv_test_approves', BASE_URL: 'http://127.0.0.1:9', TIMEOUT_MS: '1500' },
     runs: false,
-    told: /No approval could be had/,
+    told: /No approval could be obtained/,
   },
 ]
 

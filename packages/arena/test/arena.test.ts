@@ -47,11 +47,9 @@ test('a script without a browser is taken for a person: the limit that we publis
     words.played.every(({ judgement }) => judgement?.verified),
     'the alternative is no longer a way in: docs/evidence/arena.md and decision 0247 say that it is',
   )
-  // Two questions, the second answered as soon as the page was seen for long enough. The old sequence took three and 8 s.
-  for (const { judgement } of words.played) {
+  // Two questions, the second answered once the page was seen for long enough: an earlier answer brings a third.
+  for (const { judgement } of words.played)
     assert.deepEqual([judgement?.evidence.probes, judgement?.evidence.hits], [2, 2])
-    assert.ok((judgement?.evidence.durationMs ?? Infinity) < 5_000, `${judgement?.evidence.durationMs} ms`)
-  }
   const table = tableOf(results)
   t.diagnostic(`\n${table}`)
   assert.equal(table.split('\n').length, 2 + names.length)

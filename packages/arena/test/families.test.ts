@@ -15,7 +15,7 @@ import {
 } from '../src/families/day.ts'
 import type { Outcome } from '../src/families/family.ts'
 import { measureFamilies, rowsOf } from '../src/families/measure.ts'
-import { needed, simulateDay } from '../src/families/simulate.ts'
+import { unitsNeeded, simulateDay } from '../src/families/simulate.ts'
 
 const costs = { wallSeconds: 8.0004, cpuSeconds: 0.0219, bytes: 11_600 }
 const low: Outcome = { assurance: 'low', root: 'network', onchain: false }
@@ -78,10 +78,10 @@ test('asking until refused counts what was given exactly, also several at a time
 })
 
 test('what a day needs follows from what one network gives', () => {
-  assert.equal(needed(10_000, { perHour: 300, perDay: 1_000, isLimited: true }), 10)
-  assert.equal(needed(10_000, { perHour: 30, perDay: 60, isLimited: true }), 167)
-  assert.equal(needed(10_000, { perHour: 1_200, perDay: 1_200, isLimited: false }), 1)
-  assert.equal(needed(10_000, { perHour: 0, perDay: 0, isLimited: true }), Infinity)
+  assert.equal(unitsNeeded(10_000, { perHour: 300, perDay: 1_000, isLimited: true }), 10)
+  assert.equal(unitsNeeded(10_000, { perHour: 30, perDay: 60, isLimited: true }), 167)
+  assert.equal(unitsNeeded(10_000, { perHour: 1_200, perDay: 1_200, isLimited: false }), 1)
+  assert.equal(unitsNeeded(10_000, { perHour: 0, perDay: 0, isLimited: true }), Infinity)
 })
 
 test('simulated networks do not overlap', () => {

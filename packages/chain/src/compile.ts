@@ -5,7 +5,7 @@ import type { Abi, Hex } from 'viem'
 const require = createRequire(import.meta.url)
 
 /** The output of solc for one contract. `runtime` is the code on the chain, for a contract without a constructor. */
-export type Compiled = { readonly abi: Abi; readonly bytecode: Hex; readonly runtime: Hex }
+export type CompiledContract = { readonly abi: Abi; readonly bytecode: Hex; readonly runtime: Hex }
 
 type Output = {
   readonly errors?: readonly { readonly severity: string; readonly formattedMessage: string }[]
@@ -36,7 +36,7 @@ const readImport = (path: string): { contents: string } | { error: string } => {
 }
 
 /** Compiles one Solidity source and returns its contracts by name. */
-export const compile = (source: string): Readonly<Record<string, Compiled>> => {
+export const compile = (source: string): Readonly<Record<string, CompiledContract>> => {
   const solc = require('solc') as {
     compile: (input: string, callbacks: { import: typeof readImport }) => string
   }

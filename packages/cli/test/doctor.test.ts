@@ -186,7 +186,8 @@ const databaseFaults: readonly Planted[] = [
   {
     name: 'a clock that is a minute ahead',
     find: () => plant({}, { now: () => Date.now() + 60_000 }),
-    expected: ['clock', /60\.\d s \w+ of the database/, /NTP/],
+    // The time of the database is compared with the middle of the question, which a busy machine may move.
+    expected: ['clock', /(59|60)\.\d s \w+ of the database/, /NTP/],
   },
   {
     name: 'a master key that is missing',

@@ -114,18 +114,20 @@ for (const [name, faults] of [
     await Promise.all([work(), work()])
   })
 
-test('a landing page needs no check, and is answered within 5 s', { skip }, async () => {
+test('a landing page needs no check, and none is waited for', { skip }, async () => {
   const w = prepare()
   const counted = () => w.network.requests.filter(({ path }) => path === 'POST /api/track/event').length
   const before = counted()
   const startedAt = performance.now()
+  // Longer than two loads take on any machine.
+  const waitMs = 60_000
   const report = await inspectPage(
     w.browser,
     w.site.plant('/landing', landingPage(w, 'data-consent="required"')),
-    { ...limits, waitMs: 3_000 },
+    { ...limits, waitMs },
     { url: w.service.url },
   )
-  assert.ok(performance.now() - startedAt < 5_000)
+  assert.ok(performance.now() - startedAt < waitMs)
   assert.deepEqual([...levelsOf(report, 'problem'), ...levelsOf(report, 'warning')], [])
   const texts = levelsOf(report, 'ok').join('\n')
   assert.match(texts, /visit: The service takes beacons of this page/)

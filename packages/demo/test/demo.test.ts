@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
+import { pollUntil } from '../../server/test/fixtures/polling.ts'
 import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { findChromium, launch } from '../../web/test/browser.ts'
 import { views } from '../../web/test/views.ts'
 import { checkPage } from '../../tag/test/page-checks.ts'
 import {
   actAsPerson,
-  answerAll,
+  answerUntil,
   personsBrowser,
   startFixture,
   sessionOf,
@@ -62,8 +63,42 @@ const checkViews = async (page: Page, name: string) => {
   }
 }
 
+/** Plays the session, by pointer and by keyboard, with motion and without. Gives the slider of its time. */
+const playReplay = async (page: Page): Promise<Locator> => {
+  const slider = page.getByRole('slider', { name: 'Time in the session' })
+  await slider.fill('1000')
+  assert.match((await slider.getAttribute('aria-valuetext')) ?? '', /^1\.0 of/)
+  // So slowly that a busy machine presses Pause long before the end.
+  const speed = page.getByRole('combobox', { name: 'Speed' })
+  await speed.selectOption('0.5')
+  await page.getByRole('button', { name: 'Play' }).click()
+  await pollUntil('time goes on', async () => Number(await slider.inputValue()) > 1_000)
+  await page.getByRole('button', { name: 'Pause' }).click()
+  // By keyboard alone: time by arrows, play and hold by Space.
+  await slider.fill('2000')
+  await slider.focus()
+  await page.keyboard.press('ArrowRight')
+  assert.equal(await slider.inputValue(), '2050')
+  await page.keyboard.press('Space')
+  await page.getByRole('button', { name: 'Pause' }).waitFor()
+  await page.keyboard.press('Space')
+  await page.getByRole('button', { name: 'Play' }).waitFor()
+  // Who wants no motion sees whole seconds.
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  await slider.fill('0')
+  await page.getByRole('button', { name: 'Play' }).click()
+  await page.getByText(/^[1-9]\.0 \/ /).waitFor()
+  await page.getByRole('button', { name: 'Pause' }).click()
+  assert.equal(Number(await slider.inputValue()) % 1_000, 0)
+  await page.emulateMedia({ reducedMotion: 'no-preference' })
+  await speed.selectOption('4')
+  await page.getByRole('button', { name: 'Play' }).click()
+  await page.getByText(/^(\d+\.\d) \/ \1 s$/).waitFor()
+  return slider
+}
+
 test(
-  'a comment with the check: one call, a truthful outcome, and the own session to be seen and audited',
+  'a comment with the check: one call, a truthful outcome, and a recorded session that its person can see and audit',
   { skip },
   () =>
     visit(async (page, { fixture, apiKey }) => {
@@ -71,7 +106,7 @@ test(
       await page.fill('#text', 'Six in the morning, at last.')
       await page.click('pohf-check .go')
       // So slowly that the recording has seconds to look at.
-      await answerAll(page, fixture, { reactionMs: 1_500 })
+      await answerUntil(page, fixture, 'passed', { reactionMs: 1_500 })
       await page.getByRole('button', { name: 'Send the comment' }).click()
       await page.waitForSelector('pre')
       const sessionId = sessionOf(page)
@@ -90,30 +125,7 @@ test(
       await page.getByRole('link', { name: 'See your own session' }).click()
       await page.getByRole('heading', { name: /Your session: \d+ seconds, \d questions/ }).waitFor()
       assert.ok((await page.locator('tbody tr:has-text("right")').count()) >= 2)
-      const slider = page.getByRole('slider', { name: 'Time in the session' })
-      await slider.fill('1000')
-      assert.match((await slider.getAttribute('aria-valuetext')) ?? '', /^1\.0 of/)
-      await page.getByRole('button', { name: 'Play' }).click()
-      await page.getByRole('button', { name: 'Pause' }).click()
-      assert.ok(Number(await slider.inputValue()) > 1_000, 'time went on')
-      // By keyboard alone: time by arrows, play and hold by Space, the speed by its letter.
-      await slider.fill('2000')
-      await slider.focus()
-      await page.keyboard.press('ArrowRight')
-      assert.equal(await slider.inputValue(), '2050')
-      await page.keyboard.press('Space')
-      await page.getByRole('button', { name: 'Pause' }).waitFor()
-      await page.keyboard.press('Space')
-      await page.getByRole('button', { name: 'Play' }).waitFor()
-      await page.getByRole('combobox', { name: 'Speed' }).selectOption('4')
-      // Who wants no motion sees whole seconds.
-      await page.emulateMedia({ reducedMotion: 'reduce' })
-      await slider.fill('0')
-      await page.getByRole('button', { name: 'Play' }).click()
-      await page.getByText(/^[1-9]\.0 \/ /).waitFor()
-      await page.getByRole('button', { name: 'Pause' }).click()
-      assert.equal(Number(await slider.inputValue()) % 1_000, 0)
-      await page.emulateMedia({ reducedMotion: 'no-preference' })
+      const slider = await playReplay(page)
       await page.getByRole('button', { name: 'Open chunk 2' }).click()
       await page.getByText('It stands at this place under the committed root.').waitFor()
       await slider.fill('6000')

@@ -2,7 +2,7 @@ import { dirname, join, normalize } from 'node:path'
 import MarkdownIt, { type Token } from 'markdown-it'
 
 export type Heading = { readonly level: number; readonly text: string; readonly anchor: string }
-export type Rendered = {
+export type RenderedPage = {
   readonly html: string
   readonly headings: readonly Heading[]
   /** Each part of the page below a heading, as plain text. */
@@ -114,7 +114,7 @@ const resolveLinks = (tokens: readonly Token[], path: string, resolve: Resolve):
   }
 }
 
-const partsOf = (tokens: readonly Token[], headings: readonly Heading[]): Rendered['parts'] => {
+const partsOf = (tokens: readonly Token[], headings: readonly Heading[]): RenderedPage['parts'] => {
   const parts: { heading: Heading | undefined; text: string }[] = [{ heading: undefined, text: '' }]
   let next = 0
   for (const [index, token] of tokens.entries()) {
@@ -133,7 +133,7 @@ const partsOf = (tokens: readonly Token[], headings: readonly Heading[]): Render
 }
 
 /** Renders a document whose file is `path`; its links become addresses of the site. */
-export const renderMarkdown = (text: string, path: string, resolve: Resolve): Rendered => {
+export const renderMarkdown = (text: string, path: string, resolve: Resolve): RenderedPage => {
   const tokens = markdown.parse(text, {})
   const headings = markHeadings(tokens)
   resolveLinks(tokens, path, resolve)

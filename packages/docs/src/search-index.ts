@@ -1,12 +1,12 @@
 import MiniSearch from 'minisearch'
-import type { Rendered } from './markdown.ts'
+import type { RenderedPage } from './markdown.ts'
 import { searchOptions, type SearchPart } from './search-options.ts'
 
 export type SearchPage = {
   readonly address: string
   readonly title: string
   readonly section: string
-  readonly rendered: Rendered
+  readonly rendered: RenderedPage
   /** Titles and headings only: these pages are many, and their words would bury those of the guides. */
   readonly isBrief: boolean
 }

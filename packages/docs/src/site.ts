@@ -12,7 +12,7 @@ import {
 } from './documents.ts'
 import { folderDocuments } from './folders.ts'
 import { pageOf, type Site } from './layout.ts'
-import { renderMarkdown, type Rendered, type Resolve } from './markdown.ts'
+import { renderMarkdown, type RenderedPage, type Resolve } from './markdown.ts'
 import { checkMenu, menuPathOf, neighboursOf, sections } from './menu.ts'
 import { searchIndexOf } from './search-index.ts'
 
@@ -23,7 +23,7 @@ const sectionOf = (path: string): string =>
   sections.find(({ paths }) => paths.includes(menuPathOf(path) ?? ''))?.title ?? 'Documentation'
 
 /** The first paragraph, shortened, for lists of search engines. */
-const descriptionOf = ({ parts }: Rendered): string => {
+const descriptionOf = ({ parts }: RenderedPage): string => {
   const text = parts.map((part) => part.text).find((part) => part.trim() !== '') ?? ''
   return text.length <= 160 ? text.trim() : `${text.slice(0, 157).replace(/\s+\S*$/, '')} …`
 }

@@ -166,12 +166,12 @@ export const additions = [
   { id: 'discovery.mcp-identity', publicId: 'discovery.mcp-identity', method: 'POST', path: '/mcp/identity', auth: 'optional', ...discovery.mcpIdentity },
   { id: 'discovery.mcp-identity', publicId: 'discovery.api-mcp-identity', method: 'POST', path: '/api/mcp/identity', auth: 'optional', ...discovery.mcpIdentity },
   // Public: who asks for a link has no session yet, and the browser that asked is bound by a cookie.
-  { id: 'accounts.entry.sign-up', publicId: 'accounts.sign-up', method: 'POST', path: '/console/sign-up', auth: 'public', ...accounts.signUp },
-  { id: 'accounts.entry.sign-in', publicId: 'accounts.sign-in', method: 'POST', path: '/console/sign-in', auth: 'public', ...accounts.signIn },
+  { id: 'accounts.sign-in.sign-up', publicId: 'accounts.sign-up', method: 'POST', path: '/console/sign-up', auth: 'public', ...accounts.signUp },
+  { id: 'accounts.sign-in.sign-in', publicId: 'accounts.sign-in', method: 'POST', path: '/console/sign-in', auth: 'public', ...accounts.signIn },
   // Public: the link authorizes, and it creates the session.
-  { id: 'accounts.entry.link', publicId: 'accounts.link', method: 'POST', path: '/console/link', auth: 'public', ...accounts.link },
+  { id: 'accounts.sign-in.link', publicId: 'accounts.link', method: 'POST', path: '/console/link', auth: 'public', ...accounts.link },
   // Public: it succeeds for a person who is signed out already.
-  { id: 'accounts.entry.sign-out', publicId: 'accounts.sign-out', method: 'POST', path: '/console/sign-out', auth: 'public', ...accounts.signOut },
+  { id: 'accounts.sign-in.sign-out', publicId: 'accounts.sign-out', method: 'POST', path: '/console/sign-out', auth: 'public', ...accounts.signOut },
   { id: 'accounts.account', publicId: 'accounts.account', method: 'GET', path: '/console/account', auth: 'console', ...accounts.account },
   { id: 'accounts.token', publicId: 'accounts.token', method: 'POST', path: '/console/token', auth: 'console', ...accounts.consoleToken },
   { id: 'accounts.switch', publicId: 'accounts.switch', method: 'POST', path: '/console/switch', auth: 'console', ...accounts.switchAccount },
@@ -182,8 +182,8 @@ export const additions = [
   { id: 'accounts.people.change', publicId: 'accounts.people-change', method: 'PATCH', path: '/console/people/{personId}', auth: 'console', ...accounts.peopleChange },
   { id: 'accounts.people.remove', publicId: 'accounts.people-remove', method: 'DELETE', path: '/console/people/{personId}', auth: 'console', ...accounts.peopleRemove },
   { id: 'accounts.people.withdraw', publicId: 'accounts.invitation-remove', method: 'DELETE', path: '/console/invitations/{invitationId}', auth: 'console', ...accounts.invitationRemove },
-  { id: 'accounts.entry.sessions', publicId: 'accounts.sessions-list', method: 'GET', path: '/console/sessions', auth: 'console', ...accounts.sessionsList },
-  { id: 'accounts.entry.session-end', publicId: 'accounts.session-end', method: 'DELETE', path: '/console/sessions/{sessionId}', auth: 'console', ...accounts.sessionEnd },
+  { id: 'accounts.sign-in.sessions', publicId: 'accounts.sessions-list', method: 'GET', path: '/console/sessions', auth: 'console', ...accounts.sessionsList },
+  { id: 'accounts.sign-in.session-end', publicId: 'accounts.session-end', method: 'DELETE', path: '/console/sessions/{sessionId}', auth: 'console', ...accounts.sessionEnd },
   { id: 'accounts.passkeys.list', publicId: 'accounts.passkeys-list', method: 'GET', path: '/console/passkeys', auth: 'console', ...accounts.passkeysList },
   { id: 'accounts.passkeys.options', publicId: 'accounts.passkey-options', method: 'POST', path: '/console/passkeys/options', auth: 'console', ...accounts.passkeyOptions },
   { id: 'accounts.passkeys.register', publicId: 'accounts.passkey-register', method: 'POST', path: '/console/passkeys/register', auth: 'console', ...accounts.passkeyRegister },

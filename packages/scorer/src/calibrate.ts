@@ -1,4 +1,5 @@
-// The probability that people of one pointer and platform reach with this model. Without it low motion counts against nobody there.
+// The probability that people of one pointer and platform reach with this model. Without it, low motion counts against
+// nobody on that pointer and platform.
 import { ln, logistic } from './arithmetic.ts'
 import type { MotionEvaluation } from './motion.ts'
 import type { Calibration } from './score.ts'
@@ -13,7 +14,7 @@ export type CalibrationResult =
     }
   | { readonly type: 'refused'; readonly reason: string }
 
-/** Fewer people say more about themselves than about people. */
+/** With fewer people, the result describes these persons and not people in general. */
 const peopleMin = 5
 const sessionsMin = 20
 const secondsMin = 3
@@ -27,9 +28,9 @@ const logit = (p: number): number => {
 }
 
 /**
- * The probability that 99 of 100 people reach: the 1 % point of a normal law through the log-odds of these sessions, or
- * the lowest of them, whichever is lower. With so few sessions no quantile can be read off; erring down costs a bot
- * unnoticed, erring up costs a person.
+ * The probability that 99 of 100 people reach: the 1 % point of a normal law through the log-odds of these sessions, or the
+ * lowest of them, whichever is lower. There are too few sessions to read a quantile off. A threshold that is too low misses
+ * a bot; one that is too high flags a person.
  */
 export const calibrate = (sessions: readonly ConsentedSession[]): CalibrationResult => {
   const usable = sessions.flatMap(({ person, motion }) =>

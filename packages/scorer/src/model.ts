@@ -1,6 +1,6 @@
-// Applies a fitted model to the features of a window. Two transparent parts score it: a logistic regression that knows
-// bots, and a distance from people that knows none. A bot must please both: neither can make good much of what the
-// other misses.
+// Applies a fitted model to the features of a window. Two transparent parts score it: a logistic regression that was fitted
+// with bots, and a distance from people that was fitted without them. A bot must do well in both: a high score in one part
+// makes up for little of a low score in the other.
 import { ln, logistic } from './arithmetic.ts'
 import type { WindowSeconds } from './features.ts'
 
@@ -95,7 +95,7 @@ export function distanceScore(
   return -ln(1 + squared)
 }
 
-/** Being more human than this on one side buys nothing on the other. */
+/** The limit of each part: a higher value in one part does not make up for the other part. */
 const CREDIT_MAX = 1
 
 /** The two parts as one score: each on the scale of people, neither counted above the limit, then added. */

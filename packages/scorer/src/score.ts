@@ -306,7 +306,10 @@ const evidenceOf = (facts: SessionFacts, chunks: number, motion: MotionEvaluatio
   }
 }
 
-/** Scores a session from its records, oldest first. What is not a v1 chunk breaks the chain and scores 0. */
+/**
+ * Scores a session from its records, oldest first: attention, and the flags of bot detection. What is not a v1 chunk breaks
+ * the chain and scores 0.
+ */
 export const scoreSession = (
   opened: readonly Pick<TelemetryRecord, 'chunk' | 'receivedAt' | 'after'>[],
   context: ScoreContext,

@@ -3,7 +3,7 @@ import type { TelemetryEvent } from '@pohf/protocol/telemetry'
 
 /**
  * How long the page must be seen with half of the element in view and the focus. A choice, not a measurement: a check needs
- * 1 s for each probe that suffices, because a script waits for nothing and only people spend the time. An approval has text to
+ * 1 s for each probe that suffices, because waiting costs a script nothing and costs a person time. An approval has text to
  * read; how long it must be read is up to the policy of its action type.
  */
 export const requiredVisibleMs = { view: 2_000, work: 10_000, task: 2_000, approval: 3_000 } as const

@@ -9,7 +9,7 @@ const near = (actual: number, expected: number, tolerance = 4e-16) =>
     `${actual} is not ${expected}`,
   )
 
-test('the own logarithm agrees with the built-in one to the last bits', () => {
+test('our logarithm agrees with the built-in one to the last bits', () => {
   fc.assert(
     fc.property(fc.double({ min: 5e-324, max: 1.7e308, noNaN: true }), (value) =>
       near(ln(value), Math.log(value)),
@@ -18,7 +18,7 @@ test('the own logarithm agrees with the built-in one to the last bits', () => {
   assert.equal(ln(1), 0)
 })
 
-test('the own exponential agrees with the built-in one', () => {
+test('our exponential agrees with the built-in one', () => {
   fc.assert(
     fc.property(fc.double({ min: -690, max: 690, noNaN: true }), (value) => {
       const expected = Math.exp(value)
@@ -30,7 +30,7 @@ test('the own exponential agrees with the built-in one', () => {
   assert.ok(Number.isFinite(exponential(1e9)))
 })
 
-test('the own angle agrees with the built-in one, in every quadrant and on the axes', () => {
+test('our angle agrees with the built-in one, in every quadrant and on the axes', () => {
   const side = fc.oneof(fc.integer({ min: -3, max: 3 }), fc.double({ min: -1e4, max: 1e4, noNaN: true }))
   fc.assert(
     fc.property(side, side, (y, x) => {

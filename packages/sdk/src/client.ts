@@ -4,8 +4,8 @@ import { operations } from './operations.ts'
 import { send, type Transport } from './send.ts'
 
 /**
- * Rows under /console are for our page, rows with the key in the body for clients of other services, a body of text is that of
- * the card provider, and an image is for the page of a worker.
+ * Leaves out the rows that this client does not call: those under /console are for our page, those with the key in the body
+ * for clients of other services, a body of text is that of the card provider, and an image is for the page of a worker.
  */
 type Row = Exclude<
   (typeof specification)[number] | (typeof additions)[number],

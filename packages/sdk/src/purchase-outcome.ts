@@ -33,7 +33,7 @@ const outcomeOfStatus = (body: unknown, purchaseId: string): PurchaseOutcome => 
     return { kind: 'failed', error }
   }
   if (status === 'refund_due' || status === 'refunded') {
-    const refund = status === 'refunded' ? 'was given back' : 'will be given back'
+    const refund = status === 'refunded' ? 'was refunded' : 'will be refunded'
     const message = `Paid, but nothing could be delivered: the payment ${refund}.${because}`
     return { kind: 'failed', error: new PurchaseError('refunded', message, { charged: 'yes', purchaseId }) }
   }

@@ -35,7 +35,7 @@ const findRegistry = async (chain: Chain, file: string): Promise<Registry> => {
     const isThere = (await chain.rpc('eth_getCode', [registry, 'latest'])) !== '0x'
     if (isThere && code === registryCode) return openRegistry(chain, registry)
   }
-  // A developer does not wait for a key.
+  // No delay: a developer does not wait until a key becomes valid.
   const made = await deployRegistry(chain, { keyDelaySeconds: 0 })
   writeFileSync(file, JSON.stringify({ registry: made.address, code: registryCode }))
   return made
@@ -54,7 +54,9 @@ const registerKeys = async (chain: Chain, registry: Registry, serverUrl: string)
   HumanRegistry  ${registry.address}`
 }
 
-/** Wallets sign authorizations that are valid from ten minutes ago on. */
+/**
+ * An idle chain makes a block this often. That is enough: wallets sign authorizations that have been valid for ten minutes.
+ */
 const idleBlockSeconds = 60
 
 /**

@@ -9,11 +9,11 @@ import {
   readdirSync,
   statfsSync,
 } from 'node:fs'
-import { createServer } from 'node:net'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { Client } from 'pg'
+import { findPortBlock } from './free-ports.ts'
 
 /** A private PostgreSQL cluster with a folder and a port of its own. */
 export type Cluster = {
@@ -78,19 +78,7 @@ const executableFolder = (binaries: Binaries, owner: Owner | undefined, folder: 
   return join(copy, 'bin')
 }
 
-export const freePort = async (): Promise<number> =>
-  new Promise((resolve, reject) => {
-    const probe = createServer()
-    probe.once('error', reject)
-    probe.listen(0, '127.0.0.1', () => {
-      const address = probe.address()
-      probe.close(() =>
-        address !== null && typeof address === 'object'
-          ? resolve(address.port)
-          : reject(new Error('no port')),
-      )
-    })
-  })
+export const freePort = (): Promise<number> => findPortBlock(1)
 
 /** Waits for our own server: between the search for a free port and its use another cluster may have taken the port. */
 const waitReady = async (url: string, data: string, server: ChildProcess): Promise<void> => {

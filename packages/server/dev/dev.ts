@@ -349,7 +349,7 @@ const dev = async (): Promise<void> => {
     if (isDemo) print(demoNoteOf(config))
     if (isJson) console.log(startedJson(started))
   } catch (error) {
-    // Stopped while it started: what failed then is no fault.
+    // The start was stopped: an error that follows from that is not reported.
     if (isStopping()) return
     await stopAll()
     throw error

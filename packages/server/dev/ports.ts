@@ -1,4 +1,4 @@
-import { createServer } from 'node:net'
+import { isFree } from './free-ports.ts'
 
 /** The listeners of `npm run dev`, each at PORT and its place in this list. */
 const listeners = [
@@ -15,13 +15,6 @@ export type Listener = (typeof listeners)[number]
 
 /** How many ports one start uses. */
 export const portsCount = listeners.length
-
-const isFree = (port: number): Promise<boolean> =>
-  new Promise((resolve) => {
-    const probe = createServer()
-    probe.once('error', () => resolve(false))
-    probe.listen({ port, host: '127.0.0.1', exclusive: true }, () => probe.close(() => resolve(true)))
-  })
 
 /** The port of each listener; the operators' listener has a setting of its own. */
 export const portsOf = (config: {

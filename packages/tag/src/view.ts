@@ -33,7 +33,7 @@ export type Screen = {
   readonly content?: readonly Node[]
   readonly acts?: readonly Node[]
 }
-type Asked = { readonly progress: Progress; readonly missed: string }
+type QuestionState = { readonly progress: Progress; readonly missed: string }
 
 const makeParts = (messages: Messages, lang: string, onStop: () => void) => {
   const title = el('b', { id: 'title' })
@@ -105,7 +105,7 @@ export const makeView = (messages: Messages, lang: string, onStop: () => void) =
     // It grows where it is; on a small screen the picture may be below the edge.
     box.scrollIntoView({ block: 'nearest' })
   }
-  const count = ({ progress: { done, of } }: Asked): string =>
+  const count = ({ progress: { done, of } }: QuestionState): string =>
     fill(messages.questionCount, Math.min(done + 1, of), of)
   const other = (onOther: () => void) => button('other link', onOther, messages.other)
 
@@ -122,7 +122,7 @@ export const makeView = (messages: Messages, lang: string, onStop: () => void) =
     opening: (about: string, text = '', ...buttons: readonly Node[]): void =>
       ask({ state: 'opening', title: about, text, content: [blank], acts: buttons }),
     /** `missed` says that the question before this one was missed. */
-    point: (asked: Asked, onOther: () => void): void =>
+    point: (asked: QuestionState, onOther: () => void): void =>
       ask({
         state: 'point',
         title: asked.missed ? `${asked.missed} ${messages.next}` : messages.point,
@@ -130,7 +130,11 @@ export const makeView = (messages: Messages, lang: string, onStop: () => void) =
         content: [canvas],
         acts: [other(onOther)],
       }),
-    choose: ({ say, choices }: Extract<Probe, { kind: 'choose' }>, asked: Asked, onChoice: OnChoice): void =>
+    choose: (
+      { say, choices }: Extract<Probe, { kind: 'choose' }>,
+      asked: QuestionState,
+      onChoice: OnChoice,
+    ): void =>
       ask({
         state: 'choose',
         title: say,

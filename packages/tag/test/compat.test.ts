@@ -6,14 +6,12 @@ import { pollUntil } from '../../server/test/fixtures/polling.ts'
 import { findChromium, launch } from '../../web/test/browser.ts'
 import {
   actAsPerson,
-  answerAll,
-  inState,
+  answerUntil,
   checkText,
   personsBrowser,
   sessionOf,
   startFixture,
   trackSession,
-  type Fixture,
 } from './fixture.ts'
 
 // Pages that were written for other services. The address of the script and the site key are all that is ours.
@@ -39,19 +37,6 @@ const waitUntil = (page: Page, expression: string) =>
   pollUntil(expression, () => page.evaluate<boolean>(expression))
 
 type Markup = (site: string) => string
-
-/** Answers until the page is told. On a busy machine a question may be missed, and the check offers another try. */
-const waitUntilDone = async (page: Page, own: Fixture): Promise<void> => {
-  const isDone = "told.some(([name]) => name === 'onDone')"
-  const isRetry = "document.querySelector('pohf-check').shadowRoot.querySelector('[data-state=retry]')"
-  await answerAll(page, own)
-  await waitUntil(page, `${isDone} || ${isRetry} !== null`)
-  if ((await inState(page, 'retry').count()) > 0) {
-    await page.click('pohf-check .go')
-    await answerAll(page, own)
-  }
-  await waitUntil(page, isDone)
-}
 
 const makeVisit = async (script: string, markup: Markup) => {
   assert.ok(browser && fixture)
@@ -82,7 +67,8 @@ const makeVisit = async (script: string, markup: Markup) => {
     told: () => page.evaluate<string[][]>('told'),
     /** Answers the check that runs, and returns its session. */
     pass: async () => {
-      await waitUntilDone(page, fixture)
+      await answerUntil(page, fixture, 'passed')
+      await waitUntil(page, "told.some(([name]) => name === 'onDone')")
       return sessionOf(page)
     },
     /** What the form carried. */
@@ -174,33 +160,31 @@ visitPage(
       page.evaluate<void>(
         `void grecaptcha.execute('${agentId}', { action: '${action}' }).then((token) => told.push(['resolved', token]), (error) => told.push(['rejected', error.message]))`,
       )
-    const answer = async (wrong: number) => {
+    const answer = async (wanted: 'passed' | 'retry') => {
       assert.ok(fixture)
-      await page.waitForSelector('pohf-check .bar.runs')
-      await answerAll(page, fixture, { wrong })
+      await page.locator('pohf-check .w').waitFor()
+      await answerUntil(page, fixture, wanted, { wrong: wanted === 'retry' ? 6 : 0 })
     }
     const verifiedAction = async (token: string | undefined) =>
       (await visit.siteverify('/recaptcha/api/siteverify', token ?? '')).action
 
     await execute('sign-up')
-    await answer(6)
-    await inState(page, 'retry').waitFor()
+    await answer('retry')
     assert.deepEqual(await visit.told(), [], 'the person can still pass')
     await page.getByRole('button', { name: 'Try again' }).click()
-    await answer(0)
+    await answer('passed')
     await waitUntil(page, 'told.length === 1')
     assert.deepEqual(await visit.told(), [['resolved', sessionOf(page)]])
     assert.equal(await verifiedAction(sessionOf(page)), 'sign-up')
 
     await execute('log-in')
-    await answer(0)
+    await answer('passed')
     await waitUntil(page, 'told.length === 2')
     assert.deepEqual((await visit.told()).at(-1), ['resolved', sessionOf(page)])
     assert.equal(await verifiedAction(sessionOf(page)), 'log-in')
 
     await execute('log-in')
-    await answer(6)
-    await inState(page, 'retry').waitFor()
+    await answer('retry')
     await page.getByRole('button', { name: 'Stop the check' }).click()
     await waitUntil(page, 'told.length === 3')
     assert.deepEqual((await visit.told()).at(-1), ['rejected', 'left'])
@@ -216,7 +200,7 @@ visitPage(
   async (visit) => {
     const { page } = visit
     await page.click('button.g-recaptcha')
-    await page.waitForSelector('pohf-check .bar.runs')
+    await page.locator('pohf-check .w').waitFor()
     const sessionId = await visit.pass()
     await page.click('button.g-recaptcha')
     assert.deepEqual(await visit.told(), [
@@ -238,7 +222,7 @@ visitPage(
     await page.evaluate(
       'void hcaptcha.execute(undefined, { async: true }).then(({ response }) => told.push(["resolved", response]))',
     )
-    await page.waitForSelector('pohf-check .bar.runs')
+    await page.locator('pohf-check .w').waitFor()
     const sessionId = await visit.pass()
     const told = new Map((await visit.told()).map(([name, value]) => [name, value]))
     assert.deepEqual([told.get('onDone'), told.get('resolved'), told.size], [sessionId, sessionId, 2])

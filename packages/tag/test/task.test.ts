@@ -4,7 +4,7 @@ import type { Page } from 'playwright-core'
 import { expectedAnswer } from '../../server/test/fixtures/people/micro-task.ts'
 import { findChromium, launch } from '../../web/test/browser.ts'
 import { views, type View } from '../../web/test/views.ts'
-import { actAsPerson, answerAll, personsBrowser, startFixture, trackSession } from './fixture.ts'
+import { actAsPerson, answerUntil, personsBrowser, startFixture, trackSession } from './fixture.ts'
 import { checkPage } from './page-checks.ts'
 
 const chromium = findChromium()
@@ -61,8 +61,7 @@ const answerTask = async (
   { page, fixture, tokens }: Awaited<ReturnType<typeof openTask>>,
   answer?: string,
 ): Promise<void> => {
-  await answerAll(page, fixture)
-  await inState(page, 'task').waitFor()
+  await answerUntil(page, fixture, 'task')
   await page.locator('pohf-task input').fill(answer ?? expectedAnswer(fixture.harness, tokens.at(-1) ?? ''))
   await page.keyboard.press('Enter')
 }
@@ -150,8 +149,7 @@ void test('a question of a campaign has its options as buttons', { skip }, async
     await inState(page, 'passed').waitFor()
     for (let item = 0; item < 5; item++) {
       await page.click('pohf-task .again')
-      await answerAll(page, opened.fixture)
-      await inState(page, 'task').waitFor()
+      await answerUntil(page, opened.fixture, 'task')
       if ((await page.locator('pohf-task .choice').count()) > 0) break
       await page
         .locator('pohf-task input')
@@ -181,8 +179,7 @@ for (const view of views)
         await page.locator('pohf-task .go').waitFor()
         await checkPage(page, `${name}-idle`)
         await page.click('pohf-task .go')
-        await answerAll(page, opened.fixture)
-        await inState(page, 'task').waitFor()
+        await answerUntil(page, opened.fixture, 'task')
         await checkPage(page, `${name}-question`)
         await page
           .locator('pohf-task input')

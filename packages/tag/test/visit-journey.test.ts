@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { createClient } from '../../sdk/src/index.ts'
 import { pollUntil } from '../../server/test/fixtures/polling.ts'
-import { answerAll, inState, listen } from './fixture.ts'
+import { answerUntil, inState, listen } from './fixture.ts'
 import { runVisits, startCheck, visit, type VisitContext } from './visits.ts'
 
 const clientOf = ({ fixture, apiKey }: VisitContext) => createClient({ baseUrl: fixture.service.url, apiKey })
@@ -86,8 +86,7 @@ visit(
       await tab.goto(publisher.url)
       await inState(tab, 'idle').waitFor()
       await startCheck(tab)
-      await answerAll(tab, fixture)
-      await inState(tab, 'passed').waitFor()
+      await answerUntil(tab, fixture, 'passed')
       await tab.click('#send')
       const credentialId = await tab.textContent('#credential')
       assert.match(credentialId ?? '', /^crd_/)

@@ -91,7 +91,9 @@ const fetchToken = async (fetchFile: Fetch, issuer: string): Promise<unknown> =>
 }
 
 type KeptTable = { readonly table: ForgingTable; readonly until: number }
-/** By the keys of the caller, or else by how it fetches: a kept table was checked under these keys. */
+/**
+ * Cached tables, by the key set of the caller, or else by its fetch function: a cached table was verified under those keys.
+ */
 const kept = new WeakMap<object, Map<string, KeptTable>>()
 
 const findTable = async (context: TableContext): Promise<ForgingTable> => {

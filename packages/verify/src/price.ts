@@ -90,7 +90,7 @@ const boughtRootsCost = (inputs: ForgingInputs, { rootsSpent, fixed }: ForgingFa
     return sum + (priceOfItem(inputs, item) * acts) / (actsPerDay * lifeDays)
   }, 0)
 
-/** What one address gives in a day to whoever spends these roots. */
+/** How many acts one address allows in a day for an attempt that spends these roots. */
 const actsPerAddressDay = (inputs: ForgingInputs, { rootsSpent }: ForgingFamily): number => {
   const strong = rootsSpent.flatMap(({ kind }) => (kind === 'network' ? [] : [inputs.roots[kind]]))
   const byNetwork = inputs.addressActsPerDay * (strong.length > 0 ? inputs.strongRootFactor : 1)
@@ -163,7 +163,7 @@ const levelOf = ({ root, assurance }: ForgingFamily): string => `${root} ${assur
 export const forgingEntries = (inputs: ForgingInputs): ForgingEntry[] => {
   const roots: RootKind[] = ['network', 'authenticator', 'app', 'payout_account', 'external']
   const hired = roots.map((root) => solverFamily(inputs, root))
-  // A family that never succeeds makes no kind dearer than the others.
+  // A family that never succeeds is left out: it would get an entry of its own and so raise the price of its kind.
   const successful = inputs.families.filter(({ successRate }) => successRate > 0)
   const all = [...hired, ...successful]
   return [...new Set(all.map(levelOf))].flatMap((level) => {

@@ -164,8 +164,8 @@ const testRequests = async ({ page }: Opened, apiKey: string) => {
   await page.click('dialog[open] >> text=The credential')
   await page.locator('dialog[open]', { hasText: 'Credential, approval' }).waitFor()
   await page.keyboard.press('Escape')
-  // The closed drawer changes the address: the next page is opened after that.
-  await page.waitForFunction(`document.querySelector('dialog[open]') === null`)
+  // The closed drawer changes the address, and that takes it away: the next page is opened after that.
+  await page.locator('dialog').waitFor({ state: 'detached' })
 }
 
 const testReport = async ({ page }: Opened, agent: { apiKey: string; agentId: `agt_${string}` }) => {

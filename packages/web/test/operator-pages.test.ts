@@ -180,7 +180,7 @@ onOperators('by keyboard alone: a request for capacity goes through all its stat
   await page.keyboard.insertText('by mail')
   await page.keyboard.press('Enter')
   await page.locator('.note.ok', { hasText: 'The request is quoted.' }).waitFor()
-  assert.equal(await page.locator('dialog[open]').count(), 0)
+  await page.locator('dialog').waitFor({ state: 'detached' })
   await page.selectOption('#filter-status', 'quoted')
   await page.locator('tbody tr', { hasText: 'quoted' }).waitFor()
   await tabTo(page, 'Engines')

@@ -258,10 +258,10 @@ onOrders(
     await tabTo(page, 'Accept and pay')
     await page.keyboard.press('Enter')
     await drawerSays(page, 'the worker is paid')
-    assert.equal(await page.evaluate('document.activeElement.id'), 'drawer-title')
+    await page.locator('#drawer-title:focus').waitFor()
     await page.keyboard.press('Escape')
     await page.locator('dialog').waitFor({ state: 'detached' })
-    assert.match(await page.evaluate<string>('document.activeElement.textContent'), /Unit 2/)
+    await page.locator('a:focus', { hasText: 'Unit 2' }).waitFor()
     assert.equal(new URL(page.url()).hash, `#/orders/${orderId}`)
   },
 )

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test, type TestContext } from 'node:test'
 import type { Page } from 'playwright-core'
+import { pollUntil } from '../../server/test/fixtures/polling.ts'
 import { definition, makeEnvelope, mintApproval } from '../../verify/test/approvals/approval.ts'
 import { makeIssuer } from '../../verify/test/issuer.ts'
 import { findChromium, launch, lookInEveryView } from './browser.ts'
@@ -66,10 +67,10 @@ inBrowser('each state is named, and only what the issuer signed is shown', async
     await page.goto(`${fixture.url}/verify`)
     await check(page, jwt)
     assert.equal(await chipOf(page), chip, name)
-    assert.match(await page.title(), new RegExp(`^${chip} ·`))
+    await pollUntil(`the title says ${chip}`, async () => (await page.title()).startsWith(`${chip} ·`))
     const signed = ['Valid', 'Test', 'Revoked', 'Suspended', 'Expired'].includes(chip)
     assert.equal((await page.$$('.facts')).length, signed ? 1 : 0, `${name}: claims`)
-    assert.equal((await page.$$('.seal .weave')).length, signed ? 1 : 0, `${name}: seal`)
+    await pollUntil(`${name}: seal`, async () => (await page.$$('.seal .weave')).length === (signed ? 1 : 0))
     assert.equal(
       (await page.$$('.checks .bad')).length > 0,
       !['Valid', 'Test'].includes(chip),
@@ -164,8 +165,8 @@ inBrowser('by keyboard alone: paste, check, read, copy, go on', async ({ page, f
   assert.equal(await focused(), 'challenge')
   await page.keyboard.press('Tab')
   await page.keyboard.press('Enter')
-  await page.waitForSelector('.chips')
-  assert.equal(await focused(), 'says', 'the answer has the focus')
+  // The answer has the focus.
+  await page.waitForSelector('#says:focus')
   await tabTo('copy')
   await page.context().grantPermissions(['clipboard-write'])
   await page.keyboard.press('Enter')
@@ -260,31 +261,30 @@ inBrowser('an approval is explained, and its envelope is compared and shown in t
   await check(page, await mintApproval(served.issuer, { envelope, definition }, 'apv_anna'))
   assert.match((await page.textContent('h1')) ?? '', /A person was shown this action and decided/)
   assert.match((await page.textContent('main')) ?? '', /Decision\s*approved/)
-  const compare = async (value: unknown): Promise<string> => {
+  const compare = async (value: unknown, line: RegExp): Promise<string> => {
     await page.fill('#envelope', typeof value === 'string' ? value : JSON.stringify(value))
     await page.click('section[aria-labelledby=action] button[type=submit]')
-    await page.waitForSelector('section[aria-labelledby=action] [role=status] li')
-    await page.waitForTimeout(100)
+    // The line and the action below it come together.
+    await page.locator('section[aria-labelledby=action] [role=status] li', { hasText: line }).waitFor()
     return (await page.textContent('section[aria-labelledby=action]')) ?? ''
   }
-  assert.match(await compare(''), /Paste the envelope first/)
+  await compare('', /Paste the envelope first/)
   const asked = served.requests.length
-  const good = await compare({ envelope, definition })
+  const good = await compare(
+    { envelope, definition },
+    /envelope of the credential: its hash is the signed one/,
+  )
   await lookInEveryView(page, 'verify-approval')
-  assert.match(good, /its hash is the signed one/)
   assert.match(good, /Pay an invoice/)
   assert.match(good, /120\.00/)
   assert.match(good, /U\+202E/)
-  const changed = await compare({
-    envelope: { ...envelope, action: { amount: '1.00', to: 'DE02' } },
-    definition,
-  })
-  assert.match(changed, /given for another envelope/)
+  const other = { ...envelope, action: { amount: '1.00', to: 'DE02' } }
+  const changed = await compare({ envelope: other, definition }, /given for another envelope/)
   await lookInEveryView(page, 'verify-approval-other')
   assert.doesNotMatch(changed, /Pay an invoice/)
-  assert.match(await compare({ envelope, definition: { ...definition, labels: {} } }), /shown something else/)
-  assert.match(await compare(envelope), /not known without the definition/)
+  await compare({ envelope, definition: { ...definition, labels: {} } }, /shown something else/)
+  await compare(envelope, /not known without the definition/)
   const twice = JSON.stringify(envelope).replace('"amount"', '"amount":"1.00","amount"')
-  assert.match(await compare(twice), /is there twice/)
+  await compare(twice, /is there twice/)
   assert.equal(served.requests.length, asked, 'the envelope did not leave the page')
 })

@@ -7,6 +7,7 @@ import type { Page } from 'playwright-core'
 import { freePort } from '../../server/dev/cluster.ts'
 import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
+import { pollUntil } from '../../server/test/fixtures/polling.ts'
 import { actAsPerson, personsBrowser } from '../../tag/test/fixture.ts'
 import { tabTo } from './browser-test.ts'
 import { findChromium, launch, lookInEveryView } from './browser.ts'
@@ -107,6 +108,8 @@ const answerInWords = async (page: Page): Promise<void> => {
   while (performance.now() < deadline) {
     const { state, runs, title, choices } = await readQuestion(page)
     if (state === 'passed') return
+    // A busy machine was too slow for a whole check.
+    if (state === 'retry' || state === 'stuck') await page.locator('pohf-check .again').press('Enter')
     if (state === 'choose' && runs && title !== last) {
       last = title
       await sleep(900)
@@ -117,7 +120,7 @@ const answerInWords = async (page: Page): Promise<void> => {
   throw new Error(`the check did not pass: ${JSON.stringify(await readQuestion(page))}`)
 }
 
-visit('a visitor passes the check by keyboard and gets a seal of the own session', async ({ page, url }) => {
+visit('a visitor passes the check by keyboard and gets a seal of their session', async ({ page, url }) => {
   await page.goto(url)
   await page.waitForSelector('#seal svg')
   const example = await page.innerHTML('#seal')
@@ -127,7 +130,7 @@ visit('a visitor passes the check by keyboard and gets a seal of the own session
   await answerInWords(page)
   await page.getByText('You passed the check, just now.').waitFor()
   assert.match(await page.innerText('#result-text'), /ses_\w+/)
-  assert.notEqual(await page.innerHTML('#seal'), example)
+  await pollUntil('the seal is drawn', async () => (await page.innerHTML('#seal')) !== example)
   await lookInEveryView(page, 'landing-passed')
 })
 

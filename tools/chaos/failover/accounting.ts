@@ -16,7 +16,7 @@ export type RunRecord = {
   readonly doubled: number
   /** Calls succeed again. */
   readonly isRecovered: boolean
-  /** The trio has a leader and two replicas again. */
+  /** The cluster has a leader and two replicas again. */
   readonly isWhole: boolean
   /** Processes of the service that ended: somebody would have to start them. */
   readonly endedProcesses: readonly string[]
@@ -103,7 +103,7 @@ export const findBrokenBounds = (record: RunRecord, gapMsMax: number): string[] 
       `${record.failedKeyRequests.length} requests for the public keys failed`,
     ],
     [!record.isRecovered, 'verify did not work again by itself'],
-    [!record.isWhole, 'the trio did not get a leader and two replicas again by itself'],
+    [!record.isWhole, 'the cluster did not get a leader and two replicas again by itself'],
     [record.endedProcesses.length > 0, `these processes ended: ${record.endedProcesses.join(', ')}`],
   ]
   return [...checks.filter(([isBroken]) => isBroken).map(([, reason]) => reason), ...record.faults]

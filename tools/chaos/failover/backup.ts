@@ -8,7 +8,7 @@ import { withDatabase } from '../verify-load/audit.ts'
 import { startLoad } from '../verify-load/load.ts'
 import { openHaDeployment, type HaDeployment } from './deployment.ts'
 import { processTree, signalAll } from './process-tree.ts'
-import { postgresFolder, type Trio, type TrioNode } from './trio.ts'
+import { postgresFolder, type PatroniCluster, type PatroniNode } from './patroni-cluster.ts'
 
 export type BackupOptions = {
   readonly seed: number
@@ -91,14 +91,14 @@ const watchArchive = async (url: string, seconds: number): Promise<number> => {
 }
 
 /** Kills PostgreSQL and Patroni everywhere, and deletes what is on their disks. The archive is elsewhere. */
-const loseAllMachines = (trio: Trio): number => {
-  const pids = trio.nodes.flatMap((node) => [node.patroniPid(), node.postmasterPid() ?? node.patroniPid()])
+const loseAllMachines = (patroni: PatroniCluster): number => {
+  const pids = patroni.nodes.flatMap((node) => [node.patroniPid(), node.postmasterPid() ?? node.patroniPid()])
   signalAll(
     pids.flatMap((pid) => processTree(pid)),
     'SIGKILL',
   )
   const lostAtMs = Date.now()
-  for (const { dataFolder } of trio.nodes) rmSync(dataFolder, { recursive: true, force: true })
+  for (const { dataFolder } of patroni.nodes) rmSync(dataFolder, { recursive: true, force: true })
   return lostAtMs
 }
 
@@ -119,8 +119,8 @@ const pgCtl = (parameters: readonly string[]): void => {
 
 /** Restores into the data folder of a machine, starts PostgreSQL without Patroni on loopback, and looks at it. */
 const restoreAndRead = async (
-  { trio }: HaDeployment,
-  node: TrioNode,
+  { patroni }: HaDeployment,
+  node: PatroniNode,
   parameters: readonly string[],
 ): Promise<{ stored: Map<string, string>; seconds: number }> => {
   const startedAt = performance.now()
@@ -131,11 +131,11 @@ const restoreAndRead = async (
     `port=${port}`,
     'listen_addresses=127.0.0.1',
     'synchronous_standby_names=',
-    `unix_socket_directories=${join(trio.folder, node.name)}`,
+    `unix_socket_directories=${join(patroni.folder, node.name)}`,
     `hba_file=${join(node.dataFolder, 'pg_hba.conf')}`,
     `ident_file=${join(node.dataFolder, 'pg_ident.conf')}`,
   ]
-  const log = join(trio.folder, node.name, 'restore.log')
+  const log = join(patroni.folder, node.name, 'restore.log')
   pgCtl([
     'start',
     '-D',
@@ -149,7 +149,7 @@ const restoreAndRead = async (
     settings.map((each) => `-c ${each}`).join(' '),
   ])
   try {
-    const url = trio.superuserUrlAt(`127.0.0.1:${port}`, 'pohf')
+    const url = patroni.superuserUrlAt(`127.0.0.1:${port}`, 'pohf')
     // Reads are answered during recovery; the restore is over when writes are.
     for (let count = 0; count < 600; count++) {
       const inRecovery = await withDatabase(url, async (client) => {
@@ -167,12 +167,15 @@ const restoreAndRead = async (
 }
 
 /** Patroni forgets the lost cluster, takes the restored data as its first member, and copies it to the others. */
-const startPatroniOnRestored = async ({ trio }: HaDeployment, [first, ...others]: readonly TrioNode[]) => {
+const startPatroniOnRestored = async (
+  { patroni }: HaDeployment,
+  [first, ...others]: readonly PatroniNode[],
+) => {
   if (!first) throw new Error('there is no machine to start')
   const startedAt = performance.now()
   const removed = spawnSync(
     'patronictl',
-    ['-c', join(trio.folder, 'kit', first.name, 'patroni.yml'), 'remove', 'pohf'],
+    ['-c', join(patroni.folder, 'kit', first.name, 'patroni.yml'), 'remove', 'pohf'],
     {
       input: 'pohf\nYes I am aware\n',
       encoding: 'utf8',
@@ -182,30 +185,30 @@ const startPatroniOnRestored = async ({ trio }: HaDeployment, [first, ...others]
   for (const { dataFolder } of others) rmSync(dataFolder, { recursive: true, force: true })
   // A machine with an empty folder that starts first creates an empty cluster, and takes the leader key from the restored one.
   first.startPatroni()
-  for (let count = 0; count < 240 && (await trio.findLeader())?.name !== first.name; count++)
+  for (let count = 0; count < 240 && (await patroni.findLeader())?.name !== first.name; count++)
     await setTimeout(250)
   for (const node of others) node.startPatroni()
-  const isWhole = await trio.waitUntilWhole(120_000)
+  const isWhole = await patroni.waitUntilWhole(120_000)
   return { isWhole, seconds: secondsSince(startedAt) }
 }
 
-const requireNode = (node: TrioNode | undefined): TrioNode => {
-  if (!node) throw new Error('the trio has no leader')
+const requireNode = (node: PatroniNode | undefined): PatroniNode => {
+  if (!node) throw new Error('the cluster has no leader')
   return node
 }
 
 /** A full backup and two loads with a switchover between them: the archive has two timelines. Returns a point in time. */
 const backUpAndLoad = async (deployment: HaDeployment, options: BackupOptions) => {
-  const { trio } = deployment
-  const leader = requireNode(await trio.findLeader())
+  const { patroni } = deployment
+  const leader = requireNode(await patroni.findLeader())
   const startedAt = performance.now()
   leader.pgbackrest(['backup', '--type=full'])
   const fullBackupSeconds = secondsSince(startedAt)
   await loadFor(deployment, options, 10)
-  const standby = (await trio.readMembers()).find(({ role }) => role === 'sync_standby')
-  await trio.requestSwitchover(leader.name, standby?.name ?? '')
-  await trio.waitUntilWhole(90_000)
-  requireNode(await trio.findLeader()).pgbackrest(['check'])
+  const standby = (await patroni.readMembers()).find(({ role }) => role === 'sync_standby')
+  await patroni.requestSwitchover(leader.name, standby?.name ?? '')
+  await patroni.waitUntilWhole(90_000)
+  requireNode(await patroni.findLeader()).pgbackrest(['check'])
   await loadFor(deployment, options, 10)
   const acknowledgedBefore = new Map(deployment.record.acknowledged)
   await setTimeout(1_500)
@@ -218,17 +221,17 @@ const backUpAndLoad = async (deployment: HaDeployment, options: BackupOptions) =
 }
 
 const measure = async (deployment: HaDeployment, options: BackupOptions): Promise<BackupFigures> => {
-  const { trio, record, databaseUrl } = deployment
+  const { patroni, record, databaseUrl } = deployment
   const { fullBackupSeconds, target, acknowledgedBefore } = await backUpAndLoad(deployment, options)
   const load = startSlowLoad(deployment, options)
   // At any moment between two segments.
   const seconds = options.seconds + randomFrom(options.seed)() * 30
   const archiveGapSeconds = await watchArchive(databaseUrl, seconds)
-  const lostAtMs = loseAllMachines(trio)
+  const lostAtMs = loseAllMachines(patroni)
   await load.stop(0)
   const acknowledged = new Map(record.acknowledged)
 
-  const [first, second] = trio.nodes.map((node) => node)
+  const [first, second] = patroni.nodes.map((node) => node)
   const newest = await restoreAndRead(deployment, requireNode(first), [])
   const lost = [...acknowledged]
     .filter(([name, jwt]) => newest.stored.get(name) !== jwt)
@@ -242,7 +245,7 @@ const measure = async (deployment: HaDeployment, options: BackupOptions): Promis
   ])
   const missing = [...acknowledgedBefore].filter(([name, jwt]) => pointInTime.stored.get(name) !== jwt)
   const later = [...pointInTime.stored.keys()].filter((name) => !acknowledgedBefore.has(name))
-  const trioAgain = await startPatroniOnRestored(deployment, trio.nodes)
+  const restoredCluster = await startPatroniOnRestored(deployment, patroni.nodes)
   const after = await readStored(databaseUrl)
   const lostSeconds = lost.length === 0 ? 0 : (lostAtMs - Math.min(...lost.map(mintedAtMs))) / 1_000
   return {
@@ -254,7 +257,7 @@ const measure = async (deployment: HaDeployment, options: BackupOptions): Promis
     restoreSeconds: newest.seconds,
     pointInTimeSeconds: pointInTime.seconds,
     pointInTimeDifferences: missing.length + later.length,
-    trioSeconds: trioAgain.seconds,
+    trioSeconds: restoredCluster.seconds,
     faults: [
       ...(acknowledgedBefore.size === 0 ? ['nothing was acknowledged: this says nothing'] : []),
       ...(acknowledged.size === acknowledgedBefore.size
@@ -268,18 +271,20 @@ const measure = async (deployment: HaDeployment, options: BackupOptions): Promis
         ? [`${missing.length} credentials from before the point in time are missing`]
         : []),
       ...(later.length > 0 ? [`${later.length} credentials from after the point in time are there`] : []),
-      ...(trioAgain.isWhole ? [] : ['the trio on the restored data did not get a leader and two replicas']),
+      ...(restoredCluster.isWhole
+        ? []
+        : ['the cluster on the restored data did not get a leader and two replicas']),
       ...(after.size === newest.stored.size
         ? []
-        : [`the trio has ${after.size} of ${newest.stored.size} credentials`]),
+        : [`the cluster has ${after.size} of ${newest.stored.size} credentials`]),
     ],
   }
 }
 
-/** Backs up a trio under load, loses all of it, and restores the newest state and a point in time. */
+/** Backs up a Patroni cluster under load, loses all of it, and restores the newest state and a point in time. */
 export const runBackup = async (options: BackupOptions): Promise<BackupFigures> => {
   const deployment = await openHaDeployment({ etcdApi: 'etcd', keep: options.keep, sessions: 20_000 })
-  if (options.keep) console.log(`data and logs: ${deployment.trio.folder}`)
+  if (options.keep) console.log(`data and logs: ${deployment.patroni.folder}`)
   try {
     return await measure(deployment, options)
   } finally {

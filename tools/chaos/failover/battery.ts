@@ -6,9 +6,9 @@ import { startLoad, waitForProgress } from '../verify-load/load.ts'
 import { figuresOf, findBrokenBounds, type RunFigures, type RunRecord } from './accounting.ts'
 import { openHaDeployment, type HaDeployment } from './deployment.ts'
 import { chooseFaults, type FailoverFault } from './faults.ts'
-import type { TrioOptions } from './trio.ts'
+import type { PatroniClusterOptions } from './patroni-cluster.ts'
 
-export type FailoverOptions = TrioOptions & {
+export type FailoverOptions = PatroniClusterOptions & {
   /** Names of faults; all where it is empty. */
   readonly faults: readonly string[]
   /** How often each fault is brought about. */
@@ -83,7 +83,7 @@ const waitForRecovery = async (load: Load, since: number): Promise<boolean> => {
 /** Begins a fault, keeps it for its time, makes sure that it took place, and ends it. */
 const bringAbout = async (fault: FailoverFault, deployment: HaDeployment) => {
   const beganAt = performance.now()
-  const active = await fault.begin(deployment.trio)
+  const active = await fault.begin(deployment.patroni)
   await setTimeout(Math.max(0, beganAt + fault.seconds * 1_000 - performance.now()))
   let [proof, faults]: [string, string[]] = ['', []]
   try {
@@ -126,7 +126,7 @@ const runFaultOnce = async (
     const { beganAt, endedAt, proof, faults } = await bringAbout(fault, deployment)
     const isRecovered = await waitForRecovery(load, endedAt)
     const observedUntil = performance.now()
-    const isWhole = await deployment.trio.waitUntilWhole(isRecovered ? wholeMsMax : 0)
+    const isWhole = await deployment.patroni.waitUntilWhole(isRecovered ? wholeMsMax : 0)
     await Promise.all([keys.stop(), load.stop(isRecovered ? answerMsMax : 0)])
     const found = await auditDeployment(deployment)
     const record: RunRecord = {
@@ -176,7 +176,7 @@ const runFault = async (
     try {
       deployment ??= await openHaDeployment({ ...options, sessions: 100_000 })
       setOpen(deployment)
-      if (options.keep) console.log(`data and logs: ${deployment.trio.folder}`)
+      if (options.keep) console.log(`data and logs: ${deployment.patroni.folder}`)
       result = await runFaultOnce(fault, run, deployment, options)
       const undelivered =
         run === options.runs && result.reasons.length === 0 ? await findUndelivered(deployment) : 0

@@ -6,10 +6,10 @@ import { makeServerProcess, prepareServer, type ServerProcess } from '../server-
 import { withDatabase } from '../verify-load/audit.ts'
 import { openReceiver, seedAgents, subscribeAgents, type VerifyAgent } from '../verify-load/calls.ts'
 import { newRecord, type VerifyRecord } from '../verify-load/load.ts'
-import { openTrio, type Trio, type TrioOptions } from './trio.ts'
+import { startPatroniCluster, type PatroniCluster, type PatroniClusterOptions } from './patroni-cluster.ts'
 
 export type HaDeployment = {
-  readonly trio: Trio
+  readonly patroni: PatroniCluster
   /** Two api processes, the worker and the signer. Nobody starts them again. */
   readonly servers: ReadonlyMap<string, ServerProcess>
   /** Through HAProxy. */
@@ -34,12 +34,15 @@ const createRoles = async (url: string, password: string): Promise<void> => {
   }
 }
 
-const startServers = async (trio: Trio, env: NodeJS.ProcessEnv): Promise<Map<string, ServerProcess>> => {
+const startServers = async (
+  patroni: PatroniCluster,
+  env: NodeJS.ProcessEnv,
+): Promise<Map<string, ServerProcess>> => {
   const start = (name: string, role: string, more: NodeJS.ProcessEnv) =>
-    [name, makeServerProcess([role], { ...env, ...more }, join(trio.folder, `${name}.log`))] as const
+    [name, makeServerProcess([role], { ...env, ...more }, join(patroni.folder, `${name}.log`))] as const
   const api = async (port: number, name: string) =>
     start(name, 'api', { PORT: String(port), OPERATOR_PORT: String(await freePort()) })
-  const [port1, port2] = trio.apiPorts
+  const [port1, port2] = patroni.apiPorts
   return new Map([
     start('signer', 'signer', {}),
     start('worker', 'worker', {}),
@@ -50,43 +53,43 @@ const startServers = async (trio: Trio, env: NodeJS.ProcessEnv): Promise<Map<str
 
 /** The kit with the service on it: agents are seeded, and their events go to a receiver. */
 export const openHaDeployment = async (
-  options: TrioOptions & { readonly sessions: number },
+  options: PatroniClusterOptions & { readonly sessions: number },
 ): Promise<HaDeployment> => {
   const closing: (() => Promise<void> | void)[] = []
   const close = async () => {
     for (const each of closing.splice(0).toReversed()) await each()
   }
   try {
-    const trio = await openTrio(options)
-    closing.push(trio.close)
-    if (!(await trio.waitUntilWhole(90_000)))
-      throw new Error(`the trio in ${trio.folder} has no leader with two replicas within 90 s`)
+    const patroni = await startPatroniCluster(options)
+    closing.push(patroni.close)
+    if (!(await patroni.waitUntilWhole(90_000)))
+      throw new Error(`the cluster in ${patroni.folder} has no leader with two replicas within 90 s`)
     // Until the stanza is there, the archive refuses the write-ahead log.
-    const leader = await trio.findLeader()
+    const leader = await patroni.findLeader()
     leader?.pgbackrest(['stanza-create'])
     const password = 'servicePassword0000'
-    await createRoles(trio.superuserUrl('postgres'), password)
+    await createRoles(patroni.superuserUrl('postgres'), password)
     const prepared = await prepareServer(
-      { url: (database) => trio.databaseUrl('pohf', password, database) },
-      trio.folder,
-      { BASE_URL: trio.apiUrl, LOG_LEVEL: 'info', DRAIN_SECONDS: '2' },
+      { url: (database) => patroni.databaseUrl('pohf', password, database) },
+      patroni.folder,
+      { BASE_URL: patroni.apiUrl, LOG_LEVEL: 'info', DRAIN_SECONDS: '2' },
     )
-    const servers = await startServers(trio, prepared.env)
+    const servers = await startServers(patroni, prepared.env)
     closing.push(async () => {
       for (const server of servers.values()) if (!server.hasEnded()) await server.terminate()
     })
     const receiver = await openReceiver()
     closing.push(receiver.close)
-    await waitUntilReady(trio.apiUrl)
-    const databaseUrl = trio.superuserUrl('pohf')
+    await waitUntilReady(patroni.apiUrl)
+    const databaseUrl = patroni.superuserUrl('pohf')
     const agents = await withDatabase(databaseUrl, (client) =>
-      seedAgents(trio.apiUrl, client, options.sessions),
+      seedAgents(patroni.apiUrl, client, options.sessions),
     )
-    await subscribeAgents(trio.apiUrl, agents, receiver.url)
+    await subscribeAgents(patroni.apiUrl, agents, receiver.url)
     return {
-      trio,
+      patroni,
       servers,
-      baseUrl: trio.apiUrl,
+      baseUrl: patroni.apiUrl,
       databaseUrl,
       agents,
       record: newRecord(),

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { isRunning, isStopped, processTree, signalAll } from './process-tree.ts'
-import type { Trio, TrioNode } from './trio.ts'
+import type { PatroniCluster, PatroniNode } from './patroni-cluster.ts'
 
 /** A fault that has begun. */
 type ActiveFault = {
@@ -15,7 +15,7 @@ export type FailoverFault = {
   readonly seconds: number
   /** The longest time without a 200 that is allowed. */
   readonly gapMsMax: number
-  readonly begin: (trio: Trio) => Promise<ActiveFault>
+  readonly begin: (patroni: PatroniCluster) => Promise<ActiveFault>
 }
 
 const nothingToEnd = async (): Promise<void> => undefined
@@ -24,22 +24,22 @@ const requireTrue = (isTrue: boolean, what: string): void => {
   if (!isTrue) throw new Error(`the fault did not take place: ${what}`)
 }
 
-const requireLeader = async (trio: Trio): Promise<TrioNode & { postmaster: number }> => {
-  const leader = await trio.findLeader()
+const requireLeader = async (patroni: PatroniCluster): Promise<PatroniNode & { postmaster: number }> => {
+  const leader = await patroni.findLeader()
   const postmaster = leader?.postmasterPid()
   if (!leader || postmaster === undefined) throw new Error('there is no primary to strike')
   return { ...leader, postmaster }
 }
 
 /** Kills every process of PostgreSQL and Patroni of the primary. Its machine boots again after the time of the fault. */
-const killNode = async (trio: Trio): Promise<ActiveFault> => {
-  const leader = await requireLeader(trio)
+const killNode = async (patroni: PatroniCluster): Promise<ActiveFault> => {
+  const leader = await requireLeader(patroni)
   const pids = [leader.patroniPid(), leader.postmaster].flatMap((pid) => processTree(pid))
   signalAll(pids, 'SIGKILL')
   return {
     proof: async () => {
       requireTrue(!pids.some(isRunning), `processes of ${leader.name} live`)
-      const next = await trio.findLeader()
+      const next = await patroni.findLeader()
       requireTrue(next !== undefined && next.name !== leader.name, `${leader.name} has no successor`)
       return `${pids.length} processes of ${leader.name} killed, ${next?.name} took over`
     },
@@ -47,8 +47,8 @@ const killNode = async (trio: Trio): Promise<ActiveFault> => {
   }
 }
 
-const killPostmaster = async (trio: Trio): Promise<ActiveFault> => {
-  const leader = await requireLeader(trio)
+const killPostmaster = async (patroni: PatroniCluster): Promise<ActiveFault> => {
+  const leader = await requireLeader(patroni)
   signalAll([leader.postmaster], 'SIGKILL')
   return {
     proof: async () => {
@@ -62,8 +62,8 @@ const killPostmaster = async (trio: Trio): Promise<ActiveFault> => {
 }
 
 /** Patroni goes on, and waits for a PostgreSQL that does not answer. */
-const freezePostgres = async (trio: Trio): Promise<ActiveFault> => {
-  const leader = await requireLeader(trio)
+const freezePostgres = async (patroni: PatroniCluster): Promise<ActiveFault> => {
+  const leader = await requireLeader(patroni)
   // The postmaster first: it starts no further process then.
   signalAll([leader.postmaster], 'SIGSTOP')
   const pids = processTree(leader.postmaster)
@@ -77,11 +77,11 @@ const freezePostgres = async (trio: Trio): Promise<ActiveFault> => {
   }
 }
 
-const requestSwitchover = async (trio: Trio): Promise<ActiveFault> => {
-  const leader = await requireLeader(trio)
-  const standby = (await trio.readMembers()).find(({ role }) => role === 'sync_standby')
+const requestSwitchover = async (patroni: PatroniCluster): Promise<ActiveFault> => {
+  const leader = await requireLeader(patroni)
+  const standby = (await patroni.readMembers()).find(({ role }) => role === 'sync_standby')
   if (!standby) throw new Error('there is no synchronous standby to switch to')
-  const switching = trio.requestSwitchover(leader.name, standby.name)
+  const switching = patroni.requestSwitchover(leader.name, standby.name)
   return {
     proof: async () => {
       await switching
@@ -97,12 +97,12 @@ const isHealthy = (url: string): Promise<boolean> =>
     () => false,
   )
 
-const stopEtcd = async (trio: Trio): Promise<ActiveFault> => {
-  const pids = trio.nodes.map((node) => node.etcdPid())
+const stopEtcd = async (patroni: PatroniCluster): Promise<ActiveFault> => {
+  const pids = patroni.nodes.map((node) => node.etcdPid())
   signalAll(pids, 'SIGSTOP')
   return {
     proof: async () => {
-      const healthy = await Promise.all(trio.etcdHealthUrls.map(isHealthy))
+      const healthy = await Promise.all(patroni.etcdHealthUrls.map(isHealthy))
       requireTrue(!healthy.includes(true), 'a member of etcd answers')
       return `${pids.length} members of etcd stopped, none answers`
     },
@@ -111,14 +111,15 @@ const stopEtcd = async (trio: Trio): Promise<ActiveFault> => {
 }
 
 /** The sessions of HAProxy that are connected to a server of PostgreSQL. */
-const countSessions = async (trio: Trio): Promise<number> => {
-  const shown = await trio.haproxyCommand('show sess')
+const countSessions = async (patroni: PatroniCluster): Promise<number> => {
+  const shown = await patroni.haproxyCommand('show sess')
   return shown.split('\n').filter((line) => /\bfe=postgres\b/.test(line) && !/\bsrv=<none>/.test(line)).length
 }
 
-const cutSessions = async (trio: Trio): Promise<ActiveFault> => {
-  const before = await countSessions(trio)
-  for (const { name } of trio.nodes) await trio.haproxyCommand(`shutdown sessions server postgres/${name}`)
+const cutSessions = async (patroni: PatroniCluster): Promise<ActiveFault> => {
+  const before = await countSessions(patroni)
+  for (const { name } of patroni.nodes)
+    await patroni.haproxyCommand(`shutdown sessions server postgres/${name}`)
   return {
     proof: async () => {
       requireTrue(before > 0, 'there was no session')

@@ -1,10 +1,10 @@
-// Backs up a Patroni trio with pgBackRest under load, loses all three machines, and restores.
+// Backs up a Patroni cluster with pgBackRest under load, loses all three machines, and restores.
 // npm run battery:backup [-- --seconds 100 --clients 3 --seed 1 --json --report --keep]
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { figuresOf, today, writeReport } from '../../report.ts'
 import { lostSecondsMax, runBackup } from './backup.ts'
-import { installPrograms, readVersions } from './trio.ts'
+import { installPrograms, readVersions } from './patroni-cluster.ts'
 
 const { values } = parseArgs({
   options: {
@@ -34,7 +34,7 @@ if (values.json) console.log(JSON.stringify(figures))
 if (values.report)
   writeReport(
     'backup.md',
-    `# Backup and restore of a Patroni trio, ${today()}
+    `# Backup and restore of a Patroni patroni, ${today()}
 
 \`npm run battery:backup -- --seconds ${values.seconds} --clients ${values.clients} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. ${readVersions()}. The files are those that \`deploy/ha/fill-in.sh\` writes: \`archive_timeout\` is 30 s, backups are encrypted, the repository is a folder.
 

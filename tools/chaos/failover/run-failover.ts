@@ -1,4 +1,4 @@
-// Brings about faults of a Patroni trio under load, and checks that no acknowledged credential is lost or double.
+// Brings about faults of a Patroni cluster under load, and checks that no acknowledged credential is lost or double.
 // npm run battery:failover [-- --faults node-kill,freeze --runs 10 --clients 8 --seed 1 --etcd-api etcd --json --report --keep]
 // It starts what deploy/ha describes on loopback. It needs Debian 12, and root to install packages and to run as postgres.
 import { cpus } from 'node:os'
@@ -8,7 +8,7 @@ import { today, writeReport } from '../../report.ts'
 import { runFailover, type FailoverRun } from './battery.ts'
 import { chooseFaults, type FailoverFault } from './faults.ts'
 import { drawTimeline } from './timeline.ts'
-import { installPrograms, readVersions } from './trio.ts'
+import { installPrograms, readVersions } from './patroni-cluster.ts'
 
 const { values } = parseArgs({
   options: {
@@ -74,7 +74,7 @@ const writeReports = (): void => {
   const loads = results.map(({ machineLoad }) => machineLoad)
   writeReport(
     'failover.md',
-    `# Verify while a Patroni trio fails over, ${today()}
+    `# Verify while a Patroni cluster fails over, ${today()}
 
 \`${command}\`, ${cpus().length} cores, ${Math.round((performance.now() - startedAt) / 60_000)} minutes. ${readVersions()}. The load of the machine was ${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}, which includes whatever else ran on it.
 
@@ -82,7 +82,7 @@ Three database machines (PostgreSQL, Patroni, etcd), HAProxy, two api processes,
 
 ${tableOf(['Fault', 'Runs', '200 since the fault', 'Lost', 'Double', '503', '4xx', 'Other answers', 'No 200 for, median / longest, s', 'Bound, s', 'Longest call, s'], done.map(sumRow))}
 
-"Lost" is acknowledged with 200 and not stored as it was. "Double" is a session with two credentials, a debit without a credential, or more debits than credentials. "4xx" are 402 answers of an agent that has fewer credits than sessions. "Other answers" are all except 200, 202, 4xx and 503, and calls without an answer. Nothing is restarted by hand: in \`node-kill\` Patroni of the killed machine starts again after 20 s, as a machine does that boots; after each run the trio must have a leader and two replicas again, and every process of the service must be the one that was started first. Public keys are asked for four times a second, and no such request may fail. After the last run of a fault all webhooks must be delivered.
+"Lost" is acknowledged with 200 and not stored as it was. "Double" is a session with two credentials, a debit without a credential, or more debits than credentials. "4xx" are 402 answers of an agent that has fewer credits than sessions. "Other answers" are all except 200, 202, 4xx and 503, and calls without an answer. Nothing is restarted by hand: in \`node-kill\` Patroni of the killed machine starts again after 20 s, as a machine does that boots; after each run the cluster must have a leader and two replicas again, and every process of the service must be the one that was started first. Public keys are asked for four times a second, and no such request may fail. After the last run of a fault all webhooks must be delivered.
 
 ${broken.length === 0 ? `Every bound held in all ${results.length} runs.` : `Bounds were broken in ${broken.length} of ${results.length} runs.`}
 

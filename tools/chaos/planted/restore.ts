@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Client } from 'pg'
 import { runRestore } from '../restore/battery.ts'
-import type { Moment } from '../restore/deployment.ts'
+import type { RestorePhase } from '../restore/deployment.ts'
 
-type Plant = (moment: Moment, client: Client) => Promise<unknown>
+type Plant = (phase: RestorePhase, client: Client) => Promise<unknown>
 
 /** The faults that the battery finds with this change of the database behind the service's back. */
 const faultsWith = async (plant: Plant): Promise<readonly string[]> => {
@@ -12,9 +12,9 @@ const faultsWith = async (plant: Plant): Promise<readonly string[]> => {
   return (await runRestore({ ...options, journal: 'kept', plant })).faults
 }
 const at =
-  (moment: Moment, statement: string): Plant =>
+  (phase: RestorePhase, statement: string): Plant =>
   async (now, client) => {
-    if (now === moment) await client.query(statement)
+    if (now === phase) await client.query(statement)
   }
 const assertFound = (faults: readonly string[], expected: RegExp) =>
   assert.ok(
@@ -73,9 +73,9 @@ test('acts that a restore forgets are found: they are minted twice', async () =>
 test('a service that does not see that its database is from the past is found: it mints', async () => {
   let batches: unknown[] = []
   // The numbers of the lost batches, as if the service had compared nothing.
-  const faults = await faultsWith(async (moment, client) => {
-    if (moment === 'lost') batches = (await client.query('select signer, batch from mint_batches')).rows
-    if (moment === 'restored')
+  const faults = await faultsWith(async (phase, client) => {
+    if (phase === 'lost') batches = (await client.query('select signer, batch from mint_batches')).rows
+    if (phase === 'restored')
       await client.query(
         'insert into mint_batches select * from json_to_recordset($1) row (signer text, batch bigint) on conflict do nothing',
         [JSON.stringify(batches)],

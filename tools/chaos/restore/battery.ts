@@ -1,7 +1,7 @@
 import { cpSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
-import { openService, type Mark, type RestoreOptions, type Service } from './deployment.ts'
+import { openService, type TimelineEvent, type RestoreOptions, type Service } from './deployment.ts'
 import { findFaults } from './faults.ts'
 import {
   countListsBack,
@@ -20,7 +20,7 @@ import { countUnverifiable, request, runCommand, seedSessions, withOwner } from 
 
 export type RestoreFindings = {
   readonly figures: Readonly<Record<string, number>>
-  readonly marks: readonly Mark[]
+  readonly timeline: readonly TimelineEvent[]
   /** The times of acknowledged mints. */
   readonly mints: readonly number[]
   readonly faults: readonly string[]
@@ -41,33 +41,33 @@ const waitForService = ({ baseUrl }: Service, path: '/readyz' | '/readyz?for=rea
   )
 
 /** The time before the loss: credentials, a restore point, more credentials, and revocations that are published. */
-const playPast = async (service: Service, key: string) => {
+const runBeforeLoss = async (service: Service, key: string) => {
   const agent = await registerAgent(service)
   const names = { before: sessionNames('before', service.before), lost: sessionNames('lost', service.lost) }
   await withOwner(service.databaseUrl, (client) =>
     seedSessions(client, agent.agentId, [...names.before, ...names.lost]),
   )
   service.cluster.takeBaseBackup()
-  service.mark('base backup')
+  service.note('base backup')
   const before = await mintAll(service, agent, names.before)
   await service.money.buy(service.purchases)
   const checkouts = await service.money.openCheckouts(agent.apiKey)
   await waitUntilAcknowledged(service)
   await service.cluster.createRestorePoint('battery')
-  service.mark('restore point')
+  service.note('restore point')
   for (const name of ['journal', 'status'])
     cpSync(join(service.folder, 'keys', name), join(service.folder, `${name}.old`), { recursive: true })
   const lost = await mintAll(service, agent, names.lost)
   const revoked = [...pick(service.random, before.held, 20), ...pick(service.random, lost.held, 20)]
   await revokeAll(service, key, revoked)
   await publishSoon(service)
-  service.mark('revoked')
+  service.note('revoked')
   const bought = await service.money.buy(service.purchases)
   const undelivered = await service.money.payOutside(service.purchases)
   await service.money.payCheckouts(checkouts)
   await pollUntil('card events are delivered', service.money.isDelivered)
   const unpublished = await countUnrevoked(revoked, 60_000)
-  service.mark('revocations published')
+  service.note('revocations published')
   const boughtCredentials = bought.map(({ held }) => held)
   await service.mirror.copyLists([...before.held, ...lost.held, ...boughtCredentials].map(({ uri }) => uri))
   const { json } = await request(`${service.baseUrl}/api/agents/credits/balance`, 'GET', agent.apiKey)
@@ -85,13 +85,13 @@ const playPast = async (service: Service, key: string) => {
     balance: Number(json['balance']),
   }
 }
-export type Past = Awaited<ReturnType<typeof playPast>>
+export type BeforeLoss = Awaited<ReturnType<typeof runBeforeLoss>>
 
 /** The loss, and the restore to the point before it. */
-const goBack = async (service: Service): Promise<void> => {
+const restoreToPoint = async (service: Service): Promise<void> => {
   await service.plantFault('lost')
   await service.stop()
-  service.mark('service and database lost')
+  service.note('service and database lost')
   await service.cluster.restoreTo('battery')
   if (service.journal === 'rewound')
     for (const name of ['journal', 'status']) {
@@ -99,12 +99,12 @@ const goBack = async (service: Service): Promise<void> => {
       renameSync(join(service.folder, `${name}.old`), join(service.folder, 'keys', name))
     }
   await service.plantFault('restored')
-  service.mark('database restored')
+  service.note('database restored')
   service.start()
 }
 
 /** Whether nothing is minted by itself, and reading goes on. */
-const probePending = async (service: Service, { agent, before, revoked }: Past): Promise<string[]> => {
+const probePending = async (service: Service, { agent, before, revoked }: BeforeLoss): Promise<string[]> => {
   const faults: string[] = []
   await waitForService(service, '/readyz?for=read')
   const [first] = before
@@ -125,9 +125,9 @@ const probePending = async (service: Service, { agent, before, revoked }: Past):
 }
 
 /** The commands of the runbook, with the time that they take. */
-export const runRunbook = async (service: Service, past: Past) => {
+export const runRunbook = async (service: Service, beforeLoss: BeforeLoss) => {
   const startedAt = performance.now()
-  const { key, lost, bought, revoked, versions } = past
+  const { key, lost, bought, revoked, versions } = beforeLoss
   const env = { ...service.env, POHF_OPERATOR_KEY: key }
   const remote = ['--url', service.operator]
   const plan = await runCommand(['restore', 'plan', ...remote], env)
@@ -164,27 +164,27 @@ export const runRunbook = async (service: Service, past: Past) => {
 }
 
 /** The time after: new credentials, the lost ones again, and the revocation of all lost ones. */
-export const playAfter = async (service: Service, past: Past) => {
-  const { agent, key, before, bought } = past
-  const lost = [...past.lost, ...bought.map(({ held }) => held)]
+export const runAfterRestore = async (service: Service, beforeLoss: BeforeLoss) => {
+  const { agent, key, before, bought } = beforeLoss
+  const lost = [...beforeLoss.lost, ...bought.map(({ held }) => held)]
   // First, while the ids of their purchases are valid.
   const paidAgain = await service.money.payAgain(bought.map(({ payment }) => payment))
-  const paidOutside = await service.money.payAgain(past.undelivered)
+  const paidOutside = await service.money.payAgain(beforeLoss.undelivered)
   const names = sessionNames('after', service.after)
   await withOwner(service.databaseUrl, (client) => seedSessions(client, agent.agentId, names))
   const after = await mintAll(service, agent, names)
-  service.mark('minted')
+  service.note('minted')
   const used = new Set([...before, ...lost].map(({ uri, idx }) => `${uri} ${idx}`))
   const lists = new Set([...before, ...lost].map(({ uri }) => uri))
   const again = await mintAll(
     service,
     agent,
-    past.lost.map(({ sessionId }) => sessionId),
+    beforeLoss.lost.map(({ sessionId }) => sessionId),
   )
   const unrevokable = await revokeAll(service, key, lost)
   await publishSoon(service)
-  const stillValid = await countUnrevoked([...past.revoked, ...lost], service.plant ? 15_000 : 90_000)
-  service.mark('lost ones revoked')
+  const stillValid = await countUnrevoked([...beforeLoss.revoked, ...lost], service.plant ? 15_000 : 90_000)
+  service.note('lost ones revoked')
   const { json } = await request(`${service.baseUrl}/api/agents/credits/balance`, 'GET', agent.apiKey)
   const boughtAfter = await service.money.buy(service.purchases)
   const ledger = await request(`${service.operator}/operator/ledger/check?whole=1`, 'GET', key)
@@ -215,28 +215,28 @@ export const runRestore = async (options: RestoreOptions): Promise<RestoreFindin
   try {
     service.start()
     const [key] = await Promise.all([makeOperator(service), waitForService(service, '/readyz')])
-    service.mark('service started')
-    const past = await playPast(service, key)
-    await goBack(service)
-    const pendingFaults = await probePending(service, past)
-    service.mark('restore pending')
-    const runbook = await runRunbook(service, past)
-    service.mark('restore completed')
-    const present = await playAfter(service, past)
-    service.mark('end')
+    service.note('service started')
+    const beforeLoss = await runBeforeLoss(service, key)
+    await restoreToPoint(service)
+    const pendingFaults = await probePending(service, beforeLoss)
+    service.note('restore pending')
+    const runbook = await runRunbook(service, beforeLoss)
+    service.note('restore completed')
+    const present = await runAfterRestore(service, beforeLoss)
+    service.note('end')
     return {
       figures: {
-        credentialsBefore: past.before.length,
-        credentialsLost: past.lost.length,
+        credentialsBefore: beforeLoss.before.length,
+        credentialsLost: beforeLoss.lost.length,
         credentialsAfter: present.after.held.length,
-        purchasesLost: past.bought.length,
+        purchasesLost: beforeLoss.bought.length,
         purchasesAfter: present.boughtAfter.length,
-        paidAndNotDelivered: past.undelivered.length,
+        paidAndNotDelivered: beforeLoss.undelivered.length,
         deliveredTwice: present.paidAgain['200'] ?? 0,
         deliveredAfterwards: present.paidOutside['200'] ?? 0,
         paymentsNotInTheLedger: present.unposted,
         gasNonceFaults: present.nonceFaults,
-        revokedBeforeTheLoss: past.revoked.length,
+        revokedBeforeTheLoss: beforeLoss.revoked.length,
         revocationsTakenBack: runbook.unrevoked,
         listsTakenBack: runbook.listsBack,
         recorded: Number(runbook.applied['recorded'] ?? 0),
@@ -249,9 +249,9 @@ export const runRestore = async (options: RestoreOptions): Promise<RestoreFindin
         notVerifiable: present.unverifiable,
         runbookSeconds: Math.round(runbook.seconds),
       },
-      marks: service.marks,
+      timeline: service.timeline,
       mints: service.mints,
-      faults: findFaults(service, { past, pendingFaults, runbook, present }),
+      faults: findFaults(service, { beforeLoss, pendingFaults, runbook, present }),
     }
   } finally {
     await service.close()

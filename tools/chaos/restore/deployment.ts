@@ -21,12 +21,12 @@ export type RestoreOptions = {
   readonly clients: number
   readonly journal: 'kept' | 'rewound'
   /** Changes the database behind the service's back, for planted faults. */
-  readonly plant?: (moment: Moment, client: Client) => Promise<unknown>
+  readonly plant?: (phase: RestorePhase, client: Client) => Promise<unknown>
 }
 /** Before the loss, after the restore of the database, and after `restore apply`. */
-export type Moment = 'lost' | 'restored' | 'applied'
+export type RestorePhase = 'lost' | 'restored' | 'applied'
 /** What happened when, in seconds since the start. */
-export type Mark = { readonly at: number; readonly name: string }
+export type TimelineEvent = { readonly at: number; readonly name: string }
 /** A copy of the published status lists, as a CDN keeps one. */
 const startMirror = async () => {
   const copies = new Map<string, string>()
@@ -65,7 +65,7 @@ export const openService = async (options: RestoreOptions) => {
     ...money.settings,
   }
   const { databaseUrl, env } = await prepareServer(cluster, folder, settings)
-  const marks: Mark[] = []
+  const timeline: TimelineEvent[] = []
   const mints: number[] = []
   const now = () => (performance.now() - startedAt) / 1_000
   let roles: ReturnType<typeof startRole>[] = []
@@ -87,16 +87,16 @@ export const openService = async (options: RestoreOptions) => {
     operator,
     databaseUrl,
     env,
-    marks,
+    timeline,
     mints,
-    mark: (name: string) => marks.push({ at: now(), name }),
+    note: (name: string) => timeline.push({ at: now(), name }),
     noteMint: () => mints.push(now()),
     random: randomFrom(options.seed),
     start,
     stop,
-    plantFault: async (moment: Moment) => {
+    plantFault: async (phase: RestorePhase) => {
       const { plant } = options
-      if (plant) await withOwner(databaseUrl, (client) => plant(moment, client))
+      if (plant) await withOwner(databaseUrl, (client) => plant(phase, client))
     },
     close: async () => {
       await stop()

@@ -1,11 +1,11 @@
-import type { playAfter, Past, runRunbook } from './battery.ts'
+import type { runAfterRestore, BeforeLoss, runRunbook } from './battery.ts'
 import type { Service } from './deployment.ts'
 
 type Outcome = {
-  readonly past: Past
+  readonly beforeLoss: BeforeLoss
   readonly pendingFaults: readonly string[]
   readonly runbook: Awaited<ReturnType<typeof runRunbook>>
-  readonly present: Awaited<ReturnType<typeof playAfter>>
+  readonly present: Awaited<ReturnType<typeof runAfterRestore>>
 }
 
 /** The sum of answers other than these. */
@@ -15,7 +15,7 @@ const countOther = (answers: Readonly<Record<string, number>>, expected: readonl
 /** What is known of purchases: of delivered ones by their act or by the chain, of others nothing but their payment. */
 const purchaseChecks = (
   service: Service,
-  { past, present }: Outcome,
+  { beforeLoss, present }: Outcome,
 ): readonly (readonly [boolean, string])[] => {
   const { paidAgain, paidOutside } = present
   const delivered = countOther(paidAgain, ['409 purchase_conflict'])
@@ -24,27 +24,30 @@ const purchaseChecks = (
     [delivered === 0, `payments that had delivered were answered ${JSON.stringify(paidAgain)}`],
     [notDelivered === 0, `paid and not delivered, then answered ${JSON.stringify(paidOutside)}`],
     [
-      present.unposted === past.bought.length,
-      `the chain has ${present.unposted} payments more than the ledger, expected ${past.bought.length}`,
+      present.unposted === beforeLoss.bought.length,
+      `the chain has ${present.unposted} payments more than the ledger, expected ${beforeLoss.bought.length}`,
     ],
     [present.nonceFaults === 0, `${present.nonceFaults} gas accounts have a wrong next nonce`],
-    [past.bought.length === service.purchases, 'not every purchase before the loss was delivered'],
+    [beforeLoss.bought.length === service.purchases, 'not every purchase before the loss was delivered'],
     [present.boughtAfter.length === service.purchases, 'not every purchase after the restore was delivered'],
   ]
 }
 
 /** What the battery holds against the service. */
 export const findFaults = (service: Service, outcome: Outcome): string[] => {
-  const { past, pendingFaults, runbook, present } = outcome
+  const { beforeLoss, pendingFaults, runbook, present } = outcome
   const { applied } = runbook
   const spentAgain = service.journal === 'kept' ? 0 : service.lost
-  const expected = past.balance - service.after + spentAgain
+  const expected = beforeLoss.balance - service.after + spentAgain
   const checks: readonly (readonly [boolean, string])[] = [
     [
-      past.before.length === service.before && past.lost.length === service.lost,
+      beforeLoss.before.length === service.before && beforeLoss.lost.length === service.lost,
       'not everything was minted before the loss',
     ],
-    [past.unpublished === 0, `${past.unpublished} revocations were not published before the loss`],
+    [
+      beforeLoss.unpublished === 0,
+      `${beforeLoss.unpublished} revocations were not published before the loss`,
+    ],
     [runbook.plan['pending'] === true, 'the plan does not say that a restore is pending'],
     [
       applied['applied'] === true && applied['pending'] === false,

@@ -47,8 +47,8 @@ There were ${faults.length} faults.
 ${faults.map((fault) => `\n- ${fault}`).join('')}`
 
 if (values.report) {
-  for (const { journal, mints, marks } of results)
-    writeReport(`restore-${journal}.svg`, drawTimeline(`Mints a second, journal ${journal}`, mints, marks))
+  for (const { journal, mints, timeline } of results)
+    writeReport(`restore-${journal}.svg`, drawTimeline(`Mints a second, journal ${journal}`, mints, timeline))
   writeReport(
     'restore.md',
     `# Restore to a point in the past, ${today()}

@@ -1,10 +1,14 @@
-import type { Mark } from './deployment.ts'
+import type { TimelineEvent } from './deployment.ts'
 
 const [width, height, left, top, bottom] = [900, 360, 60, 150, 40]
 
 /** Mints a second over time, with a vertical line for each event, as SVG that reads on light and dark. */
-export const drawTimeline = (title: string, times: readonly number[], marks: readonly Mark[]): string => {
-  const seconds = Math.ceil(Math.max(1, ...times, ...marks.map(({ at }) => at)))
+export const drawTimeline = (
+  title: string,
+  times: readonly number[],
+  events: readonly TimelineEvent[],
+): string => {
+  const seconds = Math.ceil(Math.max(1, ...times, ...events.map(({ at }) => at)))
   const counts = Array.from({ length: seconds }, () => 0)
   for (const time of times) {
     const second = Math.floor(time)
@@ -18,7 +22,7 @@ export const drawTimeline = (title: string, times: readonly number[], marks: rea
       ? ''
       : `<rect x="${x(second).toFixed(1)}" y="${y(count).toFixed(1)}" width="${Math.max(1, x(1) - x(0) - 0.5).toFixed(1)}" height="${(height - bottom - y(count)).toFixed(1)}" fill="#0b6e4f"/>`,
   )
-  const lines = marks.map(({ at, name }, index) => {
+  const lines = events.map(({ at, name }, index) => {
     const [from, line] = [x(at).toFixed(1), 44 + (index % 6) * 16]
     const anchor = at > seconds * 0.7 ? 'end' : 'start'
     return `<line x1="${from}" x2="${from}" y1="${line}" y2="${height - bottom}" stroke="#c1440e" stroke-dasharray="4 3"/><text x="${from}" y="${line - 3}" text-anchor="${anchor}">${name}, ${at.toFixed(0)} s</text>`

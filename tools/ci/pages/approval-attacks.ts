@@ -32,7 +32,7 @@ ${tableOf(
 ## What no test here shows
 
 That a person understood what was shown, that malware did not change the screen, and that the person who reads the mail of an address is the one whom the
-owner meant: [what an approval does not prove](../guides/approvals.md#what-it-does-not-prove). Whoever can write to the database can make an
+owner meant: [what an approval does not prove](../guides/approvals.md#what-it-does-not-prove). Anyone who can write to the database can make an
 approval that was never given look approved to the service. It cannot make its credentials, which the program that acts verifies.
 `
 

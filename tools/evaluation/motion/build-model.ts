@@ -29,7 +29,7 @@ function calibrate(model: TrainedModel, unseen: Evaluation['unseen']): WindowMod
 
 function fitWindow(world: Dataset, seconds: WindowModel['seconds'], evaluation: Evaluation): WindowModel {
   const model = train(selectTrainingPeople(world), selectTrainingBots(world, []), seconds)
-  assertNoLeak(world.split, [], { taught: model.taught, judged: [] })
+  assertNoLeak(world.split, [], { trainingRows: model.trainingRows, testRows: [] })
   const sorted = model.people.toSorted((left, right) => left - right)
   const shortScale = (scale: WindowModel['logisticScale']) => ({
     median: short(scale.median),

@@ -7,11 +7,11 @@ import { readSplit, type Split } from './split.ts'
 export type Dataset = {
   readonly split: Split
   readonly people: readonly FeaturedSession[]
-  /** The same people on the frame clock: one copy to teach, another to judge. */
+  /** The same people on the frame clock: one copy to train with, another to test with. */
   readonly reclockedTrainingPeople: readonly FeaturedSession[]
-  readonly reclockedToJudge: readonly FeaturedSession[]
+  readonly reclockedTestPeople: readonly FeaturedSession[]
   readonly bots: readonly FeaturedSession[]
-  /** Captured in a real Chromium: judged, never taught. */
+  /** Captured in a real Chromium: in the test set, never in the training set. */
   readonly captured: readonly FeaturedSession[]
   readonly variants: readonly FeaturedSession[]
 }
@@ -27,12 +27,12 @@ export function loadDataset(
   const humans = readHumans(folder)
   const library = attackerLibrary(humans, split)
   const given = readBots(folder)
-  const judgedOrTaught = humans.filter(({ user }) => user !== null && !split.attacker.has(user))
+  const trainAndTestPeople = humans.filter(({ user }) => user !== null && !split.attacker.has(user))
   return {
     split,
-    people: judgedOrTaught.map(toFeatures),
-    reclockedTrainingPeople: reclock(judgedOrTaught, 1_000_000).map(toFeatures),
-    reclockedToJudge: reclock(judgedOrTaught, 2_000_000).map(toFeatures),
+    people: trainAndTestPeople.map(toFeatures),
+    reclockedTrainingPeople: reclock(trainAndTestPeople, 1_000_000).map(toFeatures),
+    reclockedTestPeople: reclock(trainAndTestPeople, 2_000_000).map(toFeatures),
     bots: [
       ...given.filter(({ source }) => source === 'offline'),
       ...generateBots(library, sessionsPerFamily),

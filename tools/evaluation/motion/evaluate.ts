@@ -1,4 +1,4 @@
-// Leaves out one group of families at a time and judges it by models that never saw it, on people who taught none.
+// Leaves out one group of families at a time and tests it with models that were not trained with it, nor with the people.
 import { WINDOW_SECONDS, type WindowSeconds } from '../../../packages/scorer/src/features.ts'
 import { createRandom } from '../../../packages/arena/src/index.ts'
 import { auc, equalErrorRate, falseRejectionRate, shareAtOrBelow } from './metrics.ts'
@@ -100,11 +100,11 @@ const scoresOf = (rows: readonly FeatureWindow[], model: TrainedModel): ScoredWi
   rows.map(({ unit, features }) => ({ unit, score: model.score(features) }))
 const scoreValues = (scored: readonly ScoredWindow[]) => scored.map(({ score }) => score)
 
-/** Judges one hidden group at one window length. */
+/** Tests one hidden group at one window length. */
 function evaluateGroup(world: Dataset, hidden: readonly string[], seconds: WindowSeconds): Evaluation {
   const model = train(selectTrainingPeople(world), selectTrainingBots(world, hidden), seconds)
   const peopleRows = windowsOf(testPeople(world.people, world.split), seconds)
-  const reclockedRows = windowsOf(testPeople(world.reclockedToJudge, world.split), seconds)
+  const reclockedRows = windowsOf(testPeople(world.reclockedTestPeople, world.split), seconds)
   const botRows = windowsOf(
     world.bots.filter(({ family }) => hidden.includes(family)),
     seconds,
@@ -114,8 +114,8 @@ function evaluateGroup(world: Dataset, hidden: readonly string[], seconds: Windo
     seconds,
   )
   assertNoLeak(world.split, hidden, {
-    taught: model.taught,
-    judged: [...peopleRows, ...reclockedRows, ...botRows, ...capturedRows],
+    trainingRows: model.trainingRows,
+    testRows: [...peopleRows, ...reclockedRows, ...botRows, ...capturedRows],
   })
   const people = scoresOf(peopleRows, model)
   const reclocked = scoreValues(scoresOf(reclockedRows, model))

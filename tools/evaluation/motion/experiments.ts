@@ -104,7 +104,7 @@ export function runExperiments(folder: string, sessionsPerFamily: number): Exper
         idea,
         seconds,
         eer: equalErrorRate(scores(testPeople(world.people, world.split)), bots),
-        eerReclocked: equalErrorRate(scores(testPeople(world.reclockedToJudge, world.split)), bots),
+        eerReclocked: equalErrorRate(scores(testPeople(world.reclockedTestPeople, world.split)), bots),
         eerTraining: equalErrorRate(model.people, bots),
       })
     }

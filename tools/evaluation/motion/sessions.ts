@@ -1,4 +1,4 @@
-// Whole sessions judged by the model that ships: how often the flag is raised, and how fast.
+// Whole sessions scored by the model that ships: how often the flag is raised, and how fast.
 import { currentModel } from '../../../packages/scorer/src/current-model.ts'
 import { evaluateMotion } from '../../../packages/scorer/src/index.ts'
 import { offlineSession } from '../../../packages/arena/src/index.ts'
@@ -10,7 +10,7 @@ export type SessionRates = {
   readonly who: string
   readonly sessions: number
   /** Sessions with at least one second of motion, and with three. */
-  readonly judged: number
+  readonly scored: number
   readonly longEnough: number
   readonly flagged: number
   readonly medianP: number
@@ -41,21 +41,21 @@ export function evaluateSessions(folder: string, split: Split): SessionRates[] {
 }
 
 function rowOf(who: string, sessions: readonly Session[]): SessionRates {
-  const judged = sessions
+  const scored = sessions
     .map(({ points }) => evaluateMotion(points, currentModel))
     .filter(({ p }) => p !== null)
-  const sorted = judged.map(({ p }) => p ?? 0).toSorted((left, right) => left - right)
+  const sorted = scored.map(({ p }) => p ?? 0).toSorted((left, right) => left - right)
   return {
     who,
     sessions: sessions.length,
-    judged: judged.length,
-    longEnough: judged.filter(({ motionSeconds }) => motionSeconds >= 3).length,
-    flagged: judged.filter(({ synthetic }) => synthetic).length,
+    scored: scored.length,
+    longEnough: scored.filter(({ motionSeconds }) => motionSeconds >= 3).length,
+    flagged: scored.filter(({ synthetic }) => synthetic).length,
     medianP: sorted[Math.floor(sorted.length / 2)] ?? Number.NaN,
   }
 }
 
-/** Sessions of one minute judged per second of one core's time, so that a busy machine counts for little. */
+/** Sessions of one minute scored per second of one core's time, so that a busy machine counts for little. */
 export function measureSpeed(): number {
   const sessions = Array.from({ length: 60 }, (_, seed) => offlineSession('sigma_lognormal', seed))
   for (const points of sessions) evaluateMotion(points, currentModel)

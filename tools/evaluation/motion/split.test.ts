@@ -12,40 +12,40 @@ const split: Split = {
 const person = (user: number): Origin => ({ family: 'human', parent: null, user })
 const bot = (family: string, parent: string | null = null): Origin => ({ family, parent, user: null })
 
-const check = (taught: readonly Origin[], judged: readonly Origin[]) => () =>
-  assertNoLeak(split, ['stroke_replay', 'stroke_morph'], { taught, judged })
-const taught = [person(1), person(2), bot('windmouse'), bot('windmouse_variant', 'windmouse')]
-const judged = [person(3), person(4), bot('stroke_morph')]
+const check = (trainingRows: readonly Origin[], testRows: readonly Origin[]) => () =>
+  assertNoLeak(split, ['stroke_replay', 'stroke_morph'], { trainingRows, testRows })
+const trainingRows = [person(1), person(2), bot('windmouse'), bot('windmouse_variant', 'windmouse')]
+const testRows = [person(3), person(4), bot('stroke_morph')]
 
 test('a clean split passes', () => {
-  assert.doesNotThrow(check(taught, judged))
+  assert.doesNotThrow(check(trainingRows, testRows))
 })
 
-test('a planted leak is refused: a test user among those who teach', () => {
-  assert.throws(check([...taught, person(3)], judged), LeakError)
+test('a planted leak is refused: a test user in the training set', () => {
+  assert.throws(check([...trainingRows, person(3)], testRows), LeakError)
 })
 
-test('a planted leak is refused: an attacker who teaches or is judged as a person', () => {
-  assert.throws(check([...taught, person(5)], judged), LeakError)
-  assert.throws(check(taught, [...judged, person(5)]), LeakError)
+test('a planted leak is refused: an attacker among the people of the training set or the test set', () => {
+  assert.throws(check([...trainingRows, person(5)], testRows), LeakError)
+  assert.throws(check(trainingRows, [...testRows, person(5)]), LeakError)
 })
 
-test('a planted leak is refused: a family of the hidden group, or a variant of one, that teaches', () => {
-  assert.throws(check([...taught, bot('stroke_replay')], judged), LeakError)
-  assert.throws(check([...taught, bot('stroke_morph_variant', 'stroke_morph')], judged), LeakError)
+test('a planted leak is refused: a family of the hidden group, or a variant of one, in the training set', () => {
+  assert.throws(check([...trainingRows, bot('stroke_replay')], testRows), LeakError)
+  assert.throws(check([...trainingRows, bot('stroke_morph_variant', 'stroke_morph')], testRows), LeakError)
 })
 
-test('a planted leak is refused: a family judged by a model that saw it, a training user who is judged', () => {
-  assert.throws(check(taught, [...judged, bot('windmouse')]), LeakError)
-  assert.throws(check(taught, [...judged, person(1)]), LeakError)
+test('a planted leak is refused: a family in the test set of a model that was trained with it, a training user in the test set', () => {
+  assert.throws(check(trainingRows, [...testRows, bot('windmouse')]), LeakError)
+  assert.throws(check(trainingRows, [...testRows, person(1)]), LeakError)
 })
 
 const data = findData()
 test('the split of the data keeps people apart', { skip: 'missing' in data ? data.missing : false }, () => {
   assert.ok('folder' in data)
-  const { train, test: judgedUsers, attacker, groups } = readSplit(data.folder)
-  assert.deepEqual([train.size, judgedUsers.size, attacker.size], [60, 40, 20])
-  assert.equal(new Set([...train, ...judgedUsers, ...attacker]).size, 120)
+  const { train, test: testUsers, attacker, groups } = readSplit(data.folder)
+  assert.deepEqual([train.size, testUsers.size, attacker.size], [60, 40, 20])
+  assert.equal(new Set([...train, ...testUsers, ...attacker]).size, 120)
   assert.ok(groups.length >= 7)
   assert.equal(new Set(groups.flat()).size, groups.flat().length, 'a family is in two groups')
 })

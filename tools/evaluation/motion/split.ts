@@ -1,11 +1,11 @@
-// Who may teach the models and who judges them. The split is part of the data; here it is read and kept.
+// The split into training and test users. It is part of the data; here it is read and enforced.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 export type Split = {
   readonly train: ReadonlySet<number>
   readonly test: ReadonlySet<number>
-  /** Their strokes feed the human-derived bots. They are never judged as people, nor taught as people. */
+  /** Their strokes feed the human-derived bots. They are in neither the training set nor the test set of people. */
   readonly attacker: ReadonlySet<number>
   /** Families that stem from one idea are left out together. */
   readonly groups: readonly (readonly string[])[]
@@ -51,27 +51,27 @@ export class LeakError extends Error {
   override readonly name = 'LeakError'
 }
 
-/** Refuses a fit that has seen what it will be judged by. Looks at the rows themselves, not at how they were chosen. */
+/** Refuses a fit whose training rows leak into its test rows. Looks at the rows themselves, not at how they were chosen. */
 export function assertNoLeak(
   split: Split,
   heldOut: readonly string[],
-  rows: { readonly taught: readonly Origin[]; readonly judged: readonly Origin[] },
+  rows: { readonly trainingRows: readonly Origin[]; readonly testRows: readonly Origin[] },
 ): void {
   const hidden = new Set(heldOut)
-  for (const { family, parent, user } of rows.taught) {
+  for (const { family, parent, user } of rows.trainingRows) {
     if (family === 'human' && (user === null || !split.train.has(user))) {
-      throw new LeakError(`user ${user} teaches people and is not a training user`)
+      throw new LeakError(`user ${user} is in the training set and is not a training user`)
     }
     if (hidden.has(family) || (parent !== null && hidden.has(parent))) {
-      throw new LeakError(`the family ${family} teaches a model that will be judged by it`)
+      throw new LeakError(`family ${family} is in the training set of a model that is tested with it`)
     }
   }
-  for (const { family, user } of rows.judged) {
+  for (const { family, user } of rows.testRows) {
     if (family === 'human' && (user === null || !split.test.has(user))) {
-      throw new LeakError(`user ${user} is judged as a person and is not a test user`)
+      throw new LeakError(`user ${user} is in the test set and is not a test user`)
     }
     if (family !== 'human' && !hidden.has(family)) {
-      throw new LeakError(`the family ${family} is judged by a model that saw it`)
+      throw new LeakError(`family ${family} is in the test set of a model that was trained with it`)
     }
   }
 }

@@ -33,7 +33,7 @@ export type TrainedModel = {
   }
   /** Scores of training people by fits without them. */
   readonly people: readonly number[]
-  readonly taught: readonly FeatureWindow[]
+  readonly trainingRows: readonly FeatureWindow[]
   readonly score: (features: readonly number[]) => number
 }
 
@@ -60,7 +60,7 @@ export function train(
       botWeights.push(1 / rows.length)
     }
   }
-  const taughtPeople = overlappingWindowsOf(people, seconds, recipe.density, recipe.summary)
+  const peopleRows = overlappingWindowsOf(people, seconds, recipe.density, recipe.summary)
   const fit = (rows: readonly FeatureWindow[]) =>
     fitParts(
       rows.map(({ features }) => features),
@@ -68,10 +68,10 @@ export function train(
       botWeights,
       recipe,
     )
-  const parts = fit(taughtPeople)
+  const parts = fit(peopleRows)
   const outside = Array.from({ length: FOLDS }, (_, fold) => {
     const inFold = ({ user }: { readonly user: number | null }) => (user ?? 0) % FOLDS === fold
-    const without = fit(taughtPeople.filter((row) => !inFold(row)))
+    const without = fit(peopleRows.filter((row) => !inFold(row)))
     return windowsOf(people.filter(inFold), seconds, recipe.summary).map(({ features }) =>
       partScores(features, without),
     )
@@ -86,7 +86,7 @@ export function train(
     parts,
     scales,
     people: outside.map(scaled),
-    taught: [...taughtPeople, ...botRows],
+    trainingRows: [...peopleRows, ...botRows],
     score: (features) => scaled(partScores(features, parts)),
   }
 }

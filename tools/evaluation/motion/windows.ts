@@ -18,7 +18,7 @@ export function extractFeatures({ points, ...session }: Session): FeaturedSessio
 /** Makes the features of a window from those of its strokes. */
 export type WindowSummary = (strokes: FeaturedSession['strokes']) => number[]
 
-/** One window after the other, as a session is judged. */
+/** One window after the other, as a session is scored. */
 export function windowsOf(
   sessions: readonly FeaturedSession[],
   seconds: number,

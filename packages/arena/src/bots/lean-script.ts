@@ -21,7 +21,10 @@ const sessionMsMax = 120_000
 const answerMs = probeWindows.choose.fromMs + 20
 /** An answer must also reach the server within the window. */
 const answerMsMax = probeWindows.choose.toMs - 1_000
-/** The server counts the time of the page from its own first receipt, which is a little later than the script's. */
+/**
+ * The server takes the shorter of the script's time and its own, which runs from its first receipt to the arrival of the last chunk and
+ * so is longer by the way there and back, however slow a machine is. The margin is for clocks that do not run alike.
+ */
 const marginMs = 100
 
 type Kind = NonNullable<Target['kind']>

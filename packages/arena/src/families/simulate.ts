@@ -61,7 +61,7 @@ export type DayNeeds = {
 }
 
 /** How many of something are needed; one does where nothing limits it. */
-export const needed = (forgeries: number, { perDay, isLimited }: Capacity): number =>
+export const unitsNeeded = (forgeries: number, { perDay, isLimited }: Capacity): number =>
   isLimited ? (perDay === 0 ? Infinity : Math.ceil(forgeries / perDay)) : 1
 
 /** A forger sends visitors to several sites: one site gets no more than its share of a network's budget. */
@@ -119,14 +119,14 @@ const measureLow = async (
     max,
   )
   const network48 = await measureNetwork(harness, networkSupply(ipv6Network)(), ask, max)
-  const networks24 = needed(forgeries, network24)
+  const networks24 = unitsNeeded(forgeries, network24)
   const networks = Array.from({ length: Math.min(networks24, 100) }, newNetwork)
   return {
     address,
     network24,
     network48,
     network24ForOneSite,
-    addresses: needed(forgeries, address),
+    addresses: unitsNeeded(forgeries, address),
     networks24,
     minted: await forgeInOneDay(harness, networks, ask, forgeries),
   }
@@ -164,10 +164,10 @@ const measureSubstantial = async (
     address,
     network24,
     network24ForOneSite,
-    keys: needed(forgeries, key),
-    authenticators: needed(forgeries, authenticator),
-    addresses: needed(forgeries, address),
-    networks24: needed(forgeries, network24),
+    keys: unitsNeeded(forgeries, key),
+    authenticators: unitsNeeded(forgeries, authenticator),
+    addresses: unitsNeeded(forgeries, address),
+    networks24: unitsNeeded(forgeries, network24),
   }
 }
 

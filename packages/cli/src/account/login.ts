@@ -31,7 +31,7 @@ const readKey = async (): Promise<string> => {
   return key
 }
 
-/** Who the key is. A key without the scope `keys` is valid and may not read that. */
+/** The agent of the key. A key without the scope `keys` is valid and may not read it. */
 const readProfile = async (remote: AgentRemote): Promise<Profile> =>
   agentCall<Profile>(remote, 'GET', '/api/agents/me').catch((error: unknown) => {
     if (error instanceof CommandError && error.code === 'forbidden')
@@ -39,7 +39,7 @@ const readProfile = async (remote: AgentRemote): Promise<Profile> =>
     throw error
   })
 
-/** `pohf login`: keeps a key that the service accepts. A key of the login before is no default here. */
+/** `pohf login`: keeps a key that the service accepts. The key of an earlier login is not a default here. */
 export const login = async (options: AgentRemote & { readonly namedKey?: string }): Promise<void> => {
   const key = options.namedKey ?? (await readKey())
   const { agentId, name, mode } = await readProfile({ ...options, key })

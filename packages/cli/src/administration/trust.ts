@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander'
 import { operatorCall } from '../command/operator.ts'
 import { addOperator } from '../command/options.ts'
 
-/** Whose agents may order without an API key. */
+/** Adds `pohf trust`: the roots whose agents may order without an API key. */
 export const addTrust = (program: Command): void => {
   const trust = program.command('trust').description('manage whose agents may order without an API key')
   addOperator(

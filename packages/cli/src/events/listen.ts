@@ -43,18 +43,18 @@ const requestOf = (secret: string, event: EventEnvelope): RequestInit => {
   }
 }
 
-type Forwarded = {
+type ForwardResult = {
   readonly event: EventEnvelope
   readonly answer: string
   readonly durationMs: number
 }
 
-const forward = async (url: string, secret: string, event: EventEnvelope): Promise<Forwarded> => {
+const forward = async (url: string, secret: string, event: EventEnvelope): Promise<ForwardResult> => {
   const startedAt = performance.now()
   const answer = await fetch(url, requestOf(secret, event)).then(
     async (response) => {
       await response.body?.cancel()
-      return `${response.status}${response.ok ? '' : ' not taken'}`
+      return `${response.status}${response.ok ? '' : ' not accepted'}`
     },
     (error: unknown) => {
       const { cause } = error as { cause?: { code?: string } }

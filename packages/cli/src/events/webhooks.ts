@@ -7,7 +7,7 @@ const pathOf = (id: string, step = '') => `/api/agents/webhooks/${encodeURICompo
 const healthOf = (endpoint: WebhookEndpoint): string => {
   const delivered = endpoint.health.reduce((sum, hour) => sum + hour.delivered, 0)
   const failed = endpoint.health.reduce((sum, hour) => sum + hour.failed, 0)
-  return delivered + failed === 0 ? 'nothing sent in 24 h' : `${delivered} taken, ${failed} failed in 24 h`
+  return delivered + failed === 0 ? 'nothing sent in 24 h' : `${delivered} accepted, ${failed} failed in 24 h`
 }
 
 export const list = async (remote: AgentRemote): Promise<void> => {
@@ -47,7 +47,7 @@ const webhookAction =
 export const enable = webhookAction(
   'PATCH',
   pathOf,
-  'On. What it missed comes with: pohf webhooks recover <id> --since <time>',
+  'On. To send the events that it missed: pohf webhooks recover <id> --since <time>',
   {
     enabled: true,
   },
@@ -94,7 +94,7 @@ export const recover = async (
     body,
   })
   printAnswer(remote, answer, () =>
-    console.log(`On, and everything since ${answer.recoveringSince} that it did not take is being sent.`),
+    console.log(`On, and everything since ${answer.recoveringSince} that it did not accept is being sent.`),
   )
 }
 

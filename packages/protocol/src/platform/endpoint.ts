@@ -49,15 +49,15 @@ export type Endpoint = {
   readonly summary: string
   readonly auth: Auth
   readonly scope?: Scope
-  /** In live mode a bearer of the console needs the role owner and a recent sign-in: keys and billing. */
+  /** In live mode a console token needs the role owner and a recent sign-in: keys and billing. */
   readonly ownerInLive?: true
   /**
-   * A bearer of the console, in both modes, or of an operator needs a recent sign-in: what the call does outlasts the session
+   * A console token, in both modes, or an operator's token needs a recent sign-in: what the call does outlasts the session
    * or moves money. Keys are exempt.
    */
   readonly needsRecentSignIn?: true
   /**
-   * Needs a bearer of the console whose person is an owner, signed in recently, in live mode with a passkey. No API key
+   * Needs a console token whose person is an owner, signed in recently, in live mode with a passkey. No API key
    * can do it, whatever its scopes: an agent must not choose who approves its actions.
    */
   readonly administratorOnly?: true

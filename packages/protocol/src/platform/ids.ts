@@ -57,7 +57,7 @@ export const tokenPrefixes = {
   lnk_: { name: 'link of a mail to sign in to the console', form: 'random' },
   brw_: { name: 'cookie of the browser that asked for such a link', form: 'random' },
   cso_: { name: 'session cookie of the console', form: 'random' },
-  cns_: { name: 'bearer of the console', form: 'signed' },
+  cns_: { name: 'console token', form: 'signed' },
   opw_: { name: 'cookie of the browser in which an operator signs in', form: 'random' },
   ops_: { name: 'session cookie of an operator', form: 'random' },
   opb_: { name: 'bearer of an operator who signed in', form: 'signed' },

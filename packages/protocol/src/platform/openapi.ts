@@ -137,7 +137,7 @@ export const openApiDocument = (): Json => {
           type: 'http',
           scheme: 'bearer',
           description:
-            'cns_…: the bearer of the console of an owner who signed in within the last hour, in live mode with a passkey. No API key is accepted.',
+            'cns_…: the console token of an owner who signed in within the last hour, in live mode with a passkey. No API key is accepted.',
         },
         member: {
           type: 'apiKey',

@@ -24,7 +24,7 @@ export class ApprovalExpired extends ApprovalError {
   override readonly name = 'ApprovalExpired'
 }
 
-/** The service says that the action is approved, and what it shows for it is not enough. */
+/** The service says that the action is approved, but the evidence that it returned does not suffice. */
 export class ApprovalNotVerified extends ApprovalError {
   override readonly name = 'ApprovalNotVerified'
   /** A reason of `verifyApproval`, or `wrong_answer`, `not_consumed`. */

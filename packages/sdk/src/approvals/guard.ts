@@ -141,7 +141,7 @@ const requireApproved = ({ status, decisions, approvalId }: ApprovalAnswer): voi
     throw new ApprovalNotVerified('not_consumed', `The approval is ${status.slice(0, 32)}.`, approvalId)
 }
 
-/** Checks what the service shows, by what the caller wants. Returns the hash of the envelope that was approved. */
+/** Verifies the answer of the service against the requirements of the caller. Returns the hash of the approved envelope. */
 const verify = async (call: Call, answer: ApprovalAnswer): Promise<string> => {
   const { options, action, approvers, requestId } = call
   const { approvalId } = answer
@@ -234,7 +234,7 @@ export const obtainApproval = async (options: GuardOptions, input: unknown): Pro
   } catch (error) {
     options.signal?.throwIfAborted()
     if (error instanceof ApprovalError) throw error
-    throw new ApprovalUnavailable(`No approval could be had: ${messageOf(error)}`, approvalId, {
+    throw new ApprovalUnavailable(`No approval could be obtained: ${messageOf(error)}`, approvalId, {
       cause: error,
     })
   }

@@ -3,7 +3,7 @@ import { inTransaction, type Tx } from '../platform/db/db.ts'
 import type { AccountPerson } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { AccountsDeps } from './deps.ts'
-import { findSessionTimes } from './entry/store.ts'
+import { findSessionTimes } from './sign-in/store.ts'
 import { listAccountsOf, listInvitationsTo } from './people/store.ts'
 import { findAccount, findIsInAccount, findUsedAgent } from './store.ts'
 

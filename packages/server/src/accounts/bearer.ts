@@ -2,7 +2,7 @@ import type { ConsoleRights } from '../platform/http/call.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { readSignedToken, signToken } from '../platform/ops/tokens.ts'
-import { findSessionForAgent } from './entry/store.ts'
+import { findSessionForAgent } from './sign-in/store.ts'
 import { bearerFields, readBearerFields, type BearerClaims } from './rules.ts'
 
 type Bearer = ConsoleRights & {
@@ -10,13 +10,13 @@ type Bearer = ConsoleRights & {
   readonly validMs: number
 }
 
-/** Makes and reads the bearers of the console. */
+/** Makes and reads the bearer tokens of the console. */
 export const makeBearers = ({ secrets, ids }: Pick<Ctx, 'secrets' | 'ids'>) => {
   const signer = { key: secrets.derive('console-bearer'), cell: ids.cell }
   return {
     sign: (claims: BearerClaims): string => signToken(signer, 'cns_', bearerFields(claims)),
     read: (text: string): BearerClaims | undefined => readBearerFields(readSignedToken(signer, 'cns_', text)),
-    /** Whom a bearer stands for now. Session, role and agent are read anew, so that each can be taken away. */
+    /** The person and agent of a token. Session, role and agent are read anew, so that each can be revoked. */
     find: async (tx: Tx, { sessionId, agentId, expiresAt }: BearerClaims): Promise<Bearer | undefined> => {
       const session = await findSessionForAgent(tx, sessionId, agentId)
       const validMs = session ? expiresAt.getTime() - session.at.getTime() : 0

@@ -6,7 +6,7 @@ import { requireOwner } from './people/require-owner.ts'
 import { agentsMax } from './rules.ts'
 import { countAccountAgents, insertAccountAgent, updateAgentUsed } from './store.ts'
 
-/** More agents of one address than this cannot be claimed. */
+/** How many agents of one address are searched, newest first. An older agent cannot be claimed. */
 const agentsOfAddressMax = 100
 
 /** The agent, where it is registered with the address that the person proved by the link of this sign-in. */
@@ -16,8 +16,9 @@ const findOwnAgent = async (deps: AccountsDeps, tx: Tx, email: string, agentId: 
 }
 
 /**
- * Makes an agent the one of its mode: one that the account has already, or one that was registered by API with the confirmed
- * address of the caller and belongs to no account. Its keys go on working, and the agent that it replaces stays in the account.
+ * Makes the console use this agent for its mode. The agent is one of the account's, or one that was registered by API with
+ * the caller's confirmed address and belongs to no account. Its keys stay valid, and the agent used so far stays in the
+ * account.
  */
 export const claim = async (deps: AccountsDeps, person: AccountPerson, agentId: string) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
@@ -25,10 +26,10 @@ export const claim = async (deps: AccountsDeps, person: AccountPerson, agentId: 
     await requireOwner(tx, person)
     const known = await updateAgentUsed(tx, accountId, agentId)
     if (known !== undefined) return { agentId, mode: known }
-    // A passkey outlives the mailbox that it was made with.
+    // A passkey does not prove the address: its owner may have lost the mailbox since the passkey was created.
     if (person.signedInBy !== 'link')
       throw new Refusal('sign_in_again', {
-        message: 'Sign in with a mailed link to claim an agent: it proves the address today.',
+        message: 'Sign in with a mailed link to claim an agent. The link proves that the address is yours.',
       })
     const agent = await findOwnAgent(deps, tx, email, agentId)
     if (agent && (await countAccountAgents(tx, accountId)) >= agentsMax)

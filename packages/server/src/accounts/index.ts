@@ -1,5 +1,5 @@
 export { makeBearers } from './bearer.ts'
-export { authenticate } from './entry/visitor.ts'
+export { authenticate } from './sign-in/visitor.ts'
 export { routes } from './routes.ts'
 export {
   deleteExpired,

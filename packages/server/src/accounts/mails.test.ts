@@ -29,7 +29,7 @@ const shapeOf = ({ status, json, headers }: Awaited<ReturnType<typeof ask>>) => 
   cookie: String(headers['set-cookie']).replace(/brw_aa[^;]{42}/, ''),
 })
 
-test('the answer, the mail and the statements say of no address whether it has an account', async () => {
+test('the answer, the mail and the number of SQL statements do not reveal whether an address has an account', async () => {
   const { email } = await makeAccount(harness)
   // A mailbox gets three mails a day by way of one network.
   const networks = ['192.0.2.1', '198.51.100.1']

@@ -50,7 +50,10 @@ const linkLines = (
   ]
 }
 
-/** Queues the answer to a request for a link. False where the mailbox, or the network for it, got its mails for today. */
+/**
+ * Queues the answer to a request for a sign-in link. False if the mailbox has reached its limit of mails for today, or the
+ * caller's network has used up its share of them.
+ */
 export const mailSignInLink = async (tx: Tx, deps: MailDeps, mail: LinkMail): Promise<boolean> =>
   queueMail(tx, deps.ctx, {
     agentId: nobody,
@@ -61,7 +64,7 @@ export const mailSignInLink = async (tx: Tx, deps: MailDeps, mail: LinkMail): Pr
     text: linkLines(deps, mail).join('\n'),
   })
 
-/** Queues an invitation. It contains no secret: who gets it signs in with the address and accepts. */
+/** Queues an invitation. It contains no secret: the recipient signs in with the address and accepts. */
 export const mailInvitation = async (
   tx: Tx,
   deps: MailDeps,

@@ -116,7 +116,7 @@ const stealFrom = (owner: ConsoleBrowser): ConsoleBrowser => {
   return thief
 }
 
-test('a stolen cookie is what its session is, no more: it shows, it can be ended, and after an hour nothing that lasts can be made of it', async () => {
+test('an hour after the sign-in a stolen cookie changes nothing that lasts, and its owner can end the session', async () => {
   const { owner, personId } = await makeAccount(harness)
   await harness.advance(61 * 60_000)
   const thief = stealFrom(owner)

@@ -4,12 +4,12 @@ import { account } from './account.ts'
 import type { Bearers } from './bearer.ts'
 import { claim } from './claim.ts'
 import type { AccountsDeps } from './deps.ts'
-import { link } from './entry/link.ts'
-import { sessionEnd } from './entry/session-end.ts'
-import { sessions } from './entry/sessions.ts'
-import { signIn } from './entry/sign-in.ts'
-import { signOut } from './entry/sign-out.ts'
-import { signUp } from './entry/sign-up.ts'
+import { link } from './sign-in/link.ts'
+import { sessionEnd } from './sign-in/session-end.ts'
+import { sessions } from './sign-in/sessions.ts'
+import { signIn } from './sign-in/sign-in.ts'
+import { signOut } from './sign-in/sign-out.ts'
+import { signUp } from './sign-in/sign-up.ts'
 import { passkeysList } from './passkeys/list.ts'
 import { passkeyOptions } from './passkeys/options.ts'
 import { passkeyRegister } from './passkeys/register.ts'
@@ -26,26 +26,29 @@ import { withdraw } from './people/withdraw.ts'
 import { switchAccount } from './switch.ts'
 import { token } from './token.ts'
 
-/** Whoever holds a bearer of a session or role that ended loses it at once in this process, elsewhere in two seconds. */
+/**
+ * Clears the cache of bearers after a change has committed. A bearer of an ended session or role stops working at once in
+ * this process, and within two seconds in the others.
+ */
 const forgetAfter = async <T>(deps: AccountsDeps, work: Promise<T>): Promise<T> => {
   const result = await work
   deps.forgetBearers()
   return result
 }
 
-const entryRoutes = (deps: AccountsDeps): Route[] => [
-  route('accounts.entry.sign-up', (call) =>
+const signInRoutes = (deps: AccountsDeps): Route[] => [
+  route('accounts.sign-in.sign-up', (call) =>
     signUp(deps, pageRequestOf(call), { ...call.body, address: call.address }),
   ),
-  route('accounts.entry.sign-in', (call) =>
+  route('accounts.sign-in.sign-in', (call) =>
     signIn(deps, pageRequestOf(call), { ...call.body, address: call.address }),
   ),
-  route('accounts.entry.link', (call) =>
+  route('accounts.sign-in.link', (call) =>
     forgetAfter(deps, link(deps, pageRequestOf(call), { ...call.body, address: call.address })),
   ),
-  route('accounts.entry.sign-out', (call) => signOut(deps, pageRequestOf(call))),
-  route('accounts.entry.sessions', (call) => sessions(deps.ctx, call.accountPerson)),
-  route('accounts.entry.session-end', (call) =>
+  route('accounts.sign-in.sign-out', (call) => signOut(deps, pageRequestOf(call))),
+  route('accounts.sign-in.sessions', (call) => sessions(deps.ctx, call.accountPerson)),
+  route('accounts.sign-in.session-end', (call) =>
     forgetAfter(deps, sessionEnd(deps.ctx, call.accountPerson, call.params.sessionId)),
   ),
 ]
@@ -90,7 +93,7 @@ const passkeyRoutes = (deps: AccountsDeps): Route[] => [
 ]
 
 export const routes = (deps: AccountsDeps, bearers: Bearers): Route[] => [
-  ...entryRoutes(deps),
+  ...signInRoutes(deps),
   route('accounts.account', (call) => account(deps, call.accountPerson)),
   route('accounts.token', (call) =>
     token(deps.ctx, bearers, requireAccount(call.accountPerson, call.body.accountId), call.body.mode),

@@ -5,7 +5,7 @@ import { makeCookieReader, strictCookie } from '../platform/sign-in/own-page.ts'
 export const sessionHours = 24
 /** A session that nobody uses ends earlier. An open console gets a bearer every ten minutes, which counts as use. */
 export const idleHours = 4
-/** How long a sign-in permits what outlasts the session: people, passkeys, claims, keys, webhooks, live billing. */
+/** Changes that outlast the session need a sign-in this recent: people, passkeys, claims, keys, webhooks, live billing. */
 export const recentMinutes = 60
 export const bearerMinutes = 10
 export const linkMinutes = 15
@@ -27,7 +27,7 @@ export const browserCookie = (token: string): string =>
 export const readSessionCookie = makeCookieReader(consoleCookie)
 export const readBrowserCookie = makeCookieReader(consoleBrowserCookie)
 
-/** The name of an account for a mail to somebody else: without what mail programs turn into a link. */
+/** The name of an account in a mail to somebody else, without the characters from which mail programs make links. */
 export const plainName = (name: string): string =>
   name
     .replaceAll(/[^\p{L}\p{M}\p{N} -]+/gu, ' ')
@@ -41,7 +41,7 @@ export const leavesNoOwner = (
   change: { readonly personId: string; readonly role: AccountRole | undefined },
 ): boolean => change.role !== 'owner' && owners.every((owner) => owner === change.personId)
 
-/** What a bearer of the console contains. The role is not in it: it is read at each use, so that a change counts at once. */
+/** What a console token contains. The role is not in it: it is read at each use, so that a change counts at once. */
 export type BearerClaims = { readonly sessionId: string; readonly agentId: string; readonly expiresAt: Date }
 export const bearerFields = ({ sessionId, agentId, expiresAt }: BearerClaims) =>
   [sessionId, agentId, Math.floor(expiresAt.getTime() / 1_000)] as const

@@ -52,7 +52,7 @@ test('the cookies carry the prefix, are Secure, HttpOnly and SameSite=Strict, an
   assert.match(page.headers['content-type'] ?? '', /^text\/html/)
 })
 
-test('a session that somebody prepared is never adopted: each sign-in makes a new cookie and ends the old session', async () => {
+test('session fixation fails: each sign-in makes a new cookie and ends the old session', async () => {
   const attacker = (await makeAccount(harness)).owner
   const attackerCookie = attacker.session() ?? ''
   const victim = openConsole(harness)

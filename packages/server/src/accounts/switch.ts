@@ -2,7 +2,7 @@ import { inTransaction } from '../platform/db/db.ts'
 import type { AccountPerson } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { updateSessionAccount } from './entry/store.ts'
+import { updateSessionAccount } from './sign-in/store.ts'
 import { findRole } from './people/store.ts'
 
 /** Changes the session to another account of its person. */

@@ -5,7 +5,7 @@ import { makeAccount, openConsole } from '../../test/fixtures/people/console.ts'
 
 const harness = await startHarness()
 
-test('a sign-out clears no key, and without a session no bearer', async () => {
+test('a sign-out clears no API key from the cache, and a sign-out without a session clears no bearer', async () => {
   const { owner } = await makeAccount(harness)
   const leaving = [await makeAccount(harness), await makeAccount(harness), await makeAccount(harness)]
   const { apiKey } = await harness.register('test')

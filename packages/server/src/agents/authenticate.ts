@@ -13,11 +13,11 @@ const cacheMax = 10_000
 type CachedAgent = { readonly agent: Agent; readonly until: number }
 type KeyLookup = { readonly agent: Agent; readonly validMs: number }
 
-/** Injected by the wiring: the bearers that the console gets for its page. */
+/** Injected by the wiring: the bearer tokens that the console gets for its page. */
 type ConsoleBearers<Claims> = {
-  /** What a bearer says, where this service signed it. */
+  /** The claims of a token that this service signed; undefined for others. */
   readonly read: (text: string) => Claims | undefined
-  /** Whom it stands for now; undefined where its session, person or agent is gone, or its time. */
+  /** The agent and the rights of the person; undefined where the token has expired, or its session, person or agent is gone. */
   readonly find: (
     tx: Tx,
     claims: Claims,
@@ -57,7 +57,7 @@ const findAgentByBearer = async <Claims>(
     const row = found && (await findCaller(tx, found.agentId))
     if (!row)
       throw new Refusal('invalid_api_key', {
-        message: 'This bearer of the console has expired or was ended.',
+        message: 'This console token has expired or was revoked.',
       })
     // Not 401: a new bearer would not help, and the key is not unknown.
     if (row.suspended_at !== null)
@@ -68,7 +68,7 @@ const findAgentByBearer = async <Claims>(
     return { agent: { ...agentOf(row), ...rights }, validMs }
   })
 
-/** Finds the agent of an API key or of a bearer of the console. A text of neither form needs no query. */
+/** Finds the agent of an API key or of a console token. A text of neither form needs no query. */
 export const makeAuthenticator = <Claims>(ctx: Ctx, bearers: ConsoleBearers<Claims>) => {
   const cache = new Map<string, CachedAgent>()
   let generation = 0

@@ -22,7 +22,8 @@ export const emailResend = async (ctx: Ctx, caller: Agent) =>
     const recipient = { agentId: caller.agentId, contactEmail: agent.contact_email }
     if (await mailConfirmation(tx, ctx, recipient)) return { sent: true }
     throw new Refusal('rate_limited', {
-      message: 'This address got its confirmation mails for today. Try again tomorrow (UTC).',
+      message:
+        'This address has reached its limit of confirmation mails for today. Try again tomorrow (UTC).',
       headers: { 'retry-after': String(secondsToNextDay(await readNow(tx))) },
     })
   })

@@ -15,8 +15,8 @@ type MailTemplate = {
 }
 
 /**
- * Queues a mail with a link that works once; only the hash of its token is stored. False where the recipient got its
- * mails of this kind for today.
+ * Queues a mail with a link that works once; only the hash of its token is stored. False if the recipient has reached the
+ * limit of mails of this kind for today.
  */
 const queueLinkMail = async (
   tx: Tx,

@@ -20,7 +20,7 @@ const tokenPage = (
     ),
 })
 
-/** Only a click acts, not the visit: mail scanners open links by themselves. */
+/** Opening a page changes nothing; its button does. Mail scanners open links by themselves. */
 export const pages: readonly Page[] = [
   tokenPage('/agents/confirm', {
     title: 'Confirm your address',

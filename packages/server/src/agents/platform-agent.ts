@@ -2,6 +2,7 @@ import { modes, type Mode } from '@pohf/protocol'
 import type { Config } from '../platform/ops/config.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
+import type { AgentId } from '../platform/ops/ids.ts'
 import { insertAgentIfAbsent } from './store.ts'
 
 /** The time part of these ids is zero, so no generated id can equal one of them. */
@@ -15,7 +16,7 @@ const idSuffixes: Readonly<Record<Mode, string>> = {
  * operator prepays and purchases without a key. It has no key and no confirmed mail address, so nobody can call as it or
  * recover a key for it.
  */
-export const platformAgentId = (config: Pick<Config, 'CELL'>, mode: Mode): `agt_${string}` =>
+export const platformAgentId = (config: Pick<Config, 'CELL'>, mode: Mode): AgentId =>
   `agt_${config.CELL}${idSuffixes[mode]}`
 
 /** Inserts both rows if they are missing. Every start calls it; concurrent starts are safe. */

@@ -67,7 +67,7 @@ export const register = async (ctx: Ctx, input: Registration) =>
     const contactEmail = normaliseEmail(input.contactEmail)
     const agentId = await addAgent(tx, ctx, { ...input, contactEmail })
     const { apiKey } = await addKey(tx, { agentId, mode, cell: ctx.config.CELL, scopes: allScopes })
-    // The answer is the same where the address got its mails for today: it says nothing about other registrations.
+    // The answer is the same if the address has reached its daily limit: it reveals nothing about other registrations.
     await mailConfirmation(tx, ctx, { agentId, contactEmail })
     return { apiKey, agentId, mode, next: nextStep(ctx, mode) }
   })

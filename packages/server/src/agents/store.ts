@@ -223,7 +223,7 @@ const callerColumns = [
   'agents.policy',
 ] as const
 
-/** The agent of a bearer of the console. */
+/** The agent of a console token. */
 export const findCaller = async (tx: Tx, agentId: string) =>
   tx.selectFrom('agents').select(callerColumns).where('agent_id', '=', agentId).executeTakeFirst()
 

@@ -3,6 +3,7 @@ import type { ApprovalMint } from '../credentials/index.ts'
 import type { PasskeyVerifier } from '../members/index.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import type { AgentId } from '../platform/ops/ids.ts'
 import type { SignReport } from './effectiveness/pack.ts'
 
 /** What the wiring provides from modules that approvals do not import. */
@@ -28,5 +29,5 @@ export type ApprovalsDeps = {
   readonly mintApproval: ApprovalMint
   readonly passkeyVerifier: PasskeyVerifier
   /** The platform agent of a mode, which owns the recordings of known-bad requests. */
-  readonly platformAgentOf: (mode: Mode) => `agt_${string}`
+  readonly platformAgentOf: (mode: Mode) => AgentId
 }

@@ -5,7 +5,7 @@ import { queueMail } from '../platform/net/mail.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { requestMailsPerHourMax } from './rules.ts'
 
-/** A name for a mail: without what mail programs turn into a link. */
+/** A name in a mail, without the characters from which mail programs make links. */
 const plainName = (name: string): string =>
   name
     .replaceAll(/[^\p{L}\p{M}\p{N} -]+/gu, ' ')
@@ -19,7 +19,7 @@ type Invitation = {
   readonly agentName: string
   readonly url: string
 }
-/** Queues the invitation of an approver. False where the mailbox got its invitations for today. */
+/** Queues the invitation of an approver. False if the mailbox has reached its limit of invitations for today. */
 export const mailInvitation = (tx: Tx, ctx: Ctx, invitation: Invitation): Promise<boolean> =>
   queueMail(tx, ctx, {
     agentId: invitation.agentId,
@@ -46,8 +46,9 @@ type Request = {
   readonly approvalId: string
 }
 /**
- * Counts a mail of one agent to one approver. An agent has a few in an hour and half of those that a mailbox gets in a day,
- * in each mode, so that it neither floods a person nor, in one mode, leaves none for the requests of others.
+ * Counts a mail about a request to one approver; false if a limit is reached. In each mode an agent sends an approver at
+ * most `requestMailsPerHourMax` mails an hour and half of the daily limit of a mailbox. So it cannot flood a person, and in
+ * one mode it leaves mails for the requests of other agents.
  */
 const countRequestMail = async (tx: Tx, ctx: Ctx, recipientTag: string): Promise<boolean> => {
   const hour = (await readNow(tx)).getUTCHours()
@@ -60,11 +61,11 @@ const countRequestMail = async (tx: Tx, ctx: Ctx, recipientTag: string): Promise
 }
 
 /**
- * Queues the notice that something waits; false where the mail is left out. A mail is not confidential: it has no field of the
- * action, and no words of the agent.
+ * Queues the notice that an approval waits; false if a limit is reached. A mail is not confidential, so it contains no field
+ * of the action, and neither title nor summary of the request.
  */
 export const mailRequest = async (tx: Tx, ctx: Ctx, request: Request): Promise<boolean> =>
-  // An approver is one of one agent and mode.
+  // The id of an approver belongs to one agent and mode, and so does this count.
   (await countRequestMail(tx, ctx, request.approver)) &&
   queueMail(tx, ctx, {
     agentId: request.agentId,

@@ -31,7 +31,10 @@ const iconOf = (name: string, pixels: number, purpose: 'any' | 'maskable') => ({
   purpose,
 })
 
-/** With it a phone keeps the page beside its apps. It has no address of a single approval: the list is always read anew. */
+/**
+ * The web app manifest, with which a phone installs the page as an app. The app starts with the list, never with a single
+ * approval, so that it always reads the current state.
+ */
 const manifestOf = (language: Language) => {
   const { title, description } = shellMessages[language]
   return {

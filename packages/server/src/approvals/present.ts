@@ -70,7 +70,7 @@ export const presentApproval = async (
               words: turn.words,
               decidedAt: turn.decided_at.toISOString(),
               credentialId: turn.credential_id,
-              // Who approved and then denied has the credential of the approval, and none of the denial.
+              // After an approval and a denial by one person, the reference finds the credential of the approval: omit it.
               pohf_jwt:
                 turn.credential_id === null
                   ? null

@@ -16,7 +16,7 @@ export const decisionsPerHourDefault = 60
 export const decideMinutesMin = 1
 export const decideDaysMax = 7
 export const consumeDaysMax = 7
-/** So long after the time to consume an approval its envelope and the words of its approvers are kept. */
+/** How long the envelope of an approval and the words of its approvers are kept after the deadline to consume it. */
 export const envelopeDays = 400
 
 /** A rule of approvals that a request or a decision breaks. docs/guides/approvals.md lists every code. */
@@ -26,7 +26,7 @@ export const approvalRefused = (path: string, code: string, message: string): Re
     details: [{ path, code, message }],
   })
 
-/** The state of an approval, a type, an approver or a group does not allow it. */
+/** Refuses a call that the state of an approval, a type, an approver or a group does not allow. */
 export const approvalConflict = (path: string, code: string, message: string): Refusal =>
   new Refusal('approval_conflict', {
     message: `The present state does not allow this: ${message}.`,
@@ -37,11 +37,11 @@ export const noSuchApproval = (): Refusal => new Refusal('not_found', { message:
 
 export type ApprovalKey = { readonly agentId: string; readonly mode: Mode; readonly approvalId: string }
 
-/** Under which a decision's credential is minted and found. */
+/** The reference under which a decision's credential is minted and found. */
 export const decisionReferenceOf = (approvalId: string, approver: string): string =>
   `${approvalId}:${approver}`
 
-/** What the recording of a decision must carry, so that no other recording stands for it. */
+/** The challenge that binds a recording to one decision. */
 export const turnChallengeOf = (key: Buffer, approval: ApprovalKey, approver: string): string => {
   const { agentId, mode, approvalId } = approval
   const mac = [agentId, mode, approvalId, approver].reduce(

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { sql, type Selectable } from 'kysely'
 import type { ApprovalState, Mode } from '@pohf/protocol'
-import type { Envelope } from '@pohf/verify/approvals'
+import { readEnvelope, type Envelope } from '@pohf/verify/approvals'
 import { now, type Tx } from '../platform/db/db.ts'
 import type { DB } from '../platform/db/schema.ts'
 import type { PageScan } from '../platform/http/list-page.ts'
@@ -34,12 +34,15 @@ export type Approval = {
   readonly knownBad: string | null
 }
 
-/** The stored envelope. One that was changed since it was hashed is used for nothing: the call fails, and is logged. */
+/** The stored envelope. Throws if it no longer matches its stored hash, so that a changed envelope is never used. */
 const envelopeOf = (row: Row): Envelope | undefined => {
   if (row.envelope === null) return undefined
   if (!createHash('sha256').update(row.envelope).digest().equals(row.envelope_hash))
     throw new Error(`the stored envelope of approval ${row.approval_id} does not have its stored hash`)
-  return JSON.parse(row.envelope) as Envelope
+  const envelope = readEnvelope(JSON.parse(row.envelope))
+  if (!envelope)
+    throw new Error(`the stored envelope of approval ${row.approval_id} does not have the form of one`)
+  return envelope
 }
 
 const approvalOf = (row: Row): Approval => ({
@@ -159,7 +162,7 @@ export const listTurns = async (tx: Tx, key: ApprovalKey): Promise<Turn[]> =>
     .limit(20)
     .execute()
 
-/** Serializes what counts rows of an agent before it adds one, so that two at once cannot pass a limit together. */
+/** Serializes transactions that count rows of an agent before they insert one, so that two cannot pass a limit together. */
 export const lockApprovalsOf = async (
   tx: Tx,
   { agentId, mode }: { readonly agentId: string; readonly mode: Mode },

@@ -40,7 +40,7 @@ test('a repeat gets its credential on any later day, and an expired credential i
   assert.equal(await readBalance(), before - 1)
 })
 
-test('a session of the sandbox has no such end', async () => {
+test('a session of the sandbox can get its first credential later than a day after its end', async () => {
   const sandbox = await harness.register('test')
   const { sessionId } = await makeScoredSession(harness, sandbox)
   await harness.advance(3 * dayMs)

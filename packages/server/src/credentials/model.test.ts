@@ -112,7 +112,7 @@ class Verify implements fc.AsyncCommand<Model, Real> {
     }
     for (const { session, code } of results) {
       if (code === undefined) continue
-      if (before === 0n) assert.equal(code, 'insufficient_credits', 'who cannot pay learnt something')
+      if (before === 0n) assert.equal(code, 'insufficient_credits', 'wrong refusal without credits')
       const expected = { human: undefined, bot: 'session_rejected', missing: 'not_found' }[stateOf(session)]
       assert.ok(code === 'insufficient_credits' || code === expected, `${session} was refused with ${code}`)
       assert.ok(!fresh.has(session), `session ${session} was minted for one and refused to another`)

@@ -59,7 +59,9 @@ type SessionLookup = { readonly session: Session | undefined }
 const refuseMissingSession = ({ session }: SessionLookup) =>
   session ? undefined : new Refusal('not_found', { message: 'No such session.' })
 
-/** Its credential comes from the decision alone, which a passkey signs. */
+/**
+ * Refuses the recording of a decision about an approval: its credential is minted with the decision, which a passkey signs.
+ */
 const refuseDecision = ({ session }: SessionLookup) =>
   session?.kind === 'approval'
     ? new Refusal('session_rejected', {
@@ -91,7 +93,7 @@ const refuseRejectedSession = ({ session }: SessionLookup) => {
   return new Refusal('session_rejected', { details })
 }
 
-/** How long after its end a session can get its first credential: sessions that are kept for later must not add up. */
+/** How long after its end a session can get its first credential, so that nobody collects sessions to mint them together. */
 const firstMintMs = 24 * 3_600_000
 /** Refuses the first credential of a live session that ended more than a day ago. */
 export const refuseLateMint = (call: FirstMint): Refusal | undefined => {
@@ -152,7 +154,7 @@ export const requireEnrolled = (found: Member | undefined): EnrolledMember =>
     member?.status === 'refused' ? undefined : member,
   )
 
-/** For the recording of a micro-task: the credential is that of its completion. */
+/** Refuses a recording that a micro-task has used: only the session of its completion gets a credential. */
 export const refuseSpentRecording = ({ isSpent }: { readonly isSpent: boolean }) =>
   isSpent
     ? new Refusal('session_rejected', {

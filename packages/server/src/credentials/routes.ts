@@ -23,7 +23,7 @@ export const routes = (
   const forgingTable = makeForgingTable(deps.ctx, deps.signer, deps.forging)
   return [
     route('credentials.verify', (call) => verify({ agent: call.agent, input: call.body })),
-    // Without the secret and remoteip, which nothing behind the edge needs.
+    // The fields `secret` and `remoteip` are left out: authentication has read the secret, and nothing reads remoteip.
     route('credentials.siteverify', ({ agent, body }) =>
       siteverify(agent, {
         sessionId: body.response ?? '',

@@ -21,8 +21,8 @@ export const pairwiseSubject = (key: Buffer, agentId: string, person: string): s
   `psu_${hmacOf(key).update(agentId).update('\0').update(person).digest('base64url').slice(0, 32)}`
 
 /**
- * Who did a session: the member that the agent or the person named, else the key of the browser. The page of a
- * micro-task names its visitor, who may name anybody, so that name is never the one of a member.
+ * The person of a session: the member that the agent or the person named, else the key of the browser. For a micro-task the
+ * page names the visitor and can name anybody, so that name has a prefix and never equals a member's.
  */
 export const sessionPerson = ({
   kind,
@@ -78,8 +78,9 @@ export const deviceClaim = (device: DeviceProof | undefined) =>
 
 export type VerifyAttempt = 'first' | 'retry'
 /**
- * A mint seals its session in the same statement, so a session that is scored and not sealed has no credential. Where it gets
- * one meanwhile, the mint answers `lost`, and the retry looks for every credential.
+ * Whether the load must look for a stored credential. A mint seals its session in the same statement, so a session that is
+ * scored and not sealed has none. If it gets one after the load, the mint answers `lost`, and the retry looks for every
+ * credential.
  */
 export const mayHaveCredential = (session: Session | undefined, attempt: VerifyAttempt): boolean =>
   attempt === 'retry' || session?.status !== 'scored'

@@ -183,7 +183,7 @@ test('a call that died after the mint can be repeated with any key and is charge
   assert.equal(await balanceOf(live), before - 1)
 })
 
-test('a session of another agent, or of the other mode, is nobody’s', async () => {
+test('a session of another agent, or of the other mode, is not found', async () => {
   const other = await harness.register('live')
   await grantCredits(harness, other, 1n)
   const sessionId = await scored(other)

@@ -77,7 +77,7 @@ const refuseOld = ({ session, input, at }: SiteverifyCall) => {
   return new Refusal('session_expired', { message })
 }
 
-/** A session without a key was opened by no page. */
+/** Refuses a session that was opened on a host outside allowedOrigins. A session without a key was opened by no page. */
 const refuseOtherHost = ({ session, allowedOrigins }: SiteverifyCall) => {
   if (!session?.jkt || allowedOrigins.length === 0) return undefined
   if (session.hostname !== null && allowedOrigins.map(hostnameOf).includes(session.hostname)) return undefined
@@ -113,8 +113,8 @@ const load = async (
 })
 
 /**
- * Uses the session: the first call does, and a repeat finds its own key. It comes after the mint, so that a call whose
- * process died in between can be repeated with any key; verify charges it once.
+ * Marks the session as redeemed with the idempotency_key of the first call; a repeat needs the same key. It runs after the
+ * mint: if the process dies in between, the call can be repeated with any key, and verify charges it once.
  */
 const redeem = async (tx: Tx, agent: Agent, input: Input): Promise<Session> => {
   const key = keyOf(agent, input)

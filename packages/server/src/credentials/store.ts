@@ -81,7 +81,7 @@ export type MintRow = {
   readonly key: ActKey
   /** The key of the act in the signer's journal. */
   readonly actKey: string
-  /** The batch that it was signed with, and a batch that the database must have. */
+  /** The batch that it was signed in, and an acknowledged batch: a database that lacks that one is from the past. */
   readonly batch: { readonly signer: string; readonly batch: number; readonly acknowledged: number | null }
   /** The credential of the same act that this one replaces; the mint fails if it was replaced already. */
   readonly replaces: string | undefined
@@ -105,7 +105,7 @@ export type MintRow = {
 /**
  * `lost`: the act already has a credential. `short`: no credits left. `owes`: the account is in debt. `stopped`:
  * the agent's ledger does not balance. `hour`, `day`: a budget of its root is used up for that time. `suspended`: its root
- * is. `forgotten`: a restore found that the act has a credential which is not stored.
+ * is suspended. `forgotten`: a restore found that the act has a credential which is not stored.
  */
 export type MintOutcome =
   'granted' | 'lost' | 'short' | 'owes' | 'stopped' | 'hour' | 'day' | 'suspended' | 'forgotten'

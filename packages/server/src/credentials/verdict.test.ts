@@ -175,7 +175,7 @@ test('below the floor of the agent a person steps up, and then passes with place
   assert.deepEqual(await countPlaces(), held)
 })
 
-test('a person who passed and then steps up holds both; the mint keeps the stronger root and gives back the network', async () => {
+test('a step-up after passing reserves both roots; the mint keeps the stronger one and releases the network', async () => {
   await moveClockTo(harness, 9, 50)
   await dropCounters()
   const { recorder, ended, sessionId } = await play(agent)
@@ -191,7 +191,7 @@ test('a person who passed and then steps up holds both; the mint keeps the stron
   assert.equal(rows.length, 0)
 })
 
-test('without a place a person steps up or waits, and passes later', async () => {
+test('a person on a busy network gets a step-up, and passes once a place is free or a key has answered', async () => {
   await moveClockTo(harness, 9, 10)
   await dropCounters()
   const address = '198.51.100.1'
@@ -251,7 +251,7 @@ test('ordered work has no floor, and its verdict names no page', async () => {
   assert.deepEqual([other.verdict, other.reasons], ['step_up', ['proof_needed']])
 })
 
-test('an attention check passes and holds nothing: personhood is another act', async () => {
+test('an attention check passes and reserves no budget: personhood is another act', async () => {
   await dropCounters()
   const { ended } = await play(agent, { challenge: 'att_1' })
   assert.deepEqual(verdictOf(ended), { verdict: 'passed', reasons: [] })

@@ -109,12 +109,16 @@ const judgeVerified = async (
   return (await belowFloor(tx, deps, mintable)) ?? reservePlaces(tx, deps, mintable)
 }
 
-/** Verdicts that use a connection at a time: those of a crowd on one network wait for its counters. */
+/**
+ * How many verdicts use a connection at the same time. A crowd on one network waits for its counters and must not take all
+ * connections.
+ */
 const slots = { slotsMax: 3, waitingMax: 10_000 }
 
 /**
- * What the person of a session is told, as things stand: scoring, a step-up, a change of the policy or an open budget changes the
- * next answer. Where they pass, the places of their credential are held. Only a verified session needs the database.
+ * The verdict that the person of a session is told. It can change with scoring, a step-up, a change of the policy or a free
+ * place in a budget. If the person passes, the places that the credential will spend are reserved. Only a verified session
+ * needs the database.
  */
 export const makeReadVerdict = (deps: VerdictDeps) => {
   const inSlot = makeSlots(slots)

@@ -16,11 +16,11 @@ import { verifyBatch, type QueuedRequest, type VerifyRequest, type VerifyRespons
 
 /** Two batches keep the database busy while this process signs; a third would only wait for their locks. */
 const inFlightMax = 2
-/** Small beside the time that a batch takes, and long enough for the callers of a returned batch to come back. */
+/** Short compared with the time that a batch takes, and long enough for callers whose batch has returned to call again. */
 const batchWaitMs = 5
 const batchMax = 128
 const waitingMax = 10_000
-/** A call that lost its act to another or found no credits is tried twice. */
+/** A call is tried twice if another call minted its act first, or if the credits ran out since they were read. */
 const attemptsMax = 2
 
 /** Verifies a batch, and again those of its calls that may succeed now. */
@@ -42,10 +42,12 @@ const verifyWithRetry = async (
   return results.map((result) => ('retry' in result ? { error: result.retry } : result))
 }
 
-/** No single row is at fault when the database or the signer is unavailable. */
+/** Whether the whole batch failed because the database or the signer is unavailable: then splitting it does not help. */
 const isUnavailable = (error: unknown): boolean => error instanceof Refusal
 
-/** A session whose network was busy is not signed for again within this time: a refused call costs its agent nothing. */
+/**
+ * How long a session that got `network_busy` is refused without signing: a refused call is free, and each signature is work.
+ */
 const busyMs = 10_000
 const busySessionsMax = 10_000
 
@@ -83,7 +85,9 @@ const inBatchScope = <T>(queued: readonly QueuedCall[], run: () => Promise<T>): 
   return withinRequest(scope, () => inBatchSpan(queued, run))
 }
 
-/** Runs a batch below the first of its requests that is traced. It has links to the others, and they to it. */
+/**
+ * Runs a batch in a span below its first traced request. The spans of the other requests and this span link to each other.
+ */
 const inBatchSpan = <T>(queued: readonly QueuedCall[], run: () => Promise<T>): Promise<T> => {
   const causes = queued.map(({ span }) => span?.traceparent)
   const attributes = { 'pohf.batch_size': queued.length }

@@ -4,7 +4,7 @@ import { humanCode, resolveLockedMember, resolveMember, type Member } from '../m
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import type { Agent, ApiResponse } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import { checkRefusals, firstRefusal, keepRefusal, type Refusals } from '../platform/http/refusals.ts'
+import { checkRefusals, firstRefusal, refusalOrThrow, type Refusals } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { floorOf } from './forging/rules.ts'
@@ -70,7 +70,7 @@ type WalletLookup = {
 
 const loadWallet = async (deps: CredentialsDeps, agent: Agent, input: Input): Promise<WalletLookup> => {
   const { proof, missing } = readWalletProof(input)
-  const wallet = proof && (await proveWallet(deps, agent, proof, input.memberId).catch(keepRefusal))
+  const wallet = proof && (await proveWallet(deps, agent, proof, input.memberId).catch(refusalOrThrow))
   return { missingFields: missing, proof, wallet }
 }
 
@@ -155,7 +155,7 @@ const load = async (tx: Tx, deps: CredentialsDeps, call: PersonhoodCall): Promis
   const stored = await findMintedCredential(tx, call.key)
   if (stored && (stored.state === 'revoked' || isRepeated(deps, call, stored)))
     return { stored, allowance: undefined, member: undefined }
-  const allowance = await deps.credits.hasAllowance(tx, call.agent).catch(keepRefusal)
+  const allowance = await deps.credits.hasAllowance(tx, call.agent).catch(refusalOrThrow)
   const member = allowance === true ? await resolveMember(tx, call.agent, call.memberId) : undefined
   return { stored, allowance, member }
 }
@@ -182,7 +182,9 @@ export const personhoodRefusals: Refusals<PayingCall> = [
   ...memberRefusals,
 ]
 
-/** The last refusal, of a draft and of a suspended credential: the answer never holds less than the caller asked for. */
+/**
+ * The last refusal, for drafts and suspended credentials: the caller never gets a credential below the floor it asked for.
+ */
 export const floorRefusals: Refusals<FloorCheck> = [
   ['below_policy', (check) => refuseBelowFloor('below_policy', check)],
 ]

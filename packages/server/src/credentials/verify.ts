@@ -3,7 +3,7 @@ import { claimRecordings } from '../evidence/index.ts'
 import { inSingleStatement, inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import type { Agent, ApiResponse } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import { firstRefusal, keepRefusal, type Refusals } from '../platform/http/refusals.ts'
+import { firstRefusal, refusalOrThrow, type Refusals } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { noteOutboxRows, type RequestScope } from '../platform/ops/tracing/request-scope.ts'
 import type { Outcome } from '../platform/queue/coalesce.ts'
@@ -186,7 +186,10 @@ const countSpendable = async (
   for (const { agent } of calls.map(({ request }) => request)) {
     const allowance = allowances?.get(agent.agentId)
     if (agent.mode === 'test' || counts.has(agent.agentId) || !allowance) continue
-    counts.set(agent.agentId, await deps.credits.countSpendable(agent.agentId, allowance).catch(keepRefusal))
+    counts.set(
+      agent.agentId,
+      await deps.credits.countSpendable(agent.agentId, allowance).catch(refusalOrThrow),
+    )
   }
   return counts
 }
@@ -225,7 +228,7 @@ const refuseWeakSession = ({ request, session, assuranceInputs, ctx, forging, at
   return refuseBelowFloor('session_rejected', { floor, strength, forging, at, stepUp })
 }
 
-/** A stored credential below the floor is refused too: the answer never holds less than the caller asked for. */
+/** Refuses a stored credential below the floor: the caller never gets a credential below the floor that it asked for. */
 const refuseWeakCredential = ({ request, stored, forging, at }: RepeatedCall & DecisionContext) => {
   const strength = claimsOf(stored.jwt)
   const floor = floorOf(request.agent.policy, strength.kind, request.input)

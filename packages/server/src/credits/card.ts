@@ -6,7 +6,7 @@ import { publish } from '../platform/queue/outbox.ts'
 import { postPurchase } from './purchase.ts'
 import { accounts, purchaseLines, reversalLines, reversedCredits } from './rules.ts'
 
-/** The first refusal by the ledger locks the accounts, so the balances of the second attempt hold. */
+/** A posting that the ledger refuses has locked its accounts, so the balances that the next attempt reads do not change. */
 const attemptsMax = 3
 
 export const reversalKind = 'purchase_reversal'

@@ -45,7 +45,7 @@ const purchase = (agent: Agent, reference: string) =>
   inAgentTransaction(agent, (tx) =>
     credits.postPurchase(tx, { agentId: agent.agentId, mode: agent.mode, pack: 'starter', reference }),
   )
-/** Sets the balance to what a test needs, by the one way that there is. */
+/** Adds credits for a test by a posting, because the database permits no other change of a balance. */
 const grantCredits = (agent: Agent, amount: bigint, account = 'credits') =>
   inAgentTransaction(agent, (tx) =>
     post(tx, {

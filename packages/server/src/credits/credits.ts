@@ -2,6 +2,7 @@ import type { Mode } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
+import type { AgentId } from '../platform/ops/ids.ts'
 import { readAllowance, readAllowanceSnapshots, type Allowance, type AllowanceSnapshot } from './allowance.ts'
 import { checkPaidCheckouts, checkPostedPacks } from './card-check.ts'
 import type { AgentLookup } from './free-plan.ts'
@@ -20,7 +21,7 @@ const spendable = (allowance: Pick<Allowance, 'free' | 'credits' | 'debt'>): big
 export const makeCredits = (ctx: Pick<Ctx, 'config' | 'secrets' | 'db'>, agents: AgentLookup) => {
   const refusedAt = new Map<string, number>()
   /** Claims the place in the free plan and this month's seals, if the agent is eligible. */
-  const claimAllowance = async (agentId: `agt_${string}`): Promise<Allowance> => {
+  const claimAllowance = async (agentId: AgentId): Promise<Allowance> => {
     const allowance = await inTransaction(ctx, agentId, (tx) => readAllowance(tx, ctx, agents, agentId))
     if (refusedAt.size >= refusedMax) refusedAt.clear()
     if (allowance.free === 0n) refusedAt.set(agentId, performance.now())
@@ -33,7 +34,7 @@ export const makeCredits = (ctx: Pick<Ctx, 'config' | 'secrets' | 'db'>, agents:
     /** The allowances of several live agents in one query; `countSpendable` turns each into a number. */
     readAllowanceSnapshots,
     /** How many verifications the agent can pay for. Refuses an agent in debt. */
-    countSpendable: async (agentId: `agt_${string}`, snapshot: AllowanceSnapshot): Promise<bigint> => {
+    countSpendable: async (agentId: AgentId, snapshot: AllowanceSnapshot): Promise<bigint> => {
       if (snapshot.free !== undefined) return spendable({ ...snapshot, free: snapshot.free })
       const refused = refusedAt.get(agentId)
       if (snapshot.credits > 0n && refused !== undefined && performance.now() - refused < refusedRetryMs)

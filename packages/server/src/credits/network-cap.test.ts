@@ -23,7 +23,7 @@ const freeOf = async (address: string, domain: string, deployment = harness): Pr
   remainingOf(deployment, await registerFrom(deployment, address, domain))
 const countPlans = (remaining: readonly number[]): number => remaining.filter((seals) => seals > 0).length
 
-void test('a network has so many free plans, whatever the mail domains; other networks have their own', async () => {
+void test('a network has 2 free plans, whatever the mail domains; other networks have their own', async () => {
   const near: number[] = []
   for (const domain of ['a.example', 'b.example', 'c.example']) near.push(await freeOf('192.0.2.7', domain))
   assert.deepEqual(near, [1000, 1000, 0])
@@ -56,7 +56,7 @@ void test('a /48 and a /24 have ten places, from however many addresses and doma
   assert.equal(await freeOf('2001:470:abce:1::1', 'neighbour.example'), 1000)
 })
 
-void test('a month has so many new plans in all; agents that hold one keep it, and the next month has its own', async () => {
+void test('a month has a limit of new plans; agents keep their plans, and the next month has its own limit', async () => {
   const small = await startHarness({ ...limited, FREE_PLANS_PER_MONTH: '3' })
   const keys = await Promise.all(
     Array.from({ length: 6 }, (_, i) => registerFrom(small, `203.0.${i}.1`, `month-${i}.example`)),
@@ -64,7 +64,7 @@ void test('a month has so many new plans in all; agents that hold one keep it, a
   const readAll = () => Promise.all(keys.map((key) => remainingOf(small, key)))
   assert.equal(countPlans(await readAll()), 3)
   assert.equal(countPlans(await readAll()), 3)
-  // Who was refused left no place behind.
+  // The refused agents hold no place.
   const { rows } = await small.owner.query(
     'select kind, count(*)::int as places from free_plan_places group by kind order by kind',
   )

@@ -4,7 +4,7 @@ import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { checkPaidCheckouts, checkPostedPacks, type CardMismatch, type CardCheckPage } from './card-check.ts'
 
 const pageSize = 200
-/** One call checks 100,000 of each; beyond that, the reconciler does. */
+/** One call checks at most 100,000 checkouts and 100,000 postings. Only the reconciler checks more. */
 const pagesMax = 500
 const shownMax = 100
 

@@ -53,7 +53,7 @@ export const reversalLines = (credits: bigint, balance: bigint): Line[] => {
 }
 
 export const bucketMs = { hour: 3_600_000, day: 86_400_000 } as const
-/** How long a period is where its start is not named. */
+/** The number of buckets of a period without a start. */
 const defaultBuckets = { hour: 48, day: 30 } as const
 
 type RequestedWindow = {

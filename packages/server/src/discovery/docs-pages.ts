@@ -73,8 +73,8 @@ const unknownPage: PageResponse = renderPage(
 )
 
 /**
- * The documentation at /docs. The pages of error codes, whose addresses answers of the API name, are there without a build
- * too: `errorPages` answers then, and for unknown codes.
+ * The documentation at /docs. The API's error responses link to the pages of error codes, so these exist even without a
+ * build: `errorPages` serves them then, and for unknown codes.
  */
 export const docsPages = (errorPages: readonly Page[], folder = builtFolder): Page[] => {
   const findBuilt = makeBuiltPages(folder)

@@ -65,7 +65,7 @@ test('the manifest names every operation and no other', async () => {
   assert.equal(Object.keys(json.endpoints).length, endpoints.length)
 })
 
-test('what is not configured is not claimed', async () => {
+test('the manifest claims no payment method that is not configured', async () => {
   const none = await manifest(ctx, { chains: [], card: false, countPurchasable: async () => 0 })
   assert.equal(none.settlement.agent_native.configured, false)
   assert.equal(none.settlement.human_in_the_loop.configured, false)

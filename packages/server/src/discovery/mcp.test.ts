@@ -46,7 +46,7 @@ for (const path of surfaces) {
   })
 }
 
-test('who takes an event stream and nothing else gets one', async () => {
+test('a client that accepts only an event stream gets one', async () => {
   const answer = await post('/mcp/identity', list, { accept: 'text/event-stream' })
   assert.equal(answer.headers['content-type'], 'text/event-stream; charset=utf-8')
   const data = /^event: message\ndata: (.+)\n\n$/.exec(answer.text)?.[1] ?? ''
@@ -100,7 +100,7 @@ test('the list of tools stays small', async () => {
   assert.ok(text.length <= listCharactersMax, `${text.length} characters`)
 })
 
-test('every tool says the shape of its result, which an error and the payment challenge fit too', async () => {
+test('every tool has an output schema, which errors and the payment challenge match too', async () => {
   const { json } = await post('/mcp/identity', callTool('register_agent', registration))
   for (const tool of [...workTools, ...identityTools]) {
     const schema = outputSchemaOf(tool)

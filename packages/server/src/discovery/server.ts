@@ -75,7 +75,9 @@ const dispatchFor = ({ dispatcher }: Surface, call: McpCall): ToolCall['dispatch
 const takesWallets = ({ walletMode }: Surface, { agent }: McpCall): boolean =>
   agent !== undefined && agent.mode === walletMode
 
-/** The SDK would send the message of any other error to the caller. */
+/**
+ * The refusal for an error. An error that is no refusal is logged and hidden: the SDK would send its message to the caller.
+ */
 const refusalOf = ({ ctx }: Surface, { requestId }: McpCall, error: unknown): Refusal => {
   if (error instanceof Refusal) return error
   ctx.log.error({ err: error, requestId }, 'MCP request failed')
@@ -127,8 +129,8 @@ const unchanging = { ttlMs: 300_000, cacheScope: 'public' } as const
 const personal = { ttlMs: 0, cacheScope: 'private' } as const
 
 /**
- * The server of one request. It uses the protocol layer below `McpServer`, whose registry would be filled for each request
- * and refuses arguments in words of its own: here the operation validates them, with the errors of the API.
+ * The server of one request. It uses the protocol layer below `McpServer`. The registry of `McpServer` would have to be
+ * filled for each request, and it would refuse invalid arguments with its own errors instead of those of the API.
  */
 export const serverFor = (surface: Surface, call: McpCall, request: McpRequest): McpServer['server'] => {
   const { name, title, instructions, descriptions, docs } = surface

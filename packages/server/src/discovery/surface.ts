@@ -13,8 +13,8 @@ import { isOwnHost, statelessVersion, supportedVersions, wantsEventStream } from
 import { serverFor, type McpCall, type McpRequest, type Surface } from './server.ts'
 import { isRecord, type Json } from './tools/tool.ts'
 
-// The protocol is that of the SDK. This file admits more callers than the SDK does: those without a handshake, without a
-// version, with any Accept header, and with a batch. It completes each message to a request that the SDK serves.
+// The SDK implements the protocol. This file also accepts callers that the SDK refuses: without a handshake, without a
+// version, with any Accept header, or with a batch. It completes each message to a request that the SDK serves.
 
 const batchMax = 20
 
@@ -48,7 +48,7 @@ const metaOf = ({ params }: McpRequest): Json => (isRecord(params?.['_meta']) ? 
 
 const mirroredNames = ['mcp-protocol-version', 'mcp-method', 'mcp-name'] as const
 
-/** What the headers of a request to the SDK repeat of its body. Any text fits into a header as base64. */
+/** The headers that must repeat fields of the body, as the SDK requires. Base64 makes any text valid in a header. */
 const mirrorOf = ({ method, params }: McpRequest): Record<string, string> => {
   const name = params?.['name'] ?? params?.['uri']
   return {
@@ -61,8 +61,8 @@ const mirrorOf = ({ method, params }: McpRequest): Record<string, string> => {
 type SdkRequest = { readonly message: McpRequest; readonly headers: Record<string, string> }
 
 /**
- * A request without version in its body that is meant for 2026-07-28, because its header says so or it asks for what
- * earlier versions do not have, gets what that version demands. A request that names its version itself is not changed.
+ * Adds the fields and headers that version 2026-07-28 requires to a request without a version in its body, if its header
+ * names that version or its method exists only there. A request with a version in its body is not changed.
  */
 const complete = (call: McpCall, message: McpRequest): SdkRequest => {
   const sent = Object.fromEntries(

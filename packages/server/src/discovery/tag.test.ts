@@ -29,7 +29,7 @@ test('before the scripts are built they say how to build them', async () => {
   assert.match(answer?.text ?? '', /npm run build/)
 })
 
-test('a built script is for every origin, is kept for five minutes, and then only asked about', async () => {
+test('a built script is served to every origin, cached for five minutes, and then revalidated', async () => {
   writeFileSync(join(folder, 'tag.js'), 'first')
   writeFileSync(join(folder, 'check.js'), 'second')
   writeFileSync(join(folder, 'task.js'), 'fourth')

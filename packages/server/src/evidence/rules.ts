@@ -84,7 +84,9 @@ export const walletMessage = (text: WalletMessageFields): string => {
   )
 }
 
-/** What a device says of itself. It raises a credential only as the root of its act. */
+/**
+ * Whether the attestation says that the device keeps its key in hardware. This alone raises no assurance: see `assuranceOf`.
+ */
 export const isHardware = (device: DeviceAssurance | undefined): boolean =>
   device === 'hardware' || device === 'hardware_strong'
 
@@ -114,7 +116,7 @@ export const boundChallenge = (
 ): string =>
   createHash('sha256').update(['pohf-attest-1', nonce, sessionId, jkt].join('\0')).digest('base64url')
 
-/** How long a verdict about a member counts for personhood: one act, as long as a session can be minted. */
+/** How long a verdict about a member raises personhood: as long as a session can get its first credential. */
 export const memberVerdictMs = 24 * 3_600_000
 
 /** Presence rests on a session of the member that ended at most this long ago. */

@@ -4,6 +4,7 @@ import * as fc from 'fast-check'
 import { ledgerFaults } from '../../test/fixtures/payments/ledger.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { inTransaction } from '../platform/db/db.ts'
+import type { AgentId } from '../platform/ops/ids.ts'
 import { InsufficientBalance, post } from './index.ts'
 import type { Entry, Line, Unit } from './rules.ts'
 
@@ -12,7 +13,7 @@ const sequences = 120
 const commandsMax = 40
 
 type Model = { balances: Map<string, bigint>; posted: Map<string, readonly Line[]> }
-type Real = { agentId: `agt_${string}`; posts: number; repeats: number; refusals: number }
+type Real = { agentId: AgentId; posts: number; repeats: number; refusals: number }
 
 const keyOf = (line: Line) => `${line.account} ${line.unit}`
 const fits = (account: string, balance: bigint) =>

@@ -76,7 +76,7 @@ void test('an account cannot give what it lacks, and the transaction lives on', 
   assert.equal(await balance('rich'), 3n)
 })
 
-void test('what is owed never becomes more than settled', async () => {
+void test('a posting that would settle more than the debt is refused', async () => {
   await postNow(entry('lend', [credit('owed:test', -5n), credit('lent', 5n)]))
   await fund('purse', 9n)
   await assert.rejects(

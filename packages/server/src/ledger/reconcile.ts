@@ -16,7 +16,9 @@ import {
   type AccountKey,
 } from './store.ts'
 
-/** A time span of a comparison: from, inclusive, to, exclusive, and the most rows to read of each record in it. */
+/**
+ * A time span of a comparison: from `from` (inclusive) to `to` (exclusive). `rowsMax` limits the rows of each record in it.
+ */
 type Span = { readonly from: Date; readonly to: Date; readonly rowsMax: number }
 
 /**
@@ -33,7 +35,10 @@ export type Comparison = {
 
 const everyMs = 60_000
 const accountsPerPage = 2_000
-/** The narrowest span, which is read whole. A wider one ends where it has too many rows, and is then cut. */
+/**
+ * The narrowest span, which is read without a limit. A wider span with `rowsMax` rows or more is read again in narrower
+ * spans.
+ */
 const spanMsMin = 10_000
 const spanMsMax = 31 * 86_400_000
 const spanFactor = 8
@@ -86,7 +91,7 @@ const compare = async (ctx: Ctx, comparison: Comparison): Promise<readonly Drift
     findComparisonProgress(tx, comparison.name),
   )
   const drift: Drift[] = []
-  // After the clock was set back, entries get times that were compared before.
+  // `until` can be later than now if the clock was set back: new entries then have times that were already compared.
   let from = Math.min(until?.getTime() ?? Infinity, now.getTime()) - overlapMs
   let spanMs = spanMsMax
   for (let spans = 0; spans < spansMax && from <= now.getTime(); spans++) {

@@ -104,5 +104,5 @@ export const driftOfTotal = (total: LedgerTotal): Drift => ({
   mode: total.mode,
   finding: 'book_uneven',
   subject: total.unit,
-  detail: `all accounts together hold ${total.sum}, and should hold nothing`,
+  detail: `the accounts sum to ${total.sum}, expected 0`,
 })

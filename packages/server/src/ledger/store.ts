@@ -273,7 +273,7 @@ type ConsumedWindow = Omit<Account, 'account'> & {
   readonly until: Date
 }
 
-/** What accounts of consumption took in each whole bucket, in UTC; buckets in which they took nothing are missing. */
+/** The amounts posted to accounts of consumption in each bucket, in UTC. Buckets without an amount are missing. */
 export const listConsumed = async (
   tx: Tx,
   window: ConsumedWindow,

@@ -164,7 +164,7 @@ test('two members agree: both are verified and paid once, and a third who answer
   assert.equal(results[0].answer, 'fits')
 })
 
-test('who disagrees with the others is neither verified nor paid, and the Stars return to the budget', async () => {
+test('a visitor who disagrees with the others is not verified or paid, and the Stars return to the budget', async () => {
   const agent = (await registerPartner(harness, 1_000)) as Agent
   const { campaignId } = await createCampaign(agent)
   const people = await members(agent, 3)
@@ -183,7 +183,7 @@ test('who disagrees with the others is neither verified nor paid, and the Stars 
   assert.deepEqual(rows, [{ verified: false, correct: false }])
 })
 
-test('who fetches again gets the same picture, and of many tokens for one place one counts', async () => {
+test('fetching again gives the same picture, and of several tokens for one place only one counts', async () => {
   const agent = (await registerPartner(harness, 1_000)) as Agent
   await createCampaign(agent)
   const [person] = await members(agent, 1)
@@ -257,7 +257,7 @@ test('an answer that nobody joined is not paid: after a week its Stars return, a
   assert.equal(await stars(agent, 'points_limit'), 100)
 })
 
-test('answers that others joined, too few to agree, are paid after a week; the one that differs is not', async () => {
+test('equal answers too few for agreement are paid after a week; a different answer is not', async () => {
   const agent = (await registerPartner(harness, 100)) as Agent
   const { campaignId } = await createCampaign(agent, { agreement: 3 })
   const people = await members(agent, 3)

@@ -11,8 +11,8 @@ const waitingDays = 7
 const batch = 50
 
 /**
- * Ends answers that waited too long: nothing is verified. A member whom others joined, too few to agree, is paid; an answer
- * that nobody joined is not, since nothing tells it from a guess.
+ * Ends answers that waited too long for agreement. None is verified. A trusted member is paid if others gave the same answer
+ * and no other answer was given more often. An answer that nobody else gave may be a guess and is not paid.
  */
 export const endOldAnswers = async (tx: Tx): Promise<number> => {
   const old = await claimOldAnswers(tx, waitingDays, batch)

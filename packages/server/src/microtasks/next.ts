@@ -2,6 +2,7 @@ import { isId, type Mode } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { balanceOf } from '../ledger/index.ts'
+import type { AgentId } from '../platform/ops/ids.ts'
 import {
   chooseGenerated,
   generatedItems,
@@ -48,7 +49,7 @@ type Item = {
   readonly seed?: string
   readonly rewardStars: number
 }
-type Site = { readonly agentId: `agt_${string}`; readonly mode: Mode; readonly now: Date }
+type Site = { readonly agentId: AgentId; readonly mode: Mode; readonly now: Date }
 
 /** Where the visitor stands in a campaign, and what comes next; undefined where nothing does. */
 const findItemOf = async (
@@ -73,7 +74,7 @@ const findItemOf = async (
   const reward = memberId === null ? 0 : rewardStars
   const place = { campaignId, n: question?.n ?? 0, visitor, done: standing.done, memberId }
   if (question) return { taskId: taskIdOf(place), place, question, rewardStars: reward }
-  // From the place, not from chance: who fetches again gets the same picture.
+  // The seed depends only on visitor and position, so that fetching again gives the same picture.
   const seed = seedOf(key, JSON.stringify([visitor, campaignId, standing.done]))
   return { taskId: chooseGenerated(seed, who.usesWords), place, seed, rewardStars: 0 }
 }
@@ -128,7 +129,7 @@ export const tasksNext = async (ctx: Ctx, query: Query, address: string, deps: N
   const { site } = query
   // A malformed id costs no database read.
   if (site === undefined || !isId('agt_', site)) return presentSample(ctx)
-  const agentId = site as `agt_${string}`
+  const agentId = site as AgentId
   const nonce = ctx.ids.random()
   const found = await inTransaction(ctx, agentId, async (tx) => {
     const mode = await deps.findMode(tx, agentId)

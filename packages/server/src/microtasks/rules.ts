@@ -3,14 +3,14 @@ import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** How often a visitor who is trusted is shown a known-answer item. */
 const knownAnswerShare = 0.2
-/** Of these, how many are the agent's own, where it has some that the visitor has not seen. */
+/** The share of the agent's own questions among these, while the visitor has not seen all of them. */
 const ownShare = 0.5
-/** From so many graded answers on, this share of them must be right. */
+/** A visitor with at least `gradedMin` graded answers is trusted only if this share of them, `accuracyMin`, is right. */
 const gradedMin = 4
 const accuracyMin = 0.6
-/** A question that so many times the agreement has answered without agreeing is given up. */
+/** A question is given up after this many times `agreement` answers of trusted visitors without agreement. */
 const answersPerAgreement = 3
-/** A question is given up at so many answers in all, also of visitors who lost the trust after they answered. */
+/** A question is given up after this many answers in all, including those of visitors who are no longer trusted. */
 export const answersMax = 50
 /** Nobody reads a question and answers it sooner. */
 export const answerMsMin = 1_000
@@ -28,8 +28,8 @@ export type VisitorAccuracy = {
 export const newVisitor: VisitorAccuracy = { done: 0, graded: 0, correct: 0, lastCorrect: false }
 
 /**
- * Whether answers of the visitor count. Who reads pictures and guesses the rest loses the trust after a few questions, and no
- * picture gives it back.
+ * Whether answers of the visitor count. A visitor who answers pictures and guesses questions loses the trust after a few
+ * questions, and right answers to pictures do not restore it.
  */
 export const isTrusted = ({ graded, correct, lastCorrect }: VisitorAccuracy): boolean =>
   lastCorrect && (graded < gradedMin || correct >= accuracyMin * graded)
@@ -44,8 +44,9 @@ const fractionOf = (key: Buffer, ...fields: readonly (string | number)[]): numbe
 export type SlotKind = 'generated' | 'known' | 'open'
 type VisitorPlace = { readonly visitor: string; readonly campaignId: string }
 /**
- * What a visitor is shown next. It depends on the visitor and on what they have done, never on chance: who fetches again gets
- * the same. A visitor who is not trusted is shown only what the service made, whose answers nobody can collect.
+ * The kind of the visitor's next item. It depends on the visitor and the number of items that they have done, never on
+ * chance, so that fetching again gives the same kind. A visitor who is not trusted gets only items that the service makes,
+ * because nobody can collect their answers.
  */
 export const slotOf = (key: Buffer, place: VisitorPlace, standing: VisitorAccuracy): SlotKind => {
   if (!isTrusted(standing)) return 'generated'
@@ -68,7 +69,7 @@ export const chooseQuestion = <Q extends { readonly n: number }>(
   return first?.question
 }
 
-/** A visitor's name in a campaign: a member, or a network on one day. Without the key it leads to neither. */
+/** A visitor's pseudonym in a campaign: a keyed hash of the member, or of the network and the day. */
 export const visitorOf = (
   key: Buffer,
   campaignId: string,
@@ -95,8 +96,8 @@ export const agreementOf = (
 }
 
 /**
- * Whether an answer that waited in vain is paid: somebody else gave the same, and none was given more often. An answer that nobody
- * joined may be a guess.
+ * Whether an answer that expired without agreement is paid: somebody else gave the same one, and no other was given more often.
+ * An answer that nobody else gave may be a guess.
  */
 export const isShared = (answers: readonly string[], answer: string): boolean => {
   const counts = Map.groupBy(answers, (one) => one)

@@ -54,7 +54,7 @@ export type CampaignKey = { readonly agentId: string; readonly mode: Mode; reado
 export type ServedCampaign = CampaignKey & { readonly rewardStars: number; readonly agreement: number }
 type VisitorKey = CampaignKey & { readonly visitor: string }
 
-/** More than an agent can have open. */
+/** As many as an agent can have open: see `openCampaignsMax` in campaigns/create.ts. */
 const servedMax = 20
 const candidatesMax = 20
 
@@ -82,8 +82,8 @@ export const listActiveCampaigns = async (
 }
 
 /**
- * Locks a campaign, so that its answers are settled one after another, and neither while it ends nor while old answers end. The
- * lock lets others insert rows that refer to it.
+ * Locks a campaign: serializes the settlement of its answers, its end, and the expiry of old answers. Rows that refer to the
+ * campaign can still be inserted.
  */
 export const lockServedCampaign = async (
   tx: Tx,

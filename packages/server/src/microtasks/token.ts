@@ -1,4 +1,5 @@
 import type { Mode } from '@pohf/protocol'
+import type { AgentId } from '../platform/ops/ids.ts'
 import { readSignedToken, signToken, type SigningCtx } from '../platform/ops/tokens.ts'
 import type { TaskLanguage } from './items/generated.ts'
 
@@ -14,7 +15,7 @@ export type TaskPlace = {
 }
 /** The content of a task token. */
 export type TaskGrant = {
-  readonly agentId: `agt_${string}`
+  readonly agentId: AgentId
   readonly mode: Mode
   readonly taskId: string
   readonly nonce: string

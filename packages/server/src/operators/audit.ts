@@ -46,7 +46,7 @@ const checkChain = async (
 ): Promise<boolean> => {
   if (!isNewest) return isIntactAfter(tx, after, rows)
   const [newest, oldest] = [rows[0], rows.at(-1)]
-  // The log begins with entry 1: before a later one there must be others.
+  // The log begins with entry 1, so only a page before entry 1, or of an empty log, may have no rows.
   if (!newest || !oldest) return after <= 1n
   const continues = after === 0n || newest.seq === after - 1n
   return continues && (await isIntactAfter(tx, oldest.seq - 1n, rows.toReversed()))

@@ -26,7 +26,7 @@ const findByBearer = async (ctx: Ctx, { sessionId, expiresAt }: BearerClaims): P
   const row = await inTransaction(ctx, 'system', (tx) => findSession(tx, sessionId))
   if (!row || row.at >= expiresAt)
     throw new Refusal('invalid_api_key', {
-      message: 'This bearer has expired, or its session was ended.',
+      message: 'This token has expired, or its session was ended.',
     })
   return signedInOperatorOf(row)
 }

@@ -4,7 +4,7 @@ import { inTransaction } from '../platform/db/db.ts'
 import { hashKey, makeKey } from '../platform/ops/keys.ts'
 import { insertAudit, insertOperator } from './store.ts'
 
-/** Who makes operators on the command line, in the audit log. */
+/** The name of the command line in the audit log. */
 const machine = 'machine'
 
 /** Creates an operator and returns the key once. `by` is another operator's id, or `machine` for the command line. */

@@ -9,7 +9,7 @@ import { makeCookieReader, strictCookie, type Site } from '../platform/sign-in/o
 export const sessionHours = 12
 /** A session that nobody uses ends earlier. */
 export const idleMinutes = 30
-/** How long a sign-in permits what lasts or moves money. */
+/** How recent a sign-in must be for operations that outlast the session or move money. */
 export const recentMinutes = 15
 export const bearerMinutes = 10
 export const challengeMinutes = 5

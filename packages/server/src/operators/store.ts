@@ -26,8 +26,8 @@ export const findOperatorByKey = async (tx: Tx, keyHash: Buffer) =>
     .executeTakeFirst()
 
 /**
- * Locks an operator against revocation until the commit; false where the operator is revoked. What is made under the lock is
- * there before a revocation, which deletes it.
+ * Locks an operator against revocation until the commit; false if the operator is revoked. Rows that are inserted under the
+ * lock commit before a waiting revocation continues, so the revocation deletes them.
  */
 export const lockOperator = async (tx: Tx, operatorId: string): Promise<boolean> => {
   const row = await tx
@@ -90,7 +90,10 @@ export const insertAudit = async (tx: Tx, entry: Omit<AuditEntry, 'seq' | 'at'>)
 export const findAuditHash = async (tx: Tx, seq: bigint) =>
   tx.selectFrom('operator_audit').select(['seq', 'hash']).where('seq', '=', seq).executeTakeFirst()
 
-/** Entries after `after` in the order of the log; with `isNewest` those before it, newest first, and 0 is the end. */
+/**
+ * Entries after the number `after`, in the order of the log. With `isNewest`, the entries before `after`, newest first; 0
+ * then means from the newest entry.
+ */
 export const listAudit = async (
   tx: Tx,
   page: { readonly after: bigint; readonly isNewest: boolean; readonly limit: number },

@@ -23,7 +23,7 @@ const postFunding = async (tx: Tx, kind: string, funding: Funding, lines: readon
   }
 }
 
-/** Stars for a purpose of the agent's own, which it owes like converted points: within its limit in live. */
+/** Posts Stars to an account of the agent. The agent owes them like converted points, in live mode within its limit. */
 export const fundStars = (tx: Tx, funding: Funding): Promise<void> =>
   postFunding(tx, 'stars_funded', funding, conversionLines(funding.mode, funding.account, funding.stars))
 

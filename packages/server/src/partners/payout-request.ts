@@ -61,7 +61,7 @@ const queuePayout = async (tx: Tx, request: PayoutRequest, { allowSimulated, acc
   return { requestId, status }
 }
 
-/** Refused before the account is looked at: only who has Stars to be paid out learns whether an account is taken. */
+/** Refuses before the account is read, so that only a worker with enough Stars can learn whether an account is taken. */
 const requireStars = async (tx: Tx, { agentId, mode, userRef, stars }: PayoutRequest): Promise<void> => {
   const account = userAccountOf(agentId, userRef)
   if ((await balanceOf(tx, { agentId, mode, account, unit: 'star' })) < BigInt(stars))
@@ -69,8 +69,8 @@ const requireStars = async (tx: Tx, { agentId, mode, userRef, stars }: PayoutReq
 }
 
 /**
- * For the module of workers: a request to an account of the worker's own, never simulated. A refusal that is returned
- * is thrown after the commit.
+ * Requests a payout to an account of the worker; it is never simulated. The caller throws a returned refusal after the
+ * commit, because the refusal is recorded for the reviewers.
  */
 export const makeRequestWorkerPayout =
   (ctx: Ctx) =>

@@ -76,7 +76,7 @@ void test('two operators bring it to paid; the held Stars leave the ledger, and 
   assert.equal(shown.paymentRef, 'wire 7')
 })
 
-void test('who reviewed it cannot approve it, not even past the code', async () => {
+void test('the operator who reviewed a payout cannot approve it, not even by direct SQL', async () => {
   const requestId = await requestQueuedPayout('alone')
   await step(ada, requestId, 'review')
   const { status, json } = await step(ada, requestId, 'approve')

@@ -67,7 +67,7 @@ void test('without a key, the same user and points within a day are one call; af
   assert.equal(await starsHeld('daily'), 22)
 })
 
-void test('a key of the body makes one call of many for ever, and two keys make two calls', async () => {
+void test('a key in the body deduplicates calls for ever, and two keys make two conversions', async () => {
   const call = { userRef: 'keyed', points: 3 }
   assert.deepEqual(bodyOf(await convert({ ...call, idempotencyKey: 'k1' })), { balance: 3 })
   assert.deepEqual(bodyOf(await convert({ ...call, idempotencyKey: 'k2' })), { balance: 6 })
@@ -79,7 +79,7 @@ void test('a key of the body makes one call of many for ever, and two keys make 
   assert.equal(await starsHeld('keyed'), 6)
 })
 
-void test('the header goes before the body, and its claim outlives the stored HTTP answer', async () => {
+void test('the header key wins over the key in the body, and its claim outlives the stored HTTP response', async () => {
   const call = { userRef: 'header', points: 4, idempotencyKey: 'ignored' }
   assert.deepEqual(bodyOf(await convert(call, withHeader('h1'))), { balance: 4 })
   const replay = await convert(call, withHeader('h1'))

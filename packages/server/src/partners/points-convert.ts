@@ -14,7 +14,7 @@ import {
   worthOf,
   type Conversion,
   type Rate,
-  type Worth,
+  type StarsValue,
 } from './rules.ts'
 import {
   findConversion,
@@ -36,7 +36,7 @@ type ConversionRequest = {
   readonly key: string | undefined
 }
 
-type Priced = { readonly conversion: Conversion; readonly rate: Rate; readonly worth: Worth }
+type Priced = { readonly conversion: Conversion; readonly rate: Rate; readonly worth: StarsValue }
 
 /** The stored answer of a repeated call, or the time of a new claim. */
 const claimConversion = async (
@@ -53,7 +53,7 @@ const claimConversion = async (
 }
 
 /** What the answer says besides the balance, where the partner has a rate of its own. */
-const describeRate = (rate: Rate, worth: Worth) =>
+const describeRate = (rate: Rate, worth: StarsValue) =>
   rate.stars === rate.points
     ? {}
     : {

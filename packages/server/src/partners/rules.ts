@@ -6,7 +6,7 @@ import { hmacOf } from '../platform/ops/secrets.ts'
 /** Equal calls without a key are deduplicated for this long. */
 export const deduplicationHours = 24
 
-/** So many points are worth so many Stars. */
+/** The rate of a partner: `points` points are worth `stars` Stars. */
 export type Rate = { readonly stars: bigint; readonly points: bigint }
 export const oneToOne: Rate = { stars: 1n, points: 1n }
 
@@ -19,13 +19,13 @@ export const exactPoints = (points: number): { readonly parts: bigint; readonly 
 
 const greatestDivisor = (a: bigint, b: bigint): bigint => (b === 0n ? a : greatestDivisor(b, a % b))
 
-export type Worth = {
+export type StarsValue = {
   readonly stars: bigint
   /** The part of a Star that rounding down drops, as a fraction such as 1/3, or 0. */
   readonly dropped: string
 }
 /** What points are worth at a rate, rounded down. No floating point: what is dropped is exact. */
-export const worthOf = (points: number, rate: Rate): Worth => {
+export const worthOf = (points: number, rate: Rate): StarsValue => {
   const { parts, perPoint } = exactPoints(points)
   const [over, under] = [parts * rate.stars, perPoint * rate.points]
   const rest = over % under
@@ -98,7 +98,7 @@ export const findTransitionError = (
     return `This payout is ${payout.state}: it cannot become ${to}.`
   if (to === 'approved' && payout.reviewedBy === operator.operatorId)
     return 'You reviewed this payout. Another operator must approve it.'
-  // One person can make any number of operators over the listener, and would be both of the two.
+  // Over the listener one person can create any number of operators, and so be both the reviewer and the approver.
   if ((to === 'in_review' || to === 'approved') && operator.madeBy !== undefined)
     return 'Another operator made your key. Payouts are reviewed and approved by operators that were created on the machine.'
   return undefined
@@ -110,7 +110,9 @@ export const erasedAccountDays = 180
 export const unusedAccountDays = 730
 /** How long a refused account is shown to reviewers. */
 export const accountRefusalDays = 365
-/** How many accounts of others a person may name within so many days, so that nobody learns who is paid here by trying. */
+/**
+ * How many accounts of others a person may name within `takenAccountsDays`, so that nobody finds paid accounts by trying.
+ */
 export const takenAccountsMax = 3
 export const takenAccountsDays = 30
 

@@ -1,10 +1,10 @@
 import { sql } from 'kysely'
 import type { Mode, PayoutState } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db/db.ts'
-import { deduplicationHours, type Conversion, type Rate, type Worth } from './rules.ts'
+import { deduplicationHours, type Conversion, type Rate, type StarsValue } from './rules.ts'
 
-type Converted = Worth & { readonly rate: Rate }
-const convertedColumns = ({ stars, dropped, rate }: Converted) => ({
+type ConvertedPoints = StarsValue & { readonly rate: Rate }
+const convertedColumns = ({ stars, dropped, rate }: ConvertedPoints) => ({
   stars,
   dropped,
   rate_stars: rate.stars,
@@ -15,7 +15,7 @@ const convertedColumns = ({ stars, dropped, rate }: Converted) => ({
 export const insertConversion = async (
   tx: Tx,
   conversion: Conversion,
-  converted: Converted,
+  converted: ConvertedPoints,
 ): Promise<Date | undefined> => {
   const row = await tx
     .insertInto('partner_conversions')
@@ -60,7 +60,9 @@ const conversionUpdate = (tx: Tx, conversion: Conversion) =>
     .where('mode', '=', conversion.mode)
     .where('claim', '=', conversion.claim)
 
-/** Makes room for an equal conversion after the window: the one before stays, under a claim that no call can have. */
+/**
+ * Keeps the previous conversion under a claim that no call can have, before an equal one after the window takes its claim.
+ */
 const insertConversionBefore = async (tx: Tx, { agentId, mode, claim }: Conversion): Promise<void> => {
   await sql`
     insert into partner_conversions (agent_id, mode, claim, claimed_at, user_ref, points, stars, balance, rate_stars, rate_points, dropped)
@@ -72,7 +74,7 @@ const insertConversionBefore = async (tx: Tx, { agentId, mode, claim }: Conversi
 export const updateConversionRenewed = async (
   tx: Tx,
   conversion: Conversion,
-  converted: Converted,
+  converted: ConvertedPoints,
 ): Promise<Date> => {
   await insertConversionBefore(tx, conversion)
   const row = await conversionUpdate(tx, conversion)

@@ -26,7 +26,8 @@ const pollOpenCheckouts = async (ctx: Ctx, provider: CardProvider, settlers: Set
   for (const { sessionId, isPastExpiry, ...key } of due) {
     await inTransaction(ctx, 'system', (tx) => updateCheckoutPolled(tx, key))
     const found = await provider.findSession(sessionId)
-    // Another account, or a simulator that lost its records. A payment that arrives later still counts.
+    // The session belongs to another account, or to a simulator that lost its records. A payment that arrives later still
+    // counts.
     if (found === 'unknown') {
       await inTransaction(ctx, 'system', (tx) => updateCheckoutState(tx, key, 'expired', 'created'))
       continue

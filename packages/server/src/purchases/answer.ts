@@ -46,8 +46,8 @@ const messages: Readonly<Record<PurchaseState, string>> = {
   delivered:
     'This payment was delivered. Everybody can read it off the chain, so show the whole purchase id or a proof by the wallet.',
   void: 'Nothing was paid.',
-  refund_due: 'The payment has arrived and nothing can be delivered. It will be given back.',
-  refunded: 'The payment was given back.',
+  refund_due: 'The payment has arrived, but nothing can be delivered. It will be refunded.',
+  refunded: 'The payment was refunded.',
 }
 
 export const recoverOf = (config: Pick<Config, 'BASE_URL'>, purchaseId: string) => ({

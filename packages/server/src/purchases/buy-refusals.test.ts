@@ -113,7 +113,7 @@ else {
     {
       name: 'purchase_id_not_issued',
       ...invalid,
-      message: /was not given for this task/,
+      message: /was not issued for this task/,
       removeReason: () => {
         unsettled.purchaseId = undefined
       },

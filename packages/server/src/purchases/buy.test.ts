@@ -289,7 +289,7 @@ else {
     )
     const { open } = await reconcile(harness.ctx, [purchaseReconciliation])
     assert.equal(open.length, 1)
-    assert.match(open[0]?.detail ?? '', /not in the books/)
+    assert.match(open[0]?.detail ?? '', /not in the ledger/)
   })
 
   test('the database refuses a delivery that nobody paid, a changed payment, and a transition that does not exist', async () => {

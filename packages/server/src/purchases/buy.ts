@@ -14,7 +14,7 @@ import {
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import type { Agent } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import { checkAndNarrow, checkRefusals, keepRefusal } from '../platform/http/refusals.ts'
+import { checkAndNarrow, checkRefusals, refusalOrThrow } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { challengeResponse, pendingResponse } from './answer.ts'
 import type {
@@ -144,7 +144,7 @@ const authorize = async (deps: BuyDeps, attempt: PaymentAttempt): Promise<Author
   return { outcome: offer.outcome, product, wholePurchaseId, payment: signed }
 }
 
-// 4. Settle: each payment once, on the chain. Some test workflows are never settled, and nothing is without a chain.
+// 4. Settle: each payment once, on the chain. Without a chain nothing is settled, and some test workflows are never settled.
 
 /** The response to a payment that no chain settles: pending, for the test workflow whose settlement times out. */
 const respondUnsettled = async (deps: BuyDeps, attempt: PaymentAttempt) => {
@@ -215,7 +215,7 @@ const settle = async (
   authorizing.catch(() => undefined)
   const known = await lookup
   if (known) return outcomeOfKnown(flow, known)
-  const authorized = await authorizing.catch(keepRefusal)
+  const authorized = await authorizing.catch(refusalOrThrow)
   if (authorized instanceof Refusal) {
     // Another process may have claimed the payment since the lookup, and the offer was refused because of it.
     const claimed = await findPurchaseByPayment(flow, attempt.payment)
@@ -277,7 +277,7 @@ const requireAccepted = async (
   { payment, product }: AuthorizedPurchase,
 ): Promise<AcceptedPayment> => {
   checkRefusals(refusals.payerRefusals, flow.payerLimiter.take(payerLimit, payment.authorization.from))
-  const signerRefusal = await product.ready().then(() => undefined, keepRefusal)
+  const signerRefusal = await product.ready().then(() => undefined, refusalOrThrow)
   checkRefusals(refusals.signerRefusals, { signerRefusal })
   const simulated = await flow.settlement.verify(payment)
   return checkAndNarrow(refusals.simulationRefusals, simulated, (result) =>

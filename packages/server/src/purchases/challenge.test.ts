@@ -243,7 +243,7 @@ test('a purchase id is valid for ten minutes', async () => {
   await harness.advance(61_000)
   const late = await send('wf_test_ok', await headers())
   assert.equal(late.status, 402)
-  assert.match(late.json.message, /ran out/)
+  assert.match(late.json.message, /purchase id has expired/)
 })
 
 test('both payment headers at once are 400', async () => {

@@ -113,7 +113,7 @@ else {
     await passOneDay()
   })
 
-  test('whose code is replaced between simulation and block: the same', async () => {
+  test('a wallet whose code is replaced between simulation and block costs one transaction, and is then refused', async () => {
     const wallet = await deployWallet(switchable)
     const before = await failedTransactions()
     failWhenSent([wallet], (each) => chain.rpc('anvil_setCode', [each, burnsInBlocks.runtime]))

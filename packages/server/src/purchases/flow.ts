@@ -29,7 +29,7 @@ export type PurchaseSettlement = {
   readonly stock: Stock
   /** Revokes a credential whose payment the chain has reverted, in the transaction that voids the purchase. */
   readonly revoke: (tx: Tx, credentialId: string, reason: string) => Promise<void>
-  /** What stopping a question needs, whose payment the chain has reverted. */
+  /** The dependencies for stopping a question whose payment the chain has reverted. */
   readonly unitDeps: UnitDeps
 }
 
@@ -62,7 +62,7 @@ export type Product<Response = unknown> = {
   readonly owner: Pick<Agent, 'agentId' | 'mode'>
   /** False for a test workflow whose settlement is simulated. */
   readonly isSettled: boolean
-  /** Money above the price of a question would be kept, or be refunded with it: it is refused. */
+  /** Whether an overpayment is refused. For a question, the excess would be kept, or refunded together with the price. */
   readonly isExact: boolean
   /** Undefined where there is nothing to buy; a product may also refuse by itself. */
   readonly findOffer: () => Promise<Offer | undefined>
@@ -87,7 +87,7 @@ export type PurchaseOutcome = {
 /** A payment that this process settles now. `isSubmitted`: its signature may be public. */
 export type PaymentInFlight = { readonly outcome: Promise<PurchaseOutcome>; isSubmitted: boolean }
 
-/** What buying needs besides, in the process that takes the calls. */
+/** The further dependencies of buying, in the process that takes the calls. */
 export type PurchaseFlow = PurchaseSettlement & {
   /** By payer, nonce and signature: a caller that knows only the nonce of an authorization must not block its payer. */
   readonly paymentsInFlight: Map<string, PaymentInFlight>

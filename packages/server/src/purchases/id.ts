@@ -46,12 +46,12 @@ export const purchaseIdError = (
 ): string | undefined => {
   const [, head, expiresSeconds, mac] =
     /^(pur_[a-z0-9]{38}\.(\d{10,12}))\.([A-Za-z0-9_-]{22})$/.exec(presented.purchaseId) ?? []
-  const notIssued = 'The purchase id was not given for this task or question at this price.'
+  const notIssued = 'The purchase id was not issued for this task or question at this price.'
   if (head === undefined || expiresSeconds === undefined || mac === undefined) return notIssued
   // As text: the last character has four unused bits, and an id must have one spelling.
   const expectedMac = macOf(key, terms, head).toString('base64url')
   if (!timingSafeEqual(Buffer.from(mac), Buffer.from(expectedMac))) return notIssued
   if (Number(expiresSeconds) * 1_000 <= presented.at.getTime())
-    return 'The purchase id ran out. Ask for a new challenge and sign again.'
+    return 'The purchase id has expired. Request a new challenge and sign again.'
   return undefined
 }

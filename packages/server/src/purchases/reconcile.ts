@@ -23,8 +23,8 @@ export const purchaseReconciliation: Comparison = {
     const unposted = await listUnposted(tx, paymentKind, paid)
     const unknown = await listPostingsWithoutPurchase(tx, posted)
     return [
-      ...unposted.map((key) => driftOf(key, 'a purchase was paid on the chain and is not in the books')),
-      ...unknown.map((key) => driftOf(key, 'the books have a payment that no purchase was paid with')),
+      ...unposted.map((key) => driftOf(key, 'a purchase was paid on the chain and is not in the ledger')),
+      ...unknown.map((key) => driftOf(key, 'the ledger has a payment that no purchase was paid with')),
     ]
   },
   persists: async (tx, drift) => {

@@ -110,7 +110,10 @@ export const recordRefundDue = async (
   )
 }
 
-/** Whether a purchase ends where the chain undoes its payment. An operator must not refund a question that nobody paid. */
+/**
+ * Whether a purchase becomes void when the chain reverts its payment. An operator must not refund a question that nobody
+ * paid.
+ */
 const canBecomeVoid = ({ state, orderId }: Purchase): boolean =>
   isPending(state) || state === 'delivered' || (state === 'refund_due' && orderId !== null)
 
@@ -142,6 +145,6 @@ export const recordVoid = async (
       data: { purchaseId, workflowId, reason },
     })
     // Last: it locks the status list until the commit.
-    if (current.credentialId !== null) await revoke(tx, current.credentialId, 'the chain undid its payment')
+    if (current.credentialId !== null) await revoke(tx, current.credentialId, 'its payment was reverted')
   })
 }

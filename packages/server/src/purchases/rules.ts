@@ -48,11 +48,11 @@ export const parseWalletProof = (
 export const modeOf = (network: Pick<Network, 'isTest'>): Mode => (network.isTest ? 'test' : 'live')
 
 export type PurchasePurpose = (typeof purchasePurposes)[number]
-type Good = { readonly orderId: string | null; readonly workflowId: string }
-export const purposeOf = ({ orderId }: Pick<Good, 'orderId'>): PurchasePurpose =>
+type PurchaseSubject = { readonly orderId: string | null; readonly workflowId: string }
+export const purposeOf = ({ orderId }: Pick<PurchaseSubject, 'orderId'>): PurchasePurpose =>
   orderId === null ? 'stock' : 'question'
 /** What a purchase id is signed for, and what its payment can pay: the question, or a unit of the workflow. */
-export const subjectOf = ({ orderId, workflowId }: Good): string => orderId ?? workflowId
+export const subjectOf = ({ orderId, workflowId }: PurchaseSubject): string => orderId ?? workflowId
 
 /** Ledger accounts of purchases, in millionths of USDC. What pays questions is held for the cents of their orders. */
 const accounts = { world: 'world:chain', stock: 'revenue:purchases', question: 'backing:orders' } as const

@@ -16,6 +16,7 @@ import { inTransaction, type Tx } from '../platform/db/db.ts'
 import type { Agent } from '../platform/http/call.ts'
 import { checkAndNarrow } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import type { AgentId } from '../platform/ops/ids.ts'
 import { purchaseResponseOf } from './answer.ts'
 import type { Offer, PurchaseFlow, Product, Stock } from './flow.ts'
 import { unitRefusals } from './refusals.ts'
@@ -52,7 +53,7 @@ type StockDeps = {
   readonly ctx: Ctx
   readonly purchaseFlow: PurchaseFlow | undefined
   /** The platform agent owns purchases without an API key. */
-  readonly platformAgentId: (mode: Mode) => `agt_${string}`
+  readonly platformAgentId: (mode: Mode) => AgentId
 }
 type TestWorkflow = ReturnType<typeof findTestWorkflow>
 

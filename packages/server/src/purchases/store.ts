@@ -2,11 +2,12 @@ import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import type { FrozenAnswer } from '../platform/db/columns.ts'
 import { executePrepared, type Tx } from '../platform/db/db.ts'
+import type { AgentId } from '../platform/ops/ids.ts'
 import { claimDue } from '../platform/queue/leases.ts'
 import type { PurchaseState } from './rules.ts'
 
 export type PurchaseKey = {
-  readonly agentId: `agt_${string}`
+  readonly agentId: AgentId
   readonly mode: Mode
   readonly purchaseId: string
 }
@@ -17,7 +18,10 @@ export type Purchase = PurchaseKey & {
   readonly network: string
   readonly payer: string
   readonly amountUsdcMicro: bigint
-  /** Only of earlier purchases, whose payment was in a block before it was sent here: their id proves nothing. */
+  /**
+   * True only for purchases of earlier versions whose payment was in a block before it was sent here. Their id does not
+   * prove the buyer, only the wallet does.
+   */
   readonly needsWallet: boolean
   readonly unitRef: string | null
   readonly frozen: FrozenAnswer | null
@@ -93,7 +97,7 @@ const columns = [
 const selectPurchases = (tx: Tx) => tx.selectFrom('purchases').select(columns)
 type Row = Awaited<ReturnType<ReturnType<typeof selectPurchases>['executeTakeFirstOrThrow']>>
 const purchaseOf = (row: Row): Purchase => ({
-  agentId: row.agent_id as `agt_${string}`,
+  agentId: row.agent_id as AgentId,
   mode: row.mode,
   purchaseId: row.purchase_id,
   secretHash: row.secret_hash,
@@ -311,7 +315,7 @@ export const listPurchasesByState = async (
     .where('state', '=', state)
   if (after)
     rows = rows
-      // The index ends with the time: those of the same time are compared with the row.
+      // The index ends with the time, so a second condition compares time and id as a row.
       .where('changed_at', '>=', sql<Date>`${after.at}::timestamptz`)
       .where(sql<boolean>`(changed_at, purchase_id) > (${after.at}::timestamptz, ${after.purchaseId})`)
   const found = await rows.orderBy('changed_at').orderBy('purchase_id').limit(page.limit).execute()

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { keccak256, toHex } from 'viem'
 import { inTransaction } from '../platform/db/db.ts'
 import { recordSettled } from '../purchases/record.ts'
 import { findPurchase } from '../purchases/store.ts'
 import { settlersOf } from '../wiring/settlement.ts'
 import { encode } from '../../test/fixtures/payments/payer.ts'
+import { pollUntil } from '../../test/fixtures/polling.ts'
 import { questionPrice as price, startQuestionHarness } from '../../test/fixtures/payments/questions.ts'
 
 const fixture = await startQuestionHarness()
@@ -42,14 +42,13 @@ else {
   }
 
   /** Waits until so many transactions wait for a lock. */
-  const waiting = async (count: number) => {
-    for (let round = 0; round < 100; round++) {
-      const locks = await rows('select distinct pid from pg_locks where not granted')
-      if (locks.length >= count) return
-      await setTimeout(50)
-    }
-    assert.fail(`fewer than ${count} transactions wait`)
-  }
+  const waiting = (count: number) =>
+    pollUntil(`${count} transactions wait`, async () => {
+      const waiters = await rows(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
+      )
+      return waiters.length >= count
+    })
 
   test('100 copies of one payment at once: one transaction, one purchase, one unit', async () => {
     const questionId = await askUnpaid()

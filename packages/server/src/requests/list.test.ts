@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, mock, test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
+import { holdLimits } from '../../test/fixtures/time/held-limits.ts'
 import { pollUntil } from '../../test/fixtures/polling.ts'
 import type { AnsweredRequest } from '../platform/http/http.ts'
 import { makeRequestLog } from './log.ts'
@@ -23,9 +24,14 @@ const list = async (agent: Agent, query = ''): Promise<Row[]> => {
   assert.equal(answer.status, 200, answer.text)
   return answer.json.requests
 }
+/** The log is written a second after a request, and here when a test looks for one. */
+const limits = holdLimits({ mock, after }, 1_000)
 /** The row of a request, once it is written. */
 const find = (agent: Agent, requestId: string): Promise<Row> =>
-  pollUntil(`request ${requestId}`, async () => (await list(agent, `?requestId=${requestId}`))[0])
+  pollUntil(`request ${requestId}`, async () => {
+    limits.runOut(limits.running())
+    return (await list(agent, `?requestId=${requestId}`))[0]
+  })
 
 const unlogged = async (): Promise<number> =>
   (await harness.ctx.metrics.unloggedRequests.get()).values[0]?.value ?? 0

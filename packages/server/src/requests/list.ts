@@ -2,7 +2,7 @@ import type { Agent } from '../platform/http/call.ts'
 import { readPage, type PageQuery } from '../platform/http/list-page.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
-import { answerFilterOf, isOfFailed, type RequestFilter } from './rules.ts'
+import { answerFilterOf, matchesFailedOnly, type RequestFilter } from './rules.ts'
 import { listRequests, type ListedRequest } from './store.ts'
 
 /** The requests of an agent, newest first. */
@@ -13,7 +13,7 @@ export const list = async (ctx: Ctx, agent: Agent, query: PageQuery & RequestFil
       ctx,
       { name: 'requests', agent, query },
       {
-        scan: (scan) => listRequests(tx, { ...scan, requestId, onlyFailed: isOfFailed(query) }),
+        scan: (scan) => listRequests(tx, { ...scan, requestId, onlyFailed: matchesFailedOnly(query) }),
         isListed: answerFilterOf(query),
       },
     ),

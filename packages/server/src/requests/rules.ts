@@ -14,7 +14,7 @@ const hasStatus = (status: number, wanted: string): boolean =>
   wanted.endsWith('xx') ? Math.floor(status / 100) === Number(wanted[0]) : status === Number(wanted)
 
 /** Whether only failed requests can match: siteverify answers a refusal with 200 and its code. */
-export const isOfFailed = ({ status, code }: RequestFilter): boolean =>
+export const matchesFailedOnly = ({ status, code }: RequestFilter): boolean =>
   code !== undefined || (status !== undefined && status >= '4')
 
 /** The filter for what no index finds; undefined where there is none. */

@@ -82,7 +82,7 @@ export const runApi = async (config: Config): Promise<void> => {
     await listen()
   })
   await requireMasterKey(ctx)
-  app.keepExchangingKeys()
+  app.startManifestSync()
   app.startScoring()
   await app.start()
   await listen()

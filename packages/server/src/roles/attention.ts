@@ -7,14 +7,14 @@ import { makeLogger } from '../platform/ops/log.ts'
 import * as tracking from '../tracking/index.ts'
 import { buildContext } from '../wiring/index.ts'
 
-export class NoClickHouse extends Error {
+export class ClickHouseNotConfigured extends Error {
   constructor() {
     super('CLICKHOUSE_URL is not set')
   }
 }
 
 const connect = (url: string | undefined): ClickHouse => {
-  if (url === undefined) throw new NoClickHouse()
+  if (url === undefined) throw new ClickHouseNotConfigured()
   return openClickHouse(url)
 }
 
@@ -53,7 +53,7 @@ export const compareStored = (batches: number): Promise<tracking.Inspection> =>
 export const rebuild = (months: readonly number[] | undefined) =>
   withEngine((ctx, clickhouse) => tracking.rebuild(ctx, clickhouse, months))
 
-export const backfill = (to: 'clickhouse' | 'postgresql', report: (copied: tracking.Copied) => void) =>
+export const backfill = (to: 'clickhouse' | 'postgresql', report: (copied: tracking.CopyProgress) => void) =>
   withEngine((ctx, clickhouse) =>
     to === 'clickhouse'
       ? tracking.backfill(ctx, clickhouse, report)

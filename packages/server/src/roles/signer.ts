@@ -62,8 +62,8 @@ export const runSigner = async (config: SignerConfig): Promise<void> => {
   const server = await startSignerServer(keyring, socketOptions, log)
   const { STOP_SECONDS: limitSeconds } = config
   onStop({ log, limitSeconds }, async () => {
-    // Where every process is told to stop at once, the api needs the signer for the requests that it finishes. The limit
-    // is a second shorter than the hard one: a signer that is restarted alone has clients that stay.
+    // When all processes are told to stop at once, the api still needs the signer for the requests that it finishes. The
+    // limit is one second below the hard limit, because a signer that restarts alone has clients that never disconnect.
     await server.close((limitSeconds - 1) * 1_000)
     keyring.close()
     lock.release()

@@ -26,7 +26,7 @@ export const runWorker = async (config: Config): Promise<void> => {
   await startMetricsListener({ host, port, log, render: () => renderMetrics(ctx, []) })
   await waitForSchema(config.DATABASE_URL, log)
   await requireMasterKey(ctx)
-  signer.keepExchanging()
+  signer.startManifestSync()
   const jobs = buildJobs(ctx, signer)
   started.push(startWorker(ctx, jobs))
   log.info({ jobs: jobs.length }, 'worker started')

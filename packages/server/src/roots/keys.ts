@@ -20,7 +20,10 @@ export const dayKeyOf = (secret: string): DayKey => ({
 
 const purpose = 'root-keys'
 
-/** Undefined where another master key sealed it: what it explained is lost, as if it were destroyed. */
+/**
+ * Opens the key of a day. Undefined where another master key sealed it: the tags and addresses of that day are then lost, as
+ * if the key were destroyed.
+ */
 const openKey = (secrets: Secrets, sealed: string): DayKey | undefined => {
   let secret: string
   try {

@@ -68,16 +68,16 @@ export type Roots = {
   readonly reserve: (tx: Tx, request: RootRequest, at: Date) => Promise<Reservation>
   /** Whether a session holds places. */
   readonly isHeld: (tx: Tx, sessionId: string) => Promise<boolean>
-  /** Gives a session the networks of the one that it rests on. */
+  /** Gives a session the networks of the one that it was made from. */
   readonly inherit: (tx: Tx, from: SessionRef, to: SessionRef) => Promise<void>
-  /** The same for a session that takes the place of the other, which is not minted any more: with its reservation. */
+  /** The same for a session that replaces the other one, which is then never minted. It gets the reservation too. */
   readonly replace: (tx: Tx, from: SessionRef, to: SessionRef) => Promise<void>
 }
 
 type RootsDeps = { readonly ctx: Ctx; readonly findDayKey: FindDayKey; readonly findFactor: FindFactor }
 type DayNetworks = { readonly tags: readonly NetworkTags[]; readonly old: boolean }
 
-/** The tags that a session spends on in this day: those of its addresses, or after their key is destroyed its own. */
+/** The tags whose budgets a session spends on this day: those of its addresses, or, once the key of their day is destroyed, tags of its own. */
 const findTags = async (
   tx: Tx,
   { findDayKey, findFactor }: RootsDeps,
@@ -114,7 +114,7 @@ const strongCounters = async (
 
 type SpentOnDay = { readonly seen: DayNetworks | undefined; readonly counters: Counter[] }
 
-/** What a credential spends that is minted on this day. */
+/** The counters that a credential spends if it is minted on this day. */
 const findSpent = async (
   tx: Tx,
   deps: RootsDeps,
@@ -164,7 +164,7 @@ const makeListCharges =
     return requests.map((request) => charges.get(request) ?? null)
   }
 
-/** Where nothing is counted, every place is there. */
+/** A reservation where nothing is counted: it is always held. */
 const heldUncounted = (at: Date): Reservation => ({
   type: 'held',
   until: new Date(at.getTime() + reservationMs),
@@ -211,7 +211,10 @@ const inherit: Roots['inherit'] = (tx, from, to) =>
     { sessionId: to.sessionId, day: dayOf(to.at) },
   )
 
-/** Nothing is counted. The stronger root stays: credentials are found by it, and none rests on a suspended one. */
+/**
+ * For ROOT_BUDGETS=off: nothing is counted. Stronger roots are still recorded, so that credentials can be found by them, and
+ * no credential is minted on a suspended root.
+ */
 const off: Roots = {
   noteAddress: async () => undefined,
   admitBrowser: async () => true,

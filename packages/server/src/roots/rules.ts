@@ -103,7 +103,7 @@ type BudgetScale = {
   readonly old: boolean
 }
 
-/** A site with a budget of its own and stronger roots have counters of their own, so that they take nothing of the others. */
+/** A site with a budget of its own and stronger roots have counters of their own, so that they use up no budget of others. */
 const counterOf = (
   tag: string,
   budget: Budget,
@@ -142,7 +142,7 @@ export const networkCounters = (
   return lowestByTag(counters)
 }
 
-/** The keys of one model count together: for a wide network so many times what they have on one address. */
+/** The keys of one model share a budget. On a wide network it is this many times the budget on one address. */
 const wideFactor = 10
 
 /**
@@ -167,10 +167,10 @@ export const modelCounters = (
   return lowestByTag(counters)
 }
 
-/** Returning browsers of a /24 or /48 in a UTC day, so many times the factor of its kind. */
+/** How many returning browsers a /24 or /48 may have in a UTC day, multiplied by the factor of its kind of network. */
 const browsersPerDay = 50
 
-/** The counter of returning browsers: nothing of the budget. */
+/** The counter of returning browsers. It is separate from the budget for credentials. */
 export const browserPlace = ({ wide, factor }: NetworkTags) => ({
   tag: `${wide}.browser`,
   places: browsersPerDay * factor,

@@ -35,7 +35,7 @@ export const destroyKeys = async (tx: Tx): Promise<number> => {
   return Number(numAffectedRows ?? 0)
 }
 
-/** Drops what only a key that was destroyed could explain. */
+/** Drops the partitions of days whose keys were destroyed. */
 export const dropOldDays = async (tx: Tx): Promise<void> => {
   await sql`select pohf_drop_days('root_counters', 1), pohf_drop_days('root_network_credentials', 1)`.execute(
     tx,

@@ -39,7 +39,8 @@ type BrowserSession = {
 
 /**
  * Notes the session of a browser. Returns whether the browser got a credential here on an earlier day. A key that opens many
- * sessions in a day is not one person's, and could be counted once for the networks of all who share it.
+ * sessions in a day is shared by several people and is not treated as returning: it would be counted once, although the
+ * people are on several networks.
  */
 export const noteBrowser = async (
   tx: Tx,

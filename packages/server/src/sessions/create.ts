@@ -2,6 +2,7 @@ import { isId, type Mode, type sessionKinds } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
+import type { AgentId } from '../platform/ops/ids.ts'
 import type { NoteAddress } from './recording/append.ts'
 import { firstLinkOf, packKey, readKey, thumbprintOf, type PublicJwk } from './recording/chain.ts'
 import { probeLanguageOf } from './recording/probes.ts'
@@ -21,16 +22,16 @@ export type FindSite = (
 /** Injected by the wiring: the agent that a recording of work for this site belongs to. */
 export type FindRecordingOwner = (
   tx: Tx,
-  work: { readonly site: `agt_${string}`; readonly challenge: string },
-) => Promise<`agt_${string}`>
+  work: { readonly site: AgentId; readonly challenge: string },
+) => Promise<AgentId>
 /**
  * Injected by the wiring: the agent that the recording of a decision belongs to; undefined where no turn that waits for this
  * site has the challenge.
  */
 export type FindDecisionOwner = (
   tx: Tx,
-  turn: { readonly site: `agt_${string}`; readonly challenge: string },
-) => Promise<`agt_${string}` | undefined>
+  turn: { readonly site: AgentId; readonly challenge: string },
+) => Promise<AgentId | undefined>
 export type SiteLookups = {
   readonly findSite: FindSite
   readonly findRecordingOwner: FindRecordingOwner
@@ -77,8 +78,8 @@ const requireKey = (key: PublicJwk): void => {
   })
 }
 
-type Recorded = {
-  readonly siteId: `agt_${string}`
+type RecordingRequest = {
+  readonly siteId: AgentId
   readonly kind: string
   readonly challenge?: string | undefined
 }
@@ -87,7 +88,7 @@ type Recorded = {
 const findOwnerOfDecision = async (
   tx: Tx,
   { findDecisionOwner, ownOrigin }: SiteLookups,
-  { siteId, challenge = '' }: Recorded,
+  { siteId, challenge = '' }: RecordingRequest,
   page: PageCall,
 ) => {
   if (page.origin !== ownOrigin)
@@ -101,7 +102,7 @@ const findOwnerOfDecision = async (
  * The agent that the session belongs to, and its mode. The owner of recorded work or of a recorded decision may be another agent
  * than the site.
  */
-const findOwner = async (tx: Tx, deps: SiteLookups, recorded: Recorded, page: PageCall) => {
+const findOwner = async (tx: Tx, deps: SiteLookups, recorded: RecordingRequest, page: PageCall) => {
   const { siteId, kind, challenge } = recorded
   const site = await deps.findSite(tx, siteId)
   if (!site) throw new Refusal('not_found', { message: 'No such site.' })
@@ -123,7 +124,7 @@ export const create = async (ctx: Ctx, deps: CreateDeps, input: Input, page: Pag
   const jkt = thumbprintOf(input.key)
   const { browser } = input
   if (browser) requireBrowserProof(browser, input.site, jkt)
-  const siteId = input.site as `agt_${string}`
+  const siteId = input.site as AgentId
   const kind = input.kind ?? 'view'
   const { challenge } = input
   // The owner of these may be the platform agent.
@@ -136,7 +137,8 @@ export const create = async (ctx: Ctx, deps: CreateDeps, input: Input, page: Pag
     const action = { site: siteId, kind, workflowId: input.workflowId, challenge }
     const link = firstLinkOf({ sessionId, nonce, jkt }, action)
     const randomness = { token: ctx.ids.random(), draw: ctx.ids.randomFraction(), seed: ctx.ids.random() }
-    // Work is asked throughout, whoever does it; a decision is asked once.
+    // Only a view and a task ask a returning browser less. Work shows probes throughout, whoever does it, and a decision
+    // shows one.
     const returning =
       browser !== undefined &&
       (kind === 'view' || kind === 'task') &&

@@ -13,7 +13,10 @@ type Owner = { readonly agentId: string; readonly mode: Mode }
 export type FinishDeps = {
   readonly ctx: Ctx
   readonly closeSession: ReturnType<typeof makeCloser>
-  /** Injected by the wiring: what the person is told of a session as it is now. Where they pass, it holds places. */
+  /**
+   * Injected by the wiring: the verdict of a session in its present state, for the person. For a session that passes, it
+   * reserves places in the budgets.
+   */
   readonly readVerdict: (owner: Owner, session: Session) => Promise<SessionVerdict>
 }
 
@@ -27,7 +30,10 @@ const readSession = async (ctx: Ctx, key: SessionKey): Promise<Session> => {
   return session
 }
 
-/** Appends the last chunk, closes the session and answers with the verdict. The same chunk again gets the verdict of then. */
+/**
+ * Appends the last chunk, closes the session and answers with the verdict. A repeated call with the same chunk gets the
+ * verdict at the time of that call.
+ */
 export const finish = async (
   { ctx, closeSession, readVerdict }: FinishDeps,
   { sessionId, address }: { readonly sessionId: string; readonly address: string },

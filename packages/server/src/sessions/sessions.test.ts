@@ -5,6 +5,7 @@ import { inTransaction } from '../platform/db/db.ts'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { playSession } from '../../test/fixtures/people/play-session.ts'
 import { makeSessionKey, openRecorder } from '../../test/fixtures/people/recorder.ts'
+import type { AgentId } from '../platform/ops/ids.ts'
 import { findSession, readRecords, updateSessionsScored, type DecryptedSession } from './index.ts'
 import { thumbprintOf } from './recording/chain.ts'
 import { deleteSubjectKey } from './recording/store.ts'
@@ -209,7 +210,7 @@ test('row-level security hides every table of a recording from other tenants', a
   const recorder = await open()
   await recorder.chunk()
   for (const table of ['sessions', 'session_recorders', 'session_keys', 'session_chunks'] as const) {
-    const count = (tenant: `agt_${string}`) =>
+    const count = (tenant: AgentId) =>
       inTransaction(harness.ctx, tenant, (tx) =>
         tx.selectFrom(table).select('session_id').where('session_id', '=', recorder.sessionId).execute(),
       )

@@ -18,7 +18,7 @@ export type JournalEntry = {
   readonly hash: string
 }
 
-/** The act behind a credential. The keys are HMACs of the api: equal for equal acts, and nothing to read. */
+/** The act behind a credential. The keys are HMACs of the api: equal for equal acts, and they reveal nothing else. */
 export type JournalAct = {
   readonly key: string
   /** Whether a credit was spent for it. */
@@ -60,7 +60,7 @@ type AdvancedRecord = {
   readonly batch: number
   readonly position: number
 }
-/** What the records before say together: whoever opens the journal reads back to the newest one of these. */
+/** A summary of all earlier records, so that opening the journal reads back only to the newest record of this kind. */
 type StateRecord = {
   readonly kind: 'state'
   readonly at: number
@@ -177,7 +177,10 @@ type JournalState = {
   readonly unacknowledged: readonly number[]
   /** The newest known heads of other signers. */
   readonly peers: readonly JournalHead[]
-  /** The newest record that is not about other signers. Were those reported, two journals would make each other longer for ever. */
+  /**
+   * The newest record that is not about another signer. If records about others were reported too, two signers would
+   * lengthen each other's journals without end.
+   */
   readonly own: JournalPosition
   /** How many records follow the last one of the kind `state`. */
   readonly sinceState: number

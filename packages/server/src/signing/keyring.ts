@@ -38,7 +38,7 @@ import { openTimelines } from './timelines.ts'
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString('base64url')
 
 /** This signer has no key that may sign now; another one may have. */
-export class CannotSign extends Error {}
+export class SigningRefused extends Error {}
 
 type KeyringOptions = AdmittedKeysOptions & {
   /** Tests inject a faulty journal here. */
@@ -58,7 +58,7 @@ const signWithBackend = (backend: Backend, key: KeyRecord, data: Buffer): Buffer
   try {
     return backend.sign(key.ref, data)
   } catch (cause) {
-    throw new CannotSign(`${key.purpose} key ${key.kid} cannot sign with the ${backend.name} back end`, {
+    throw new SigningRefused(`${key.purpose} key ${key.kid} cannot sign with the ${backend.name} back end`, {
       cause,
     })
   }
@@ -97,9 +97,11 @@ const signRequests = (
   const prepared = requests.map((request) => {
     const key = activeKey(current, request.purpose)
     if (!key)
-      throw new CannotSign(`no active ${request.purpose} key to sign ${request.id} of type ${request.typ}`)
+      throw new SigningRefused(
+        `no active ${request.purpose} key to sign ${request.id} of type ${request.typ}`,
+      )
     if (!keys.maySign(key.kid))
-      throw new CannotSign(
+      throw new SigningRefused(
         `${request.purpose} key ${key.kid} is revoked, not admitted or too old to sign ${request.id}: docs/operate/keys.md`,
       )
     return { request, key, input: `${headerOf(request.typ, key.kid)}.${encode(request.payload)}` }
@@ -130,7 +132,7 @@ const testKeys = (keys: AdmittedKeys, signData: SignData): true => {
   for (const purpose of keyPurposes) {
     const key = activeKey(records, purpose)
     if (!key || !keys.maySign(key.kid))
-      throw new CannotSign(`signer ${keys.signer} has no admitted ${purpose} key that may sign`)
+      throw new SigningRefused(`signer ${keys.signer} has no admitted ${purpose} key that may sign`)
     signData(key, Buffer.from('pohf self-test'))
   }
   return true

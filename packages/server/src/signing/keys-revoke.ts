@@ -16,6 +16,6 @@ export const keysRevoke = async (
   )
   const isRevoked = await connectOperatorSocket(ctx.config.SIGNER_OPERATOR_SOCKET).revoke(kid, reason)
   if (!isRevoked) throw new Refusal('not_found')
-  await signer.exchangeKeys()
+  await signer.syncManifests()
   return { kid, revoked: true as const }
 }

@@ -21,6 +21,6 @@ export const keysRotate = async (
     audit(tx, { operatorId: operator.operatorId, action: 'key.rotate', target: purpose, details: {} }),
   )
   const pendingKid = await connectOperatorSocket(ctx.config.SIGNER_OPERATOR_SOCKET).rotate(purpose)
-  await signer.exchangeKeys()
+  await signer.syncManifests()
   return { purpose, pendingKid }
 }

@@ -11,7 +11,7 @@ import type { TlsIdentity } from './transport/signer-socket.ts'
  */
 export const measureSigners = async ({ metrics, clock, log }: Ctx, signer: Signer): Promise<void> => {
   const figures = await signer.figures().catch((error: unknown) => {
-    log.debug({ err: error }, 'no signer answers with its figures')
+    log.debug({ err: error }, 'signer metrics unavailable')
     return []
   })
   metrics.journalFree.reset()

@@ -187,6 +187,6 @@ test('a revocation is exchanged at once by the process that is told of it', asyn
   const isPublished = async () => (await signer.publicKeys()).some((jwk) => jwk.kid === kid)
   assert.equal(await isPublished(), true)
   await harness.revokeKey(kid)
-  await signer.exchangeKeys()
+  await signer.syncManifests()
   assert.equal(await isPublished(), false)
 })

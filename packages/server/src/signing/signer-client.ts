@@ -5,7 +5,7 @@ import { Refusal } from '../platform/http/errors.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { JournalAct, JournalHead, JournalPage, JournalSpan, RecordPage } from './journal.ts'
 import type { SignerFigures } from './keyring.ts'
-import { makeKeyExchange, unansweredMs, type Endpoint } from './manifest/exchange.ts'
+import { makeManifestSync, unansweredMs, type Endpoint } from './manifest/sync.ts'
 import { openManifestFiles } from './manifest/files.ts'
 import { publishedKeysOf } from './manifest/rules.ts'
 import { makeAcknowledgements } from './restore/acknowledgements.ts'
@@ -61,23 +61,23 @@ export type Signer = {
   readonly selfTest: (database?: DatabasePosition) => Promise<void>
   /** A reader for the journal of each signer. */
   readonly journals: readonly ((span: JournalSpan) => Promise<JournalPage>)[]
-  /** Exchanges manifests and revocations with signers and database, now. */
-  readonly exchangeKeys: () => Promise<void>
-  /** Exchanges them every second, until `close`. */
-  readonly keepExchanging: () => void
+  /** Synchronises manifests and revocations with signers and database, now. */
+  readonly syncManifests: () => Promise<void>
+  /** Synchronises them every second, until `close`. */
+  readonly startManifestSync: () => void
   /** Sends the last acknowledgements, then closes the connections. */
   readonly close: () => Promise<void>
 }
 
-/** Keys change rarely and are published a day ahead, so what was exchanged stays good for a few seconds. */
+/** Keys change rarely and are published a day ahead, so manifests stay good for a few seconds. */
 const keysCacheMs = 5_000
 /** A revocation takes at most two rounds: to the database, and from there to the other machines. */
-const exchangeEveryMs = 1_000
+const syncEveryMs = 1_000
 /** A lone signer gets more time than one that another can stand in for. */
 const timeoutMs = { alone: 5_000, several: 2_000 }
-/** No signer holds up a question for longer, where another one can answer it or has witnessed the answer. */
+/** The timeout of a question: shorter where another signer can answer it or has witnessed the answer. */
 const questionMs = { alone: timeoutMs.alone, several: 1_000 }
-/** A signer that failed is asked last for so long. */
+/** How long a signer that failed is asked after all others. */
 const asideMs = 1_000
 
 /** A signature that no published key made, or a revoked one. It is never stored. */
@@ -136,16 +136,16 @@ const makePublishIndex = () => {
   }
 }
 
-/** The published keys of this process, exchanged again when they are old. */
+/** The published keys of this process, synchronised again when they are old. */
 const makeKeySet = (ctx: Ctx, endpoints: readonly Endpoint[]) => {
   const manifests = openManifestFiles(join(ctx.config.DATA_DIR, 'manifests'), ctx.config.ADMISSION_KEY)
-  const exchange = makeKeyExchange({ ctx, manifests, endpoints })
+  const exchange = makeManifestSync({ ctx, manifests, endpoints })
   let running: Promise<void> | undefined
-  let exchangedAt: number | undefined
-  const exchangeKeys = (): Promise<void> => {
+  let syncedAt: number | undefined
+  const syncManifests = (): Promise<void> => {
     running ??= exchange()
       .then(() => {
-        exchangedAt = ctx.clock.now().getTime()
+        syncedAt = ctx.clock.now().getTime()
       })
       .finally(() => {
         running = undefined
@@ -153,11 +153,10 @@ const makeKeySet = (ctx: Ctx, endpoints: readonly Endpoint[]) => {
     return running
   }
   // A clock that was set back must not extend the life of what is cached.
-  const isOld = () =>
-    exchangedAt === undefined || Math.abs(ctx.clock.now().getTime() - exchangedAt) >= keysCacheMs
+  const isOld = () => syncedAt === undefined || Math.abs(ctx.clock.now().getTime() - syncedAt) >= keysCacheMs
   const publicKeys = async (): Promise<PublishedJwk[]> => {
     if (isOld())
-      await exchangeKeys().catch((error: unknown) => {
+      await syncManifests().catch((error: unknown) => {
         // Verification must not depend on a signer: the keys on disk are good.
         if (!manifests.current()) throw error
       })
@@ -182,14 +181,14 @@ const makeKeySet = (ctx: Ctx, endpoints: readonly Endpoint[]) => {
     return [...new Set(own.map(({ signer }) => signer))]
   }
   return {
-    exchangeKeys,
+    syncManifests,
     publicKeys,
     admittedSigners,
     hasManifest: () => manifests.current() !== undefined,
     /** Refuses signatures of keys that are not published. A new key is looked for once. */
     requirePublished: async (jwss: readonly string[], signer: string): Promise<void> => {
       if (await holds(jwss)) return
-      await exchangeKeys()
+      await syncManifests()
       if (!(await holds(jwss)))
         throw new UnpublishedKey(`a signature of the ${signer} is by a key that is not published`)
     },
@@ -368,12 +367,14 @@ export const connectSigner = (ctx: Ctx): Signer => {
         async (span) =>
           (await connection.request({ op: 'journal', span })) as JournalPage,
     ),
-    exchangeKeys: keySet.exchangeKeys,
-    keepExchanging: () => {
+    syncManifests: keySet.syncManifests,
+    startManifestSync: () => {
       timer ??= setInterval(() => {
-        // The next round is a second away, and requests report what is away.
-        keySet.exchangeKeys().catch((error: unknown) => ctx.log.debug({ err: error }, 'keys not exchanged'))
-      }, exchangeEveryMs).unref()
+        // It is tried again in a second, and requests that fail are logged.
+        keySet
+          .syncManifests()
+          .catch((error: unknown) => ctx.log.debug({ err: error }, 'manifests not synchronised'))
+      }, syncEveryMs).unref()
     },
     close: async () => {
       clearInterval(timer)

@@ -5,7 +5,7 @@ import { handleOperatorRequest } from './transport/operator-requests.ts'
 import type { BatchRequest } from './restore/signer-records.ts'
 import type { Typ } from './rules.ts'
 import {
-  OtherSigner,
+  WrongSigner,
   listenOnSocket,
   listenOnTls,
   type SignerListener,
@@ -37,7 +37,7 @@ const exchangeOf = ({ keys, signer }: Keyring, after: number | undefined) => {
     revocations: keys.manifests.openRevocations().map(({ jws }) => jws),
   }
 }
-export type KeyExchange = ReturnType<typeof exchangeOf>
+export type SignerManifests = ReturnType<typeof exchangeOf>
 
 const signBatch = (keyring: Keyring, request: SignerRequest) => {
   const { id, batch, database } = request
@@ -57,7 +57,7 @@ const handleRequest = (keyring: Keyring, request: SignerRequest): unknown => {
   const { for: addressee } = request
   // Batches have numbers of their own signer: another one would journal them as its own.
   if (addressee !== undefined && addressee !== keyring.signer)
-    throw new OtherSigner(`${request.op} request ${request.id} is for another signer than ${keyring.signer}`)
+    throw new WrongSigner(`${request.op} request ${request.id} is for another signer than ${keyring.signer}`)
   switch (request.op) {
     case 'sign':
       return signBatch(keyring, request)

@@ -16,8 +16,8 @@ export type EventDeps = {
 const knownTokensMax = 10_000
 
 /**
- * Reads view tokens. A page sends several beacons with one token, and checking its HMAC was 15 % of the api's CPU for a beacon:
- * a text that was authentic before is known again. A forged one is never kept, so that it displaces nothing.
+ * Reads view tokens. A page sends several beacons with one token, and checking its HMAC was 15 % of the api's CPU for a
+ * beacon: tokens that were valid are cached. A forged token is never cached, so that it displaces no valid one.
  */
 export const makeViewReader = (ctx: SigningCtx) => {
   const known = new Map<string, View>()

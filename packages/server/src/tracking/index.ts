@@ -1,7 +1,7 @@
 export { checkClickHouse } from './clickhouse/check.ts'
 export { compareStored, rebuild, type Inspection } from './clickhouse/inspect.ts'
 export { schemaStatements } from './clickhouse/schema.ts'
-export { backfill, copyBack, type Copied } from './copying/copy.ts'
+export { backfill, copyBack, type CopyProgress } from './copying/copy.ts'
 export { makeAttentionStore } from './engines/engine.ts'
 export { retentionJob } from './retention.ts'
 export { routes } from './routes.ts'

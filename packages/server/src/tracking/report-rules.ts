@@ -66,7 +66,7 @@ const makeOffsetOf = (timezone: string): ((at: number) => number) => {
     known.set(ms, found)
     return found
   }
-  // Formatting is slow: an hour of a day at whose ends the clocks agree needs none of its own.
+  // Formatting is slow: where both ends of a day have the same offset, its hours share that offset.
   return (ms) => {
     const day = Math.floor(ms / dayMs) * dayMs
     return at(day) === at(day + dayMs) ? at(day) : at(ms)

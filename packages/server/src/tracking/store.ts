@@ -1,12 +1,7 @@
 import { sql } from 'kysely'
 import { executePrepared, type Tx } from '../platform/db/db.ts'
 import type { Session, SessionKey } from '../sessions/index.ts'
-import {
-  recordedOutcomes,
-  type BeaconBatch,
-  type RecordedOutcome,
-  type RecordedView,
-} from './engines/port.ts'
+import type { BeaconBatch, RecordedOutcome, RecordedView } from './engines/port.ts'
 import { beaconsPerViewMax, isEngagement, tokenDays, type Beacon } from './rules.ts'
 
 export type TrackedView = RecordedView & {
@@ -86,8 +81,16 @@ type BeaconTarget = {
 
 const limits = JSON.stringify({ tokenDays, perView: beaconsPerViewMax })
 
+/** The letters that track_record_beacons returns. */
+const outcomes: ReadonlyMap<string, RecordedOutcome> = new Map([
+  ['s', 'stored'],
+  ['d', 'duplicate'],
+  ['f', 'full'],
+  ['e', 'expired'],
+  ['u', 'unknown'],
+])
 const outcomeOf = (letter: string): RecordedOutcome => {
-  const outcome = recordedOutcomes[letter as keyof typeof recordedOutcomes]
+  const outcome = outcomes.get(letter)
   if (outcome === undefined) throw new Error(`track_record_beacons returned the unknown letter "${letter}"`)
   return outcome
 }

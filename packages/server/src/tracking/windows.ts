@@ -49,6 +49,6 @@ export const requireReportLength = (since: Date, until: Date): void => {
     refuse('query.since', 'too_small', `must be at most ${attentionDaysMax} days before \`until\``)
 }
 
-/** The end of a window as the answer names it: not later than what all is counted. */
+/** The end of a window as the answer names it: not later than the time until which everything is counted. */
 export const countedAt = (until: Date, countedUntil: CountedUntil): Date =>
   countedUntil !== null && countedUntil < until ? countedUntil : until

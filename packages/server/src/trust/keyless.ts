@@ -59,7 +59,10 @@ const limits = {
   quotes: { name: 'quotes', quota: 300, windowSeconds: 60 },
 } as const satisfies Record<string, RateLimit>
 
-/** A root that another process added or removed counts here after this time, for what is refused without the body. */
+/**
+ * How long this process caches the roots, for requests that are refused before the body is read. A root that another process
+ * adds or removes takes effect here after this time.
+ */
 const rootsCacheMs = 2_000
 /** A nonce is remembered for longer than its signature could pass, also in a request that waits. */
 const nonceKeptSeconds = 120
@@ -200,7 +203,7 @@ const useMandates = async (tx: Tx, { quote, uses }: VerifiedMandates): Promise<v
       : await insertUse(tx, use)
     if (!isWithin)
       throw new Refusal('mandate_used', {
-        message: 'This open mandate was used as often, or for as much, as it allows.',
+        message: 'This open mandate has reached its number of uses or its budget.',
       })
   }
 }
@@ -259,7 +262,7 @@ export const makeKeyless = (deps: KeylessDeps) => {
     if (!cached || cached.until <= nowMs) {
       const roots = inTransaction(ctx, 'system', listRoots)
       cached = { roots, until: nowMs + rootsCacheMs }
-      // A failure is for those who wait for it, and not for the next two seconds.
+      // A failure is not cached.
       roots.catch(() => (cached = undefined))
     }
     return cached.roots

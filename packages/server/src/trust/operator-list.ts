@@ -9,7 +9,7 @@ export const presentRoot = ({ addedAt, ...root }: Root): TrustRoot => ({
   addedAt: addedAt.toISOString(),
 })
 
-/** Whose agents may order without an API key. */
+/** Lists the trust roots: their agents may order without an API key. */
 export const operatorList = (ctx: Ctx) =>
   inTransaction(ctx, 'system', async (tx) => ({
     roots: (await listRoots(tx)).slice(0, rootsMax).map(presentRoot),

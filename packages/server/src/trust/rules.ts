@@ -6,7 +6,7 @@ import { isLoopbackHost } from '../platform/net/loopback.ts'
 export const rootsMax = 200
 export const agentsPerRootMax = 10_000
 
-/** Whose agents may order without an API key. */
+/** A trust root: a source of keys whose agents may order without an API key. */
 export type Root = {
   readonly kind: TrustRootKind
   readonly name: string
@@ -75,6 +75,6 @@ export const mandateFault = (path: string, code: string, message: string): Refus
 export const sha256 = (text: string): Buffer => createHash('sha256').update(text).digest()
 export const digestOf = (text: string): string => sha256(text).toString('base64url')
 
-/** What a nonce is remembered by: nonces of different keys have nothing to do with each other. */
+/** What a nonce is remembered by: nonces are scoped to the root and the key. */
 export const nonceHash = (root: Root, keyid: string, nonce: string): Buffer =>
   sha256(JSON.stringify([root.kind, root.name, keyid, nonce]))

@@ -4,7 +4,15 @@ import type { EpochDetails } from '../platform/db/columns.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { publishAll } from '../platform/queue/outbox.ts'
-import { carriedSince, codeOf, compositeCode, dueMonths, monthSpan, presentEpoch, usdOf } from './rules.ts'
+import {
+  earliestCarriedMonth,
+  codeOf,
+  compositeCode,
+  dueMonths,
+  monthSpan,
+  presentEpoch,
+  usdOf,
+} from './rules.ts'
 import { collectWork, type CollectedWork } from './sources/collect.ts'
 import { documentOf } from './sources/rules.ts'
 import type { IndexDeps } from './sources/sources.ts'
@@ -21,7 +29,7 @@ type Restatement = { readonly revision: number; readonly reason: string }
 type CloseOptions = {
   /** The revision that is replaced, and why; null for the first. */
   readonly restates: Restatement | null
-  /** Writes what belongs into the same transaction. */
+  /** Writes the rows that must commit together with the epochs. */
   readonly record?: (tx: Tx) => Promise<void>
 }
 
@@ -78,7 +86,7 @@ const signEpoch = async (
     status === 'final'
       ? null
       : await inTransaction(ctx, 'system', (tx) =>
-          findLastFinal(tx, code, { before: month, since: carriedSince(month) }),
+          findLastFinal(tx, code, { before: month, since: earliestCarriedMonth(month) }),
         )
   const { units, ...counts } = inputs
   const details: EpochDetails = {
@@ -116,7 +124,9 @@ const storeMonth = async (tx: Tx, signed: readonly SignedEpoch[]): Promise<boole
 
 /** How many agents one statement reads and publishes to. */
 const subscriberPage = 1_000
-/** Tells every agent that asked for it. The composite alone: the values of categories are licensed. */
+/**
+ * Publishes the event to every agent that subscribed to it, for the composite alone: the values of categories are licensed.
+ */
 const publishEpoch = async (
   tx: Tx,
   { ctx, listSubscribers }: IndexDeps,

@@ -57,7 +57,7 @@ test('capacity is assessed as within, stretch up to twice of it, and beyond', as
     assert.equal((await order({ hours })).json.capacity.assessment, assessment, String(hours))
 })
 
-test('a past month is received and beyond; the running one is not past', async () => {
+test('an order for a past month is received and assessed as beyond; the running month is not past', async () => {
   for (const month of [monthAhead(-1), '0000-01', '1999-12']) {
     const { status, json } = await order({ hours: 1, month })
     assert.equal(status, 200)

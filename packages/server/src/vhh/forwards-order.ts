@@ -47,7 +47,10 @@ const priceOf = (latest: Epoch): { readonly value: number | null; readonly note:
   }
 }
 
-/** Refuses more requests than anybody reads. The limit of a network is counted before the request is read. */
+/**
+ * Refuses requests beyond the daily limits of a mail address and of all senders. The limit of a network is checked before
+ * the request is read.
+ */
 const requireFewRequests = async (tx: Tx, email: string): Promise<void> => {
   const { ofAddress, inTotal } = await countRecent(tx, email, {
     perAddress: perAddressMax,

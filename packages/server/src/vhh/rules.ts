@@ -27,7 +27,8 @@ export const monthSpan = (month: string): { readonly from: Date; readonly to: Da
 /** A value is carried forward for this many months; an older one says nothing about today. */
 const carriedMonthsMax = 12
 /** The earliest month whose value may be carried into this one. */
-export const carriedSince = (month: string): string => monthTextOf(monthIndexOf(month) - carriedMonthsMax)
+export const earliestCarriedMonth = (month: string): string =>
+  monthTextOf(monthIndexOf(month) - carriedMonthsMax)
 
 /** The code of the series of a category. */
 export const codeOf = (category: string): string => `${compositeCode}_${category}`
@@ -61,7 +62,7 @@ export const seriesNameOf = (code: string): string =>
 
 export type Assessment = 'within' | 'stretch' | 'beyond'
 
-/** What of the capacity of a month is not promised yet; 0 for a past month. */
+/** The hours of the capacity of a month that are not promised yet; 0 for a past month. */
 export const hoursAvailable = (capacityHours: number, promisedHours: number, lead: number): number =>
   lead < 0 ? 0 : Math.max(0, Math.round((capacityHours - promisedHours) * 100) / 100)
 

@@ -88,7 +88,7 @@ const signatureOf = (
 }
 
 /** The headers of a delivery; both signature headers hold the same signatures, one for each current key. */
-export const headersOf = (
+export const signedHeadersOf = (
   keys: readonly KeyObject[],
   message: { readonly id: string; readonly at: Date; readonly body: string },
 ): Record<string, string> => {

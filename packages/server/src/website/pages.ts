@@ -7,7 +7,7 @@ import type { Ctx } from '../platform/ops/context.ts'
 import type { Branding } from './branding.ts'
 import { makeErrorPage } from './error-page.ts'
 import { iconPages } from './icons.ts'
-import { makeKeptReader } from './kept-reader.ts'
+import { makeCachedReader } from './cached-reader.ts'
 import { landing } from './landing.ts'
 import { makeLayout } from './layout.ts'
 import { pricing } from './pricing.ts'
@@ -73,7 +73,7 @@ export const makeWebsite = (deps: WebsiteDeps): { readonly pages: Page[]; readon
       indexPage(
         render,
         { docsPath, baseUrl: config.BASE_URL },
-        makeKeptReader(ctx.clock, indexKeptSeconds, deps.readIndex),
+        makeCachedReader(ctx.clock, indexKeptSeconds, deps.readIndex),
       ),
       scriptPage('vhh.js'),
       scriptPage('landing.js'),

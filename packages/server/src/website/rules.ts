@@ -113,6 +113,6 @@ export const linesOfJson = (text: string): ReadonlyMap<string, number> => {
 /** The parts of a deployment that the status page shows. */
 export const partNames = ['api', 'database', 'signer', 'worker', 'chain'] as const
 export type PartName = (typeof partNames)[number]
-/** `unknown`: what would tell does not answer. `off`: the deployment does not have it. */
+/** `unknown`: the check of this part could not run. `off`: the deployment does not have it. */
 export type PartState = 'working' | 'failing' | 'unknown' | 'off'
 export type PartStates = Readonly<Record<PartName, PartState>>

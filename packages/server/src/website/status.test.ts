@@ -3,11 +3,11 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import type { PartStates } from './rules.ts'
-import { keptSeconds, makeStatusReader } from './status.ts'
+import { cacheSeconds, makeStatusReader } from './status.ts'
 
 const harness = await startHarness()
 const accept = 'text/html'
-const laterMs = (keptSeconds + 1) * 1_000
+const laterMs = (cacheSeconds + 1) * 1_000
 const readStates = async (): Promise<Record<string, string>> => {
   const { text } = await harness.call('GET', '/status')
   return Object.fromEntries(text.split('\n').map((line) => line.split(': ') as [string, string]))
@@ -42,7 +42,7 @@ test('a worker that has not run for a minute is not working', async () => {
   await waitForState('worker', 'failing')
 })
 
-test('/status is German for who asks for it', async () => {
+test('/status is in German on request', async () => {
   const page = await harness.call('GET', '/status?lang=de', { headers: { accept } })
   assert.match(page.text, /<html lang="de">[\s\S]*Datenbank/)
 })

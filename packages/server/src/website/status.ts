@@ -2,19 +2,19 @@ import type { Page } from '../platform/http/call.ts'
 import { html, type Html } from '../platform/http/html.ts'
 import { acceptsHtml, languageOf, type Language } from '../platform/http/negotiation.ts'
 import type { Clock } from '../platform/ops/clock.ts'
-import { makeKeptReader, type Reading } from './kept-reader.ts'
+import { makeCachedReader, type CachedValue } from './cached-reader.ts'
 import type { RenderWebsitePage } from './layout.ts'
 import { messagesOf, type Messages } from './messages.ts'
 import { partNames, type PartName, type PartState, type PartStates } from './rules.ts'
 
 /** One reading serves all visitors for this long, so a flood of visits costs no statement. */
-export const keptSeconds = 15
+export const cacheSeconds = 15
 
-type StatusReading = Reading<PartStates>
+type StatusReading = CachedValue<PartStates>
 
 /** Reads the parts for all visitors together. */
 export const makeStatusReader = (clock: Clock, readParts: () => Promise<PartStates>) =>
-  makeKeptReader(clock, keptSeconds, readParts)
+  makeCachedReader(clock, cacheSeconds, readParts)
 
 const stateSigns: Readonly<Record<PartState, readonly [tone: string, sign: string]>> = {
   working: ['ok', '✓'],
@@ -37,7 +37,7 @@ const rowOf = (name: PartName, state: PartState, { parts, states }: Messages['st
 const bodyOf = ({ at, value: states }: StatusReading, language: Language): Html => {
   const messages = messagesOf(language).status
   const instant = at.toISOString()
-  const [before = '', after = ''] = messages.at.replace('{seconds}', String(keptSeconds)).split('{time}')
+  const [before = '', after = ''] = messages.at.replace('{seconds}', String(cacheSeconds)).split('{time}')
   return html`<div class="intro">
       <h1>${isHealthy(states) ? messages.allWork : messages.someFail}</h1>
       <p class="lead muted">${messages.lead}</p>

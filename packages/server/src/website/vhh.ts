@@ -3,7 +3,7 @@ import { sufficiency } from '@pohf/verify/vhh'
 import type { Page } from '../platform/http/call.ts'
 import { html, type Html } from '../platform/http/html.ts'
 import { indexPicture, indexTable, monthName, usd } from './index-picture.ts'
-import type { Reading } from './kept-reader.ts'
+import type { CachedValue } from './cached-reader.ts'
 import type { PageParts, RenderWebsitePage } from './layout.ts'
 
 /** One reading serves all visitors for this long. */
@@ -194,7 +194,7 @@ const partsOf = (history: readonly Epoch[], options: PageOptions): PageParts => 
 export const indexPage = (
   render: RenderWebsitePage,
   options: PageOptions,
-  read: () => Promise<Reading<readonly Epoch[]>>,
+  read: () => Promise<CachedValue<readonly Epoch[]>>,
 ): Page => ({
   path: '/vhh',
   handler: async () => {

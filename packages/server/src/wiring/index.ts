@@ -26,7 +26,7 @@ export type App = {
   /** Writes the rows that must exist, or does so later if the database cannot be compared yet. Safe to run at every start. */
   readonly start: () => Promise<void>
   /** Passes key manifests and revocations on, every second until the stop. */
-  readonly keepExchangingKeys: () => void
+  readonly startManifestSync: () => void
   /** Starts the thread that scores sessions. */
   readonly startScoring: () => void
   /** Refuses everything but health checks until `open`. */
@@ -36,10 +36,10 @@ export type App = {
   readonly stop: (waitSeconds: number) => Promise<void>
 }
 
-/** How long rows wait that must not be written to a database from the past. */
+/** The delay before the next attempt to write the required rows, while a database from the past must not be written to. */
 const retryMs = 1_000
 
-/** Writes the rows that must exist, as soon as the database is known not to be from the past. */
+/** Writes the rows that every deployment needs, as soon as it is known that the database was not restored to an earlier state. */
 const makeSeeding = (ctx: Ctx, { restoreGuard, signer }: Services) => {
   let timer: NodeJS.Timeout | undefined
   let stopped = false
@@ -47,7 +47,7 @@ const makeSeeding = (ctx: Ctx, { restoreGuard, signer }: Services) => {
     if (stopped) return
     timer = setTimeout(() => {
       seed().catch((error: unknown) => {
-        ctx.log.error({ err: error }, 'rows that must exist not written; trying again')
+        ctx.log.error({ err: error }, 'required rows not written; trying again')
         retry()
       })
     }, retryMs).unref()
@@ -101,7 +101,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly ExternalIssuer[] = []): App
         )
       await seeding.seed()
     },
-    keepExchangingKeys: services.signer.keepExchanging,
+    startManifestSync: services.signer.startManifestSync,
     startScoring: services.scoring.start,
     hold: () => {
       state.value = 'starting'

@@ -31,7 +31,7 @@ export const countWork: operators.OverviewDeps['countWork'] = async (tx, max) =>
   }
 }
 
-/** Until when the active keys of the signers that answer sign. */
+/** Reads the time until which each active key signs, for the signers that answer. */
 export const readKeysOf =
   (signer: Signer): operators.OverviewDeps['readKeys'] =>
   async () => {

@@ -74,7 +74,7 @@ const keylessOf = (ctx: Ctx, signer: signing.Signer) =>
     },
   })
 
-/** Verifies passkeys that only sign in: what they are made of counts for members alone. */
+/** Verifies passkeys of people who only sign in: the assurance of a passkey matters for members alone. */
 const signInVerifierOf = (deviceTrust: ReturnType<typeof evidence.loadDeviceTrust>): PasskeyVerifier => {
   const passkeys = evidence.makePasskeyVerifier(deviceTrust)
   return {

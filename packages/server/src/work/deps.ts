@@ -4,12 +4,13 @@ import type { Ctx } from '../platform/ops/context.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { Refusal } from '../platform/http/errors.ts'
 import type { ImageLoader } from '../platform/net/images.ts'
+import type { AgentId } from '../platform/ops/ids.ts'
 import type { ForgingPriceUsd } from './rules.ts'
 
 /** The ledger of the platform agent, which work posts to besides the buyer's. The wiring provides both functions. */
 export type PlatformLedger = {
   /** The platform agent: the Stars of people who work are in its ledger. */
-  readonly platformAgentOf: (mode: Mode) => `agt_${string}`
+  readonly platformAgentOf: (mode: Mode) => AgentId
   /** The account that payouts are taken from. */
   readonly starsAccountOf: (agentId: string, userRef: string) => string
 }
@@ -23,7 +24,7 @@ export type ListPayoutAccounts = (
 /** Makes the refund of a purchase over HTTP 402 due: its order has ended unpaid, and an operator sends the money back. */
 export type ReturnPurchase = (
   tx: Tx,
-  purchase: { readonly agentId: `agt_${string}`; readonly mode: Mode; readonly purchaseId: string },
+  purchase: { readonly agentId: AgentId; readonly mode: Mode; readonly purchaseId: string },
   reason: string,
 ) => Promise<void>
 
@@ -34,7 +35,7 @@ export type UnitDeps = PlatformLedger & {
   readonly returnPurchase: ReturnPurchase
 }
 
-/** What the endpoints of buyers need to say what an order costs and what to beware of. */
+/** The dependencies of endpoints that tell a buyer the price of an order and its warnings. */
 export type BuyerDeps = {
   readonly ctx: Ctx
   readonly forgingPriceUsd: ForgingPriceUsd
@@ -48,7 +49,7 @@ export type WorkerDeps = UnitDeps & {
   /** The network that an agent was registered from, as a keyed hash. */
   readonly findNetworkTag: (tx: Tx, agentId: string) => Promise<string | undefined>
   readonly networkTagOf: (address: string) => string
-  /** A refusal that is returned has written something: it is thrown after the commit. */
+  /** Returns a refusal where it has written something: the caller throws it after the commit. */
   readonly requestPayout: (
     tx: Tx,
     request: {

@@ -33,7 +33,10 @@ const findBuyerLink = async (
   }
 }
 
-/** What opening the buyer's link shows to whom. The link sends no referrer. */
+/**
+ * The page before the buyer's link: it says where the link leads and what that site will see of the person. The link sends
+ * no referrer.
+ */
 const linkPage =
   (ctx: Ctx): Page['handler'] =>
   async (request): Promise<PageResponse> => {

@@ -15,7 +15,7 @@ export type WorkRefKey = { readonly agentId: string; readonly mode: Mode; readon
 
 const unitPattern = /^(ord_[a-z0-9]{1,60})\/([1-9][0-9]{0,4})$/
 
-/** The person who did a unit. Work that the buyer rejected and does not pay for stands for nobody. */
+/** The person who did a unit; null for work that the buyer rejected and does not pay for. */
 const humanRefOf = (unit: Unit | undefined): string | null =>
   unit && ['delivered', 'accepted'].includes(unit.status) ? unit.workerRef : null
 

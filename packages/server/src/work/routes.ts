@@ -24,7 +24,7 @@ import { workerAppeal } from './workers/appeal.ts'
 import { workerAssignment } from './workers/assignment.ts'
 import { workerClaim } from './workers/claim.ts'
 import { workerDeliver } from './workers/deliver.ts'
-import { atEvenTime } from './workers/even-time.ts'
+import { padResponseTime } from './workers/response-time.ts'
 import { workerEarnings } from './workers/earnings.ts'
 import { workerImage } from './workers/image.ts'
 import { workerPayout } from './workers/payout.ts'
@@ -50,7 +50,7 @@ const workerRoutes = (deps: WorkerDeps): Route[] => [
   ),
   route('work.workers.image', (call) => workerImage(deps, call.person, call.params)),
   route('work.workers.deliver', (call) =>
-    atEvenTime(() => workerDeliver(deps, call.person, { ...call.params, ...call.body })),
+    padResponseTime(() => workerDeliver(deps, call.person, { ...call.params, ...call.body })),
   ),
   route('work.workers.return', (call) => workerReturn(deps, call.person, call.params.assignmentId)),
   route('work.workers.appeal', (call) =>

@@ -65,7 +65,9 @@ const whileMintWaits = async <T>(work: () => Promise<T>): Promise<T> => {
 const isMintWaiting = async () =>
   (
     await harness.owner.query(
-      "select from pg_locks where not granted and relation = 'credential_states'::regclass",
+      // The table has the same number in the databases of other tests.
+      `select from pg_locks where not granted and relation = 'credential_states'::regclass
+       and database = (select oid from pg_database where datname = current_database())`,
     )
   ).rowCount !== 0
 

@@ -4,6 +4,7 @@ import { platformAgentId } from '../../src/agents/index.ts'
 import { post } from '../../src/ledger/index.ts'
 import { userAccountOf } from '../../src/partners/index.ts'
 import { inTransaction } from '../../src/platform/db/db.ts'
+import type { AgentId } from '../../src/platform/ops/ids.ts'
 import { payeeRefOf } from '../../src/work/units/rules.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { ledgerFaults } from '../fixtures/payments/ledger.ts'
@@ -17,7 +18,7 @@ const requestPayout = (userRef: string, stars: number, key = partner.apiKey) =>
   harness.call('POST', '/api/partner/payout/request', { key, body: { userRef, stars } })
 
 /** Stars of a user of an agent, however they came there. */
-const giveStars = (agentId: `agt_${string}`, userRef: string, stars: bigint) =>
+const giveStars = (agentId: AgentId, userRef: string, stars: bigint) =>
   inTransaction(harness.ctx, 'system', (tx) =>
     post(tx, {
       agentId,

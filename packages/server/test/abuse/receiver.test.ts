@@ -87,7 +87,8 @@ test('receivers of one agent that hold every connection do not stop the deliveri
   const quick = await startReceiver()
   for (let index = 0; index < 40; index += 1) await subscribe(harness, hostile, `${slow.url}/${index}`)
   await subscribe(harness, victim, quick.url)
-  const job = deliveryJob(harness.ctx, noContact)
+  // No held connection gets free by its time limit, while this test waits.
+  const job = deliveryJob(harness.ctx, noContact, { timeoutMs: 120_000 })
   // As if every address had answered 2xx once: before that, a host gets one delivery at a time.
   await harness.owner.query('update webhook_endpoints set proven_at = pohf_now() where agent_id = $1', [
     hostile.agentId,
@@ -98,7 +99,7 @@ test('receivers of one agent that hold every connection do not stop the deliveri
   await drainEvents(harness)
   const running = runUntilIdle(job)
   try {
-    await pollUntil('the other agent gets its event', async () => quick.received.length === 1, 5_000)
+    await pollUntil('the other agent gets its event', async () => quick.received.length === 1)
   } finally {
     slow.respond = respondWith(204)
     for (const release of held) release()

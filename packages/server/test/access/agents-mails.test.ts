@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { freePort } from '../../dev/cluster.ts'
 import { scopes } from '@pohf/protocol'
+import { buildJobs } from '../../src/wiring/index.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
-import { startHarness } from '../fixtures/harness.ts'
+import { runJobs, startHarness } from '../fixtures/harness.ts'
 import { linkOf, startMailbox, subjectOf, textOf } from '../fixtures/mailbox.ts'
 
 const mailbox = await startMailbox()
@@ -257,7 +258,10 @@ test('a dead mail server fails no request, and the mail comes when it is back', 
   const offline = await startHarness({ SMTP_URL: `smtp://127.0.0.1:${port}` })
   const agent = await offline.register('live', 'patient@example.com')
   assert.match(agent.apiKey, /^svc_live_/)
-  await offline.runJobs()
+  // All jobs together take seconds on a busy machine, and after five the mail is tried again.
+  const mailing = buildJobs(offline.ctx).filter(({ name }) => name === 'mails')
+  assert.equal(mailing.length, 1)
+  await runJobs(mailing)
   const waiting = async () =>
     (await offline.owner.query("select attempts, last_error from outbox where topic = 'mail'")).rows
   assert.equal((await waiting())[0].attempts, 1)
@@ -265,7 +269,7 @@ test('a dead mail server fails no request, and the mail comes when it is back', 
 
   const late = await startMailbox(port)
   try {
-    await offline.runJobs()
+    await runJobs(mailing)
     assert.equal(late.mails.length, 0, 'not before its wait is over')
     await offline.advance(5_100)
     await offline.runJobs()

@@ -183,7 +183,7 @@ const invalidBody = { body: ['not an object'] }
 let cases = 0
 const operatorRows: readonly Endpoint[] = operatorEndpoints
 for (const endpoint of [...endpoints, ...operatorRows]) {
-  test(`${endpoint.method} ${endpoint.path} lets in exactly whom the table says`, async () => {
+  test(`${endpoint.method} ${endpoint.path} permits exactly the callers that the table permits`, async () => {
     for (const principal of [...principals, ...consolePrincipals, ...operatorPrincipals]) {
       const key = principal.key(endpoint)
       const isForPerson = ['member', 'console', 'operatorSession'].includes(endpoint.auth)
@@ -234,7 +234,7 @@ for (const [path, tools] of surfaces) {
   for (const tool of tools) {
     const row = endpoints.find(({ id }) => id === tool.needs[0])
     assert.ok(row)
-    test(`${tool.name} at ${path} lets in exactly whom ${row.id} lets in`, async () => {
+    test(`${tool.name} at ${path} permits exactly the callers that ${row.id} permits`, async () => {
       for (const principal of principals) {
         const key = principal.key(row)
         const answer = await harness.call('POST', path, {

@@ -169,7 +169,7 @@ test('view, task and step-up tokens carry the tag, and are unknown with that of 
   assert.equal((await harness.call('GET', path.replace('stp_b7', 'stp_zz'))).status, 404)
 })
 
-test('the links, cookies and bearers of the console carry the tag, and are unknown with that of another cell', async () => {
+test('the links, cookies and console tokens carry the tag, and are unknown with that of another cell', async () => {
   const browser = openConsole(harness)
   const email = 'owner@customer.example'
   assert.equal((await browser.post('sign-up', { name: 'Customer', email })).status, 202)

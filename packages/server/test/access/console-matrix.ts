@@ -75,7 +75,7 @@ export const makeConsoleVisitors = async (
     ...ended.map(([name, session]) => refused(name, cookieOf(session))),
     refused('member', { cookie: member.cookie }),
     refused('API key', { authorization: `Bearer ${member.apiKey}` }),
-    refused('bearer of the console', { authorization: `Bearer ${await owner.bearer('live')}` }),
+    refused('console token', { authorization: `Bearer ${await owner.bearer('live')}` }),
     refused('token as bearer', { authorization: `Bearer ${token}` }),
     foreign('page of another site', { origin: 'https://evil.example' }, 'passes'),
     foreign(

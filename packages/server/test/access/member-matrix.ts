@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { FastifyInstance } from 'fastify'
 import { memberCookie, type Endpoint, type Mode } from '@pohf/protocol'
+import type { AgentId } from '../../src/platform/ops/ids.ts'
 import { makeToken } from '../../src/platform/ops/tokens.ts'
 import type { Harness } from '../fixtures/harness.ts'
 import { openBrowser } from '../fixtures/people/member.ts'
@@ -14,7 +15,7 @@ export type Visitor = {
   readonly reads: Outcome
   readonly writes: Outcome
 }
-type Agent = { readonly agentId: `agt_${string}`; readonly mode: Mode; readonly apiKey: string }
+type Agent = { readonly agentId: AgentId; readonly mode: Mode; readonly apiKey: string }
 
 const nothing = { reads: 'sign_in_required', writes: 'sign_in_required' } as const
 const everything = { reads: 'passes', writes: 'passes' } as const

@@ -4,6 +4,7 @@ import { existsSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSy
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { castFaults } from './cast-rules.ts'
 import {
   sourceFaults,
   permittedImports,
@@ -14,7 +15,7 @@ import {
   serverRoot,
   unusedEdges,
 } from './import-rules.ts'
-import { diagramOf, layersOf, moduleGraphOf } from './module-graph.ts'
+import { diagramOf, layersOf, moduleGraphOf, packageLinesOf } from './module-graph.ts'
 
 const files = readSources()
 
@@ -33,6 +34,19 @@ test('every permitted import between modules is used', () => {
 test('the diagram in ARCHITECTURE.md is drawn from the imports', () => {
   const page = readFileSync(join(serverRoot, '../../ARCHITECTURE.md'), 'utf8')
   assert.ok(page.includes(diagramOf(moduleGraphOf(files))), 'run npm run generate')
+  assert.ok(page.includes(packageLinesOf(files)), 'run npm run generate')
+})
+
+test('the importers of a package are found, those of its parts and of its types too', () => {
+  assert.equal(
+    packageLinesOf([
+      { path: 'vhh/rules.ts', text: "import { verify } from '@pohf/verify/vhh'" },
+      { path: 'approvals/store.ts', text: "import type { Envelope } from '@pohf/verify'" },
+      { path: 'evidence/score.ts', text: "import { score } from '@pohf/scorer'" },
+      { path: 'agents/list.ts', text: "import { page } from '@pohf/protocol'" },
+    ]),
+    '@pohf/scorer  imported by evidence\n@pohf/verify  imported by approvals vhh',
+  )
 })
 
 test('a planted violation is seen: modules that import each other in a circle', () => {
@@ -78,6 +92,28 @@ test('a planted violation is seen: a store that reads the table of another modul
   assert.deepEqual(faultsIn("tx.selectFrom('sessions')"), [])
   assert.equal(faultsIn("tx.selectFrom('credentials')").length, 1)
   assert.equal(faultsIn('sql`select 1 from sessions join credentials using (agent_id)`').length, 1)
+})
+
+test('stores cast to brands only', (t) => {
+  const stores = files.filter(({ path }) => path.endsWith('store.ts'))
+  t.diagnostic(`saw ${stores.length} stores`)
+  assert.ok(stores.length >= 60)
+  assert.deepEqual(castFaults(stores), [])
+})
+
+test('a planted violation is seen: stores that cast', () => {
+  const path = 'work/store.ts'
+  const faultsIn = (expression: string) => castFaults([{ path, text: `export const value = ${expression}` }])
+  for (const cast of [
+    'row as Row',
+    '<Row>row',
+    'row!',
+    'row as unknown',
+    "row['kind'] as keyof typeof kinds",
+  ])
+    assert.deepEqual(faultsIn(cast), [`${path}:1: ${cast}`])
+  for (const plain of ['row.agent_id as Tenant', "['a'] as const", 'sql`select 1 as one`'])
+    assert.deepEqual(faultsIn(plain), [])
 })
 
 const planted: readonly { name: string; path: string; text: string; fault: RegExp }[] = [

@@ -10,7 +10,7 @@ export const moduleOf = (path: string): string => {
   return !path.includes('/') || compositionRoot.has(first) ? 'main' : first
 }
 
-/** What a file imports from the own package, as paths below src/. */
+/** What a file imports from its own package, as paths below src/. */
 const localImportsOf = (file: SourceFile): string[] =>
   [...file.text.matchAll(/(?:from|import)\s*\(?\s*'(\.[^']+)'/g)].map((match) =>
     posix.join(posix.dirname(file.path), match[1] ?? ''),
@@ -65,6 +65,18 @@ export const diagramOf = (graph: ModuleGraph): string => {
       .flat(),
     `1  import no module: ${leaves.join(' ')}`,
   ].join('\n')
+}
+
+/** A line for each package of the repository but the protocol, with what imports it, types included. */
+export const packageLinesOf = (files: readonly SourceFile[]): string => {
+  const importers = new Map<string, Set<string>>()
+  for (const { path, text } of files)
+    for (const [, name = ''] of text.matchAll(/from '(@pohf\/(?!protocol)[a-z]+)/g))
+      importers.set(name, (importers.get(name) ?? new Set()).add(moduleOf(path)))
+  return [...importers]
+    .map(([name, modules]) => `${name}  imported by ${[...modules].toSorted().join(' ')}`)
+    .toSorted()
+    .join('\n')
 }
 
 /** Groups of files that import each other in a circle, each as a list of paths. */

@@ -26,7 +26,7 @@ import { recordKey } from '../../src/sessions/recording/records.ts'
 import { makeViewToken, readViewToken } from '../../src/sessions/rules.ts'
 import { actKeyOf, journalKeyOf } from '../../src/signing/restore/mint-signer.ts'
 import { payloadHash, typedId } from '../../src/signing/rules.ts'
-import { headersOf, signingKeyOf } from '../../src/webhooks/rules.ts'
+import { signedHeadersOf, signingKeyOf } from '../../src/webhooks/rules.ts'
 import { makePurchaseId } from '../../src/purchases/id.ts'
 import { recoveryMessage, secretHashOf } from '../../src/purchases/rules.ts'
 import { makeTaskToken, makeVisitorToken, readTaskToken } from '../../src/microtasks/token.ts'
@@ -179,7 +179,7 @@ const codesOf = (secrets: Secrets): Record<string, string> => {
 
 /** Names of accounts, hashes of stored lines, headers and cookies. */
 const namesOf = (): Record<string, string> => {
-  const signed = headersOf([signingKeyOf(`whsec_${Buffer.alloc(24, 3).toString('base64')}`)], {
+  const signed = signedHeadersOf([signingKeyOf(`whsec_${Buffer.alloc(24, 3).toString('base64')}`)], {
     id: 'evt_golden',
     at,
     body: '{}',

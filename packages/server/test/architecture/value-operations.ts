@@ -121,11 +121,11 @@ export const valueOperations: readonly ValueOperation[] = [
 /** Operations that change something and move no value. Each new row of the endpoint table is in one of the two lists. */
 export const operationsWithoutValue: ReadonlySet<string> = new Set([
   'accounts.claim',
-  'accounts.entry.link',
-  'accounts.entry.session-end',
-  'accounts.entry.sign-in',
-  'accounts.entry.sign-out',
-  'accounts.entry.sign-up',
+  'accounts.sign-in.link',
+  'accounts.sign-in.session-end',
+  'accounts.sign-in.sign-in',
+  'accounts.sign-in.sign-out',
+  'accounts.sign-in.sign-up',
   'accounts.passkeys.options',
   'accounts.passkeys.register',
   'accounts.passkeys.remove',

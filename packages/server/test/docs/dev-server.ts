@@ -9,7 +9,7 @@ import { portsCount } from '../../dev/ports.ts'
 import { makeDatabase } from '../fixtures/harness.ts'
 import { inheritedEnvironment } from '../fixtures/processes/child-processes.ts'
 import { pollUntil } from '../fixtures/polling.ts'
-import { findPortBlock } from '../fixtures/processes/port-block.ts'
+import { findPortBlock } from '../../dev/free-ports.ts'
 import { repositoryRoot } from './markdown.ts'
 import type { RunOptions } from './run-page.ts'
 

@@ -7,8 +7,7 @@ import { freePort } from '../../dev/cluster.ts'
 import { makeMetrics } from '../../src/platform/ops/metrics.ts'
 import { noteCertificates } from '../../src/signing/transport/certificates.ts'
 import { startHarness } from '../fixtures/harness.ts'
-import { pollUntil } from '../fixtures/polling.ts'
-import { startMain } from '../fixtures/processes/child-processes.ts'
+import { pollUntilStarted, startMain } from '../fixtures/processes/child-processes.ts'
 import { makeSignerAuthority } from '../fixtures/signer-tls.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-certificates-'))
@@ -52,7 +51,8 @@ test('a signer that listens for other machines tells it too, and one without TLS
       run.child.kill('SIGTERM')
       await run.exited
     })
-    const [, url = ''] = await pollUntil('metrics', async () => /"url":"([^"]+)"/.exec(run.out()) ?? false)
+    const findUrl = async () => /"url":"([^"]+)"/.exec(run.out()) ?? false
+    const [, url = ''] = await pollUntilStarted('metrics', run, findUrl)
     return (await fetch(url)).text()
   }
   const withTls = { SIGNER_LISTEN: listen, ...(await authority.issue('localhost', signerEnd)) }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { freePort } from '../../dev/cluster.ts'
 import { inTransaction, type Tx } from '../../src/platform/db/db.ts'
-import { OtherMasterKey, requireMasterKey } from '../../src/platform/db/fingerprint.ts'
+import { MasterKeyMismatch, requireMasterKey } from '../../src/platform/db/fingerprint.ts'
 import { loadSecrets } from '../../src/platform/ops/secrets.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { pollUntil } from '../fixtures/polling.ts'
@@ -31,7 +31,7 @@ test('of two first starts at once with different keys one is refused, and the ot
   await Promise.all([requireMasterKey(ctx), requireMasterKey(ctx)])
   await requireMasterKey(ctx)
   assert.equal(await countRows(), 1)
-  await assert.rejects(requireMasterKey(other), OtherMasterKey)
+  await assert.rejects(requireMasterKey(other), MasterKeyMismatch)
 })
 
 test('the service cannot change or delete the fingerprint, which is not the key', async () => {

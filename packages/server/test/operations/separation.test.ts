@@ -13,11 +13,11 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { createRemoteJWKSet, jwtVerify } from 'jose'
 import { freePort } from '../../dev/cluster.ts'
 import { makeDatabase } from '../fixtures/harness.ts'
+import { pollUntil } from '../fixtures/polling.ts'
 import { inheritedEnvironment } from '../fixtures/processes/child-processes.ts'
 
 const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -50,6 +50,7 @@ const connectAs = (user: User, path: string) =>
     user,
     `require('net').connect(${JSON.stringify(path)}).on('connect', function () { console.log('open'); this.destroy() }).on('error', (e) => console.log(e.code))`,
   )
+const hasEnded = ({ exitCode, signalCode }: ChildProcess) => exitCode !== null || signalCode !== null
 
 const missing =
   process.getuid?.() !== 0
@@ -68,7 +69,7 @@ if (missing !== undefined || signerUser === undefined || apiUser === undefined) 
   const children: ChildProcess[] = []
   after(async () => {
     // The api first: a signer waits for the api that is connected to it.
-    for (const child of children.toReversed()) {
+    for (const child of children.toReversed().filter((each) => !hasEnded(each))) {
       const ended = new Promise((resolve) => child.once('exit', resolve))
       child.kill('SIGTERM')
       await ended
@@ -114,7 +115,12 @@ if (missing !== undefined || signerUser === undefined || apiUser === undefined) 
       (response) => response.ok,
       () => false,
     )
-  for (let look = 0; look < 600 && !(await isReady()); look++) await setTimeout(100)
+  const isReadyWhileAllRun = async () => {
+    assert.ok(!children.some(hasEnded), 'signer and api run')
+    return isReady()
+  }
+  // Processes start slowly on a busy machine.
+  await pollUntil('the api is ready', isReadyWhileAllRun, 120_000)
 
   const post = async (path: string, body: object, key?: string) => {
     const response = await fetch(`${baseUrl}${path}`, {

@@ -7,7 +7,13 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { Client } from 'pg'
 import { freePort } from '../../dev/cluster.ts'
-import { childrenOf, isAlive, startMain, type RunningProcess } from '../fixtures/processes/child-processes.ts'
+import {
+  childrenOf,
+  isAlive,
+  pollUntilStarted,
+  startMain,
+  type RunningProcess,
+} from '../fixtures/processes/child-processes.ts'
 import { makeDatabase } from '../fixtures/harness.ts'
 import { pollUntil } from '../fixtures/polling.ts'
 
@@ -85,9 +91,7 @@ const start = async (): Promise<StartedServer> => {
     dataDir,
     databaseUrl,
   }
-  await pollUntil('ready', () => isReady(started), 60_000).catch((error: unknown) => {
-    throw new Error(`it said: ${run.out()} ${run.errors()}`, { cause: error })
-  })
+  await pollUntilStarted('ready', run, () => isReady(started))
   return started
 }
 const statusOf = (url: string) =>
@@ -111,8 +115,9 @@ test('a start from nothing migrates, makes its secret for the owner alone, and a
   assert.match(server.run.out(), /database migrations applied/)
   assert.match(server.run.out(), /no mail server is configured/)
   assert.match(server.run.out(), /card payments are off/)
-  await pollUntil(
+  await pollUntilStarted(
     'every role runs',
+    server.run,
     async () => pidOf(server, 'api') !== undefined && pidOf(server, 'worker') !== undefined,
   )
 })
@@ -121,11 +126,11 @@ test('the api comes back after it was killed, and the worker is left alone', asy
   const before = { api: pidOf(server, 'api'), worker: pidOf(server, 'worker') }
   assert.ok(before.api !== undefined && before.worker !== undefined)
   process.kill(before.api, 'SIGKILL')
-  await pollUntil('a successor', async () => {
+  await pollUntilStarted('a successor', server.run, async () => {
     const pid = pidOf(server, 'api')
     return pid !== undefined && pid !== before.api
   })
-  await pollUntil('ready again', () => isReady(server))
+  await pollUntilStarted('ready again', server.run, () => isReady(server))
   assert.equal(pidOf(server, 'worker'), before.worker)
   const exits = server.run
     .out()
@@ -155,7 +160,7 @@ const beginRegistration = async (url: string, agent: Agent) => {
   return { letGo: () => (request.end(body), answer) }
 }
 
-test('told to stop, it finishes the request in flight, takes no more, and ends with every child within 10 s', async () => {
+test('told to stop, it finishes the request in flight, takes no more, and ends with every child in time', async () => {
   const pids = [pidOf(server, 'signer'), pidOf(server, 'api'), pidOf(server, 'worker')]
   assert.ok(pids.every((pid) => pid !== undefined))
   // Clients that keep their connections open must not hold the stop up, neither the idle nor the busy one.
@@ -167,13 +172,13 @@ test('told to stop, it finishes the request in flight, takes no more, and ends w
       .end()
   })
   const inFlight = await beginRegistration(server.url, busy)
-  const stoppedAt = performance.now()
   server.run.child.kill('SIGTERM')
   await pollUntil('it takes no more', async () => (await statusOf(`${server.url}/livez`)) === 0)
   const { status, text } = await inFlight.letGo()
   assert.equal(status, 200, text)
   assert.equal(await server.run.exited, 0)
-  assert.ok(performance.now() - stoppedAt < 10_000, `${performance.now() - stoppedAt} ms`)
+  // Whatever holds a stop up is ended after a time, with this line.
+  assert.doesNotMatch(server.run.out(), /stop took too long/)
   for (const pid of pids) assert.equal(isAlive(pid ?? 0), false)
   for (const agent of [idle, busy]) agent.destroy()
   const owner = new Client({ connectionString: server.databaseUrl })
@@ -185,7 +190,11 @@ test('told to stop, it finishes the request in flight, takes no more, and ends w
 
 test('children of a supervisor that was killed end by themselves', async (t) => {
   const orphaned = await start()
-  await pollUntil('every role runs', async () => childrenOf(orphaned.run.pid).length === 3)
+  await pollUntilStarted(
+    'every role runs',
+    orphaned.run,
+    async () => childrenOf(orphaned.run.pid).length === 3,
+  )
   const pids = childrenOf(orphaned.run.pid).map((child) => child.pid)
   t.after(() => pids.filter(isAlive).forEach((pid) => process.kill(pid, 'SIGKILL')))
   orphaned.run.child.kill('SIGKILL')

@@ -79,11 +79,12 @@ const registerAgent = async (url: string): Promise<string> => {
   return (JSON.parse(text) as { apiKey: string }).apiKey
 }
 
+const clientCount = 8
 /** Clients with kept-alive connections that verify until they are told to end, as by a load balancer that saw /readyz. */
 const startLoad = (url: string, key: string) => {
   const answers: Answer[] = []
   const load = { answers, ending: false }
-  const clients = Array.from({ length: 8 }, async (_, client) => {
+  const clients = Array.from({ length: clientCount }, async (_, client) => {
     const agent = new Agent({ keepAlive: true, maxSockets: 1 })
     for (let count = 0; !load.ending; count++) {
       const body = { sessionId: `load-${client}-${count}` }
@@ -98,6 +99,10 @@ const startLoad = (url: string, key: string) => {
   }
   return { answers, end }
 }
+
+/** Waits for the answer to a call that began after so many answers: each client had at most one call under way. */
+const untilAnswered = ({ answers }: { readonly answers: readonly Answer[] }, before: number) =>
+  pollUntil('calls are answered while it drains', async () => answers.length > before + clientCount)
 
 /** A request whose body is held back, so that it is under way until it is let go. */
 const holdRequest = async (url: string) => {
@@ -123,7 +128,7 @@ test('a whole process group that is signalled under load drains first, and no ca
   const before = load.answers.length
   const draining = await call(url, '/livez', { agent: new Agent({ keepAlive: true }) })
   assert.deepEqual([draining.status, draining.closes], [200, true])
-  await pollUntil('calls are answered while it drains', async () => load.answers.length > before + 20)
+  await untilAnswered(load, before)
   assert.deepEqual(await load.end(), [])
   assert.equal(await server.exited, 0)
   const stopped = [...server.out().matchAll(/"role":"(\w+)","msg":"child process stopped"/g)]
@@ -142,7 +147,7 @@ test('api and signer that run apart and are told to stop together answer every c
   for (const { child } of [signer, api]) child.kill('SIGTERM')
   await pollUntil('readiness is off', async () => (await call(url, '/readyz')).text === 'stopping\n')
   const before = load.answers.length
-  await pollUntil('calls are answered while it drains', async () => load.answers.length > before + 20)
+  await untilAnswered(load, before)
   assert.deepEqual(await load.end(), [])
   assert.deepEqual(await Promise.all([signer.exited, api.exited]), [0, 0])
 })

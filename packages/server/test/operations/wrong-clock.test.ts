@@ -2,12 +2,11 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { test } from 'node:test'
 import { freePort } from '../../dev/cluster.ts'
-import { startMain } from '../fixtures/processes/child-processes.ts'
+import { pollUntilStarted, startMain } from '../fixtures/processes/child-processes.ts'
 import { startHarness, type TestResponse, type Harness, type TestRequest } from '../fixtures/harness.ts'
 import { enrolMember, openBrowser, registerConfirmedAgent } from '../fixtures/people/member.ts'
 import { createPasskey, makePasskey, usePasskey } from '../fixtures/people/authenticator.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
-import { pollUntil } from '../fixtures/polling.ts'
 
 // A node whose machine has a wrong clock works beside one whose clock is right, on the same database. What ends a nonce
 // is the database's time alone.
@@ -50,13 +49,10 @@ const startWithClockOffset = async (move: string) => {
     const headers = Object.fromEntries(response.headers)
     return { status: response.status, headers, text, json: JSON.parse(text) }
   }
-  await pollUntil('the node is there', () =>
+  await pollUntilStarted('the node is there', run, () =>
     fetch(`http://127.0.0.1:${port}/readyz`).then(
       ({ ok }) => ok,
-      () => {
-        assert.equal(run.child.exitCode, null, run.errors())
-        return false
-      },
+      () => false,
     ),
   )
   return {

@@ -1,7 +1,7 @@
-/** The quantile of the normal distribution for an interval of 95 percent. */
 /** Known-bad requests that a person must have decided before their own figures are shown. */
 export const knownBadMin = 10
 
+/** The quantile of the normal distribution for an interval of 95 percent. */
 const z95 = 1.959964
 
 export type Share = {

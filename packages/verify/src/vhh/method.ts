@@ -23,7 +23,7 @@ export type IndexResult = {
     readonly workers: number
     readonly units: number
   }
-  /** What there was too little of. */
+  /** The inputs that are below the minimum of `sufficiency`. */
   readonly tooFew: readonly Shortage[]
 }
 

@@ -12,6 +12,22 @@ import { createPageTest } from './agent-fixture.ts'
 
 const onPage = await createPageTest()
 
+/**
+ * Stops the clock of the page, lets something happen, and lets 5 seconds pass for the page: it must ask within them, however slow the
+ * machine is. The page was opened after `page.clock.install()`.
+ */
+const withinFiveSeconds = async (
+  page: Page,
+  happen: () => Promise<unknown>,
+  text: string | RegExp,
+): Promise<void> => {
+  await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 1_000)
+  await happen()
+  await page.clock.runFor(5_000)
+  await waitForText(page, text)
+  await page.clock.resume()
+}
+
 const drawerSays = (page: Page, text: string | RegExp) =>
   page.locator('dialog[open]', { hasText: text }).waitFor()
 
@@ -165,6 +181,7 @@ onPage(
 
 onPage('install: the page is named, a floor is chosen, and its first session is seen', async (opened) => {
   const { page, service, agent, open } = opened
+  await page.clock.install()
   await open('#/install')
   await waitForText(page, 'Waiting for your page')
   assert.match(
@@ -185,10 +202,9 @@ onPage('install: the page is named, a floor is chosen, and its first session is 
   assert.deepEqual(json.allowedOrigins, ['https://shop.example', 'https://blog.example'])
   assert.equal(json.policy.view.minAssurance, 'low')
   await lookInEveryView(page, 'install-waiting')
-  await playSession(service.harness, { site: agent.agentId, headers: { origin: 'https://shop.example' } })
-  const ended = Date.now()
-  await waitForText(page, /We saw your page.*shop\.example ended/s)
-  assert.ok(Date.now() - ended < 5_000, 'seen within 5 seconds of its end')
+  const play = () =>
+    playSession(service.harness, { site: agent.agentId, headers: { origin: 'https://shop.example' } })
+  await withinFiveSeconds(page, play, /We saw your page.*shop\.example ended/s)
   await lookInEveryView(page, 'install-seen')
 })
 
@@ -196,6 +212,7 @@ onPage(
   'install: a landing page is tried with a simulated view, and its first beacon is seen',
   async (opened) => {
     const { page, service, open } = opened
+    await page.clock.install()
     await open('#/install')
     await page.fill('#landing-url', `${service.url}/no-such-page?a=1`)
     await page.click('text=Check my installation')
@@ -207,10 +224,9 @@ onPage(
     await tab.close()
     await waitForText(page, 'Nothing arrived within 5 seconds')
     await lookInEveryView(page, 'install-landing')
-    await service.harness.call('POST', '/api/track/event', { body: { vt, type: 'landed', path: '/offer' } })
-    const sent = Date.now()
-    await waitForText(page, 'We saw your landing page')
-    assert.ok(Date.now() - sent < 5_000, 'seen within 5 seconds')
+    const body = { vt, type: 'landed', path: '/offer' }
+    const land = () => service.harness.call('POST', '/api/track/event', { body })
+    await withinFiveSeconds(page, land, 'We saw your landing page')
   },
 )
 

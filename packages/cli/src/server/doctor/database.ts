@@ -5,7 +5,7 @@ import {
   checkDurability,
   checkRoles,
   loadSecrets,
-  OtherMasterKey,
+  MasterKeyMismatch,
   readMigrations,
   type Config,
 } from '@pohf/server/doctor'
@@ -87,7 +87,7 @@ const checkMasterKey = async (client: Client, { DATA_DIR: dataDir }: Config): Pr
   const secrets = loadSecrets(dataDir)
   const fingerprint = secrets.derive('fingerprint').toString('base64url')
   if (known === undefined || known === fingerprint) return ok('master-key', `${file} belongs to the database`)
-  const [note = '', ...steps] = new OtherMasterKey(dataDir).message.split('\n')
+  const [note = '', ...steps] = new MasterKeyMismatch(dataDir).message.split('\n')
   return problem('master-key', note, steps.map((step) => step.replace(/^ +- /, '')).join(' '))
 }
 

@@ -1,6 +1,6 @@
 import { accessSync, constants, existsSync, readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { discovery, firstEndOf, KeyFolderLost, requireKeyFolder, type Config } from '@pohf/server/doctor'
+import { discovery, firstEndOf, KeyFolderMismatch, requireKeyFolder, type Config } from '@pohf/server/doctor'
 import { messageOf } from '../../command/errors.ts'
 import { ok, problem, warning, type Finding, type Machine } from './finding.ts'
 
@@ -38,7 +38,7 @@ const checkKeyFolder = (config: Config): Finding => {
     requireKeyFolder(config)
     return ok('key-folder', `${config.KEYS_DIR} belongs to this deployment`)
   } catch (error) {
-    if (!(error instanceof KeyFolderLost))
+    if (!(error instanceof KeyFolderMismatch))
       return problem('key-folder', messageOf(error), 'Run doctor as the user of the signer')
     const [note = '', ...steps] = error.message.split('\n')
     return problem('key-folder', note, steps.map((step) => step.replace(/^ +- /, '')).join(' '))

@@ -136,7 +136,7 @@ const checkPublicCertificate = ({ BASE_URL: url }: Config, machine: Machine): Pr
       socket.destroy()
       resolve(findings)
     }
-    // That nothing answers is the finding of the server check.
+    // No answer is no finding here: the check of the server reports it.
     socket.setTimeout(timeoutMs, () => end([]))
     socket.once('error', () => end([]))
     socket.once('secureConnect', () => {
@@ -159,7 +159,7 @@ const checkPublicCertificate = ({ BASE_URL: url }: Config, machine: Machine): Pr
   })
 }
 
-/** What this machine reaches, and what reaches it. */
+/** Checks the connections from and to this machine. */
 export const checkNetwork = async (config: Config, machine: Machine): Promise<Finding[]> => {
   const found = await Promise.all([
     checkServer(config),

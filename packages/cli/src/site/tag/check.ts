@@ -43,7 +43,7 @@ const findAll = async (
   if (visit.frames.length === 0) return pageFindings(url, visit, undefined)
   const facts = await askServices(opened, remote)
   const visits = await visitFindings(opened)
-  // What did not appear within the time at the first load is not waited for again.
+  // If no check appeared at the first load, the second load does not wait for one.
   const waitMs = visit.frames.some(({ controls }) => controls.length > 0) ? limits.waitMs : 0
   const again = await visitPage(page, url, { ...limits, waitMs, viewport: phone })
   const second = again.visit.failure === null ? again.visit : undefined
@@ -56,7 +56,7 @@ const findAll = async (
   ]
 }
 
-/** Everything has a limit of its own; this one also ends what nobody thought of. */
+/** A limit for the whole command. Each step has its own; this one ends anything that they do not cover. */
 const totalMsOf = ({ loadMs: load, waitMs }: Limits): number => 2 * (load + waitMs) + 60_000
 
 /** Loads a page twice in a new profile and says what it found. Nothing is submitted, no question is answered. */

@@ -67,7 +67,7 @@ export const scriptPathOf = (url: string): ScriptPath | undefined => {
   if (!URL.canParse(url)) return undefined
   const { pathname } = new URL(url)
   return scriptPaths.find((path) =>
-    // Who serves the script from an own folder keeps its name; the other addresses are fixed.
+    // A site that serves the script from its own folder keeps its name; the other addresses are fixed.
     path.lastIndexOf('/') === 0 ? pathname.endsWith(path) : pathname === path,
   )
 }

@@ -1,6 +1,6 @@
 import { ok, problem, warning, type Finding } from './finding.ts'
 import { scriptPathOf, type Frame, type ScriptTag } from './page.ts'
-import { isOtherProduct, isOurs, type Delivered, type ServiceFacts } from './service.ts'
+import { isOtherProduct, isOurs, type ScriptResponse, type ServiceFacts } from './service.ts'
 import type { LoadedScript, Visit } from './visit.ts'
 
 const blockedFinding = ({ url, failure, status }: LoadedScript): Finding => {
@@ -37,7 +37,7 @@ const blockedFinding = ({ url, failure, status }: LoadedScript): Finding => {
   )
 }
 
-const bytesFinding = (script: LoadedScript, delivered: Delivered | undefined): Finding[] => {
+const bytesFinding = (script: LoadedScript, delivered: ScriptResponse | undefined): Finding[] => {
   if (!delivered || !script.body) return []
   if ('failure' in delivered || delivered.status !== 200)
     return [

@@ -6,7 +6,7 @@ import { scriptPathOf, type Control, type Frame, type ScriptPath, type ScriptTag
 import type { LoadedScript, OpenVisit, PageCall, Visit } from './visit.ts'
 
 /** What the service delivers now at the address of one of its scripts. */
-export type Delivered = { readonly status: number; readonly body: Buffer } | { readonly failure: string }
+export type ScriptResponse = { readonly status: number; readonly body: Buffer } | { readonly failure: string }
 
 /** What the service says about a site; `answer` is an error code of the service, `ok`, or why there is none. */
 export type SiteAnswer = {
@@ -28,14 +28,14 @@ export type Target = {
 
 export type ServiceFacts = {
   /** By URL of the script. */
-  readonly delivered: ReadonlyMap<string, Delivered>
+  readonly delivered: ReadonlyMap<string, ScriptResponse>
   /** A call from the frame of a target to its service, by `${frame origin} ${service}`. */
   readonly connections: ReadonlyMap<string, PageCall>
   /** By `${frame origin} ${service} ${site}`. */
   readonly sites: ReadonlyMap<string, SiteAnswer>
   /** Why the key could not be used. */
   readonly keyFault: string | null
-  /** Services of the page where none is the one of the key. */
+  /** The services that the page uses, if none of them is the one of the key. */
   readonly otherServices: readonly string[]
 }
 
@@ -78,7 +78,7 @@ const readLimited = async (response: Response): Promise<Buffer> => {
   return Buffer.concat(parts)
 }
 
-const fetchScript = async (service: string, path: ScriptPath): Promise<Delivered> => {
+const fetchScript = async (service: string, path: ScriptPath): Promise<ScriptResponse> => {
   try {
     const response = await fetch(new URL(path, service), {
       redirect: 'error',
@@ -178,7 +178,7 @@ export const siteKey = (target: Target): string => `${connectionKey(target)} ${t
 /** Asks the services of the page. */
 export const askServices = async (opened: OpenVisit, remote: AgentRemote): Promise<ServiceFacts> => {
   const targets = targetsOf(opened.visit)
-  const delivered = new Map<string, Delivered>()
+  const delivered = new Map<string, ScriptResponse>()
   for (const script of opened.visit.scripts.filter(isOurs)) {
     const path = scriptPathOf(script.url)
     const service = path === '/visit.js' ? visitService(opened.visit, script) : serviceOf(script, targets)

@@ -5,7 +5,7 @@ import { readChallenge } from '../../platform/ops/tokens.ts'
 import { requireOwnPage, type PageRequest } from '../../platform/sign-in/own-page.ts'
 import { credentialIdOf } from '../../platform/sign-in/passkey.ts'
 import type { AccountsDeps } from '../deps.ts'
-import { signPersonIn } from '../entry/visitor.ts'
+import { signPersonIn } from '../sign-in/visitor.ts'
 import { findLatestAccount } from '../people/store.ts'
 import { consumeChallenge, findPasskey, updatePasskeyUsed } from './store.ts'
 
@@ -29,7 +29,7 @@ export const passkeySignIn = async (deps: AccountsDeps, page: PageRequest, crede
   requireOwnPage(site, page)
   const { personId, credentialId, counter } = await verifyKnown(deps, credential)
   const { headers, accountId } = await inTransaction(ctx, 'system', async (tx) => {
-    // It also finds a passkey that was removed meanwhile, with its person or alone.
+    // The update also fails if the passkey, or its person, was deleted since the challenge was consumed.
     if (!(await updatePasskeyUsed(tx, credentialId, counter))) throw new Refusal('passkey_refused')
     const latest = await findLatestAccount(tx, personId)
     return {

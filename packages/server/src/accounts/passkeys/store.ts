@@ -79,7 +79,7 @@ export const listPasskeys = async (tx: Tx, personId: string) =>
     .limit(passkeysMax)
     .execute()
 
-/** Advances the counter; false where another call did, or where it does not increase and is not always zero. */
+/** Stores the signature counter; false if the passkey was removed, or if the counter neither increases nor stays zero. */
 export const updatePasskeyUsed = async (tx: Tx, credentialId: string, counter: number): Promise<boolean> => {
   const result = await tx
     .updateTable('account_passkeys')

@@ -51,7 +51,7 @@ export const peopleInvite = async (
     })
     const account = await findAccount(tx, accountId)
     if (!account) throw new Error(`account ${accountId} not found while inviting`)
-    // Where the mailbox got its invitations for today, none is sent: the person finds the invitation when they sign in.
+    // A mailbox that has reached its daily limit gets no mail: the person finds the invitation when they sign in.
     await mailInvitation(tx, deps, email, { name: account.name, inviter: person.email, role: input.role })
     return { id: invitationId, email, role: input.role, expiresAt: expiresAt.toISOString() }
   })

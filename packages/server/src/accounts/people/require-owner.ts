@@ -5,8 +5,8 @@ import { lockAccount } from '../store.ts'
 import { findRole } from './store.ts'
 
 /**
- * Locks the account and reads the role of the caller again: a person who was removed or demoted after the call was let in
- * changes nothing. What outlasts the session needs a recent sign-in.
+ * Locks the account and reads the role of the caller again, so that a person who was removed or demoted after authentication
+ * changes nothing. Requires a recent sign-in.
  */
 export const requireOwner = async (
   tx: Tx,

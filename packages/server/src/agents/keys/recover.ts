@@ -8,12 +8,13 @@ import { countRecentMailTokens, listConfirmedAgentsByEmail } from '../store.ts'
 const agentsPerMailMax = 10
 const mailsPerHourMax = 3
 
-/** Injected by the wiring: whether an account owns the agent. Then its owners make keys, and its contact address does not. */
+/** Injected by the wiring: whether an account owns the agent. Then its owners make keys in the console, and no key is mailed. */
 export type IsInAccount = (tx: Tx, agentId: string) => Promise<boolean>
 
 /**
- * Mails a link to every agent of a confirmed address that no account owns: a person who left an account must not get a key by
- * an address that was theirs. The response is the same whether there is one or not.
+ * Mails a recovery link for every agent that has this confirmed address and no account. An agent of an account gets none: a
+ * person who left the account must not get a key by the address. The response does not reveal whether an agent has the
+ * address.
  */
 export const keysRecover = async (ctx: Ctx, isInAccount: IsInAccount, contactEmail: string) => {
   await inTransaction(ctx, 'system', async (tx) => {

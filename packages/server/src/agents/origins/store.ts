@@ -9,7 +9,7 @@ type AgentOrigin = {
   readonly networkTag: string
 }
 
-/** Who is behind these agents, as far as their registration tells. */
+/** The confirmed address and the registration network of each of these agents, to recognise agents of one owner. */
 export const listOrigins = async (tx: Tx, agentIds: readonly string[]): Promise<AgentOrigin[]> => {
   const { rows } = await sql<AgentOrigin>`
     select key.agent_id as "agentId", known.email as "confirmedEmail", known.network_tag as "networkTag"

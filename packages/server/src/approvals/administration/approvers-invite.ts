@@ -82,7 +82,7 @@ export const approversInvite = async (deps: ApprovalsDeps, agent: Agent, input: 
     })
     if (!isQueued)
       throw new Refusal('rate_limited', {
-        message: 'This mailbox got its invitations for today. Try again tomorrow (UTC).',
+        message: 'This mailbox has reached its limit of invitations for today. Try again tomorrow (UTC).',
         headers: { 'retry-after': '3600' },
       })
     return presentApprover(approver, agent, enrolUrl === undefined)

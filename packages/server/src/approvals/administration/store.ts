@@ -154,7 +154,7 @@ export const findApproverByEmail = async (
     .where('email', '=', email)
     .executeTakeFirst()
 
-/** The approver that a member of an agent is, where an owner made them one. */
+/** The approver with this member id; undefined if no owner invited the member as an approver. */
 export const findApproverOfMember = async (
   tx: Tx,
   { agentId, mode, memberId }: Owner & { readonly memberId: string },
@@ -283,7 +283,7 @@ export const deleteGroup = async (tx: Tx, { agentId, mode }: Owner, name: string
   return numDeletedRows === 1n
 }
 
-/** Erasure: who the approver was. The row stays, removed, because envelopes and credentials name its id. */
+/** Erasure: deletes name and address. The row stays and counts as removed, because envelopes and credentials name its id. */
 export const updateApproverErased = async (
   tx: Tx,
   { agentId, mode }: Owner,

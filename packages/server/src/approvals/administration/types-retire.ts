@@ -6,7 +6,7 @@ import { lockApprovalsOf } from '../store.ts'
 import { administratorOf, logChange } from './administrator.ts'
 import { findNewestType, updateTypeRetired } from './store.ts'
 
-/** Retires a type. What is requested under its name from now on has no type. */
+/** Retires a type. A later request that names it is a request without a registered type. */
 export const typesRetire = async (ctx: Ctx, agent: Agent, type: string) => {
   await inTransaction(ctx, agent.agentId, async (tx) => {
     await lockApprovalsOf(tx, agent)

@@ -18,7 +18,7 @@ type Input = {
   readonly policy: ApprovalPolicy
 }
 
-/** Refuses a type by which an action would be shown otherwise than the administrator means. */
+/** Refuses a schema that is not supported, and labels or critical fields that the schema does not have. */
 const requireUsable = ({ schema, labels = {}, critical }: Input): Readonly<Record<string, unknown>> => {
   const fault = schemaFault(schema)
   if (fault) throw approvalRefused(`body.schema${fault.path}`, 'schema', fault.message)

@@ -219,7 +219,7 @@ attack('decision-after-the-end', async (refused) => {
   }
 })
 const refusedWords = (rule: string | undefined) => assert.equal(rule, 'approval_refused words_with_approval')
-test('words go with a denial', async () => {
+test('an approval with words is refused', async () => {
   const made = await makeApproval(harness, agent, [ada])
   const asked = await askToApprove(ada, made)
   const answer = await ada.decide(made.approvalId, asked, ada.sign(asked), 'Fine.')

@@ -24,8 +24,8 @@ const moveApproval = async (tx: Tx, own: OwnApproval, decision: Decision): Promi
 }
 
 /**
- * Writes a decision in the transaction of its credential, with the approval locked and every refusal checked. A known-bad request
- * moves like any other, its agent gets no event, and its values stay new to the approver.
+ * Writes a decision in the transaction of its credential. The caller has locked the approval and checked every refusal. A
+ * known-bad request changes its status like a real one, but its agent gets no event, and its values are not remembered.
  */
 export const commitDecision = async (
   tx: Tx,

@@ -5,7 +5,7 @@ import type { Decision, OwnApproval } from './facts.ts'
 
 const secondsOf = (date: Date): number => Math.floor(date.getTime() / 1_000)
 
-type Signed = {
+type SignedDecision = {
   readonly decision: Decision
   readonly session: Session
   /** Undefined for a simulated approver. */
@@ -16,7 +16,7 @@ type Signed = {
 }
 
 /** What the credential of a decision says. */
-export const attendedDecisionOf = (own: OwnApproval, signed: Signed): AttendedDecision => {
+export const attendedDecisionOf = (own: OwnApproval, signed: SignedDecision): AttendedDecision => {
   const { key, turn, approval, view, viewHash, now } = own
   const { decision, session, memberId, enrolledBy, passkeyCreatedAt } = signed
   return {

@@ -209,7 +209,7 @@ test('a denial that commits while an approval is being signed wins', async () =>
   assert.equal(await credits(), before)
 })
 
-test('a denial ends it, with words and without a recording, and costs nothing', async () => {
+test('a denial with words and without a recording ends the approval and costs nothing', async () => {
   const made = await makeApproval(harness, agent, [ada, bob], { policy: { quorum: 2 } })
   await approve(bob, made)
   const before = await credits()

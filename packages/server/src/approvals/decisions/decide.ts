@@ -66,7 +66,7 @@ const useChallenge = async (tx: Tx, deps: ApprovalsDeps, personId: string, input
   return { challenge, facts: await loadFacts(tx, deps, personId, { approvalId, ...begun }) }
 }
 
-// 2. What the assertion adds to the refusals of the options.
+// 2. Refuse by the facts that only the verified assertion shows. The other refusals were checked before.
 
 type SignedFacts = {
   readonly checked: CheckedDecision
@@ -77,7 +77,7 @@ const refuseCopiedPasskey = ({ checked: { input, own }, assertion }: SignedFacts
   input.decision === 'approve' && own.envelope.policy.passkey === 'device_bound' && !isDeviceBound(assertion)
     ? approvalRefused('passkey', 'passkey_not_device_bound', 'this needs a passkey in attested hardware')
     : undefined
-/** A login alone adds a passkey: whoever stole one could add theirs and approve what waits. */
+/** A login is enough to add a passkey. With a stolen login, a thief could add a passkey and approve pending requests. */
 const refuseNewPasskey = ({ checked: { input, own }, assertion }: SignedFacts) =>
   input.decision === 'approve' && assertion.createdAt > own.approval.createdAt
     ? approvalRefused('passkey', 'passkey_too_new', 'this passkey was added after the request')
@@ -93,8 +93,8 @@ const signedRefusals: Refusals<SignedFacts> = [
   ['words_with_approval', refuseWords],
 ]
 
-// 3. Sign: not for a known-bad request, nor where somebody denies without attention or takes an approval back. A denial is stored
-// without a credential where none can be had.
+// 3. Sign: not for a known-bad request, nor where somebody denies without attention or revokes an approval. A denial is stored
+// without a credential where none can be minted, for example without credits.
 
 const signCredential = async (
   { mintApproval }: ApprovalsDeps,

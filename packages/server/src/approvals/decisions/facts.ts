@@ -5,6 +5,7 @@ import { listMemberships, listOwnPasskeys } from '../../members/index.ts'
 import { readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { Refusals } from '../../platform/http/refusals.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import { findSession, type Session } from '../../sessions/index.ts'
 import type { ApprovalsDeps } from '../deps.ts'
 import { findDefinition } from '../present.ts'
@@ -24,7 +25,7 @@ export type DecisionInput = {
 
 /** An approval as one of its approvers sees it. */
 export type OwnApproval = {
-  readonly key: ApprovalKey & { readonly agentId: `agt_${string}`; readonly mode: Mode }
+  readonly key: ApprovalKey & { readonly agentId: AgentId; readonly mode: Mode }
   readonly turn: OwnTurn
   /** Whether the person is still a member who has consented. */
   readonly isEnrolled: boolean
@@ -42,7 +43,7 @@ export const findTurnApproval = async (
   isEnrolled: boolean,
 ): Promise<OwnApproval | undefined> => {
   const key = {
-    agentId: turn.agent_id as `agt_${string}`,
+    agentId: turn.agent_id as AgentId,
     mode: turn.mode,
     approvalId: turn.approval_id,
   }
@@ -68,11 +69,11 @@ export const findOwnApproval = async (
   return findTurnApproval(tx, turn, member?.status === 'consented' || member?.status === 'enrolled')
 }
 
-/** The agent that owns recordings of an approval: nobody's own key sees those of a known-bad request. */
+/** The agent that owns the recordings of an approval. The platform agent owns those of known-bad requests, to hide them. */
 export const recordingOwnerOf = (
   { platformAgentOf }: Pick<ApprovalsDeps, 'platformAgentOf'>,
-  { agentId, mode, isKnownBad }: { agentId: `agt_${string}`; mode: Mode; isKnownBad: boolean },
-): `agt_${string}` => (isKnownBad ? platformAgentOf(mode) : agentId)
+  { agentId, mode, isKnownBad }: { agentId: AgentId; mode: Mode; isKnownBad: boolean },
+): AgentId => (isKnownBad ? platformAgentOf(mode) : agentId)
 
 type OwnPasskey = Awaited<ReturnType<typeof listOwnPasskeys>>[number]
 export type DecisionFacts = {
@@ -133,7 +134,7 @@ const refuseEnded = ({ own, input }: DecisionFacts) => {
   return approvalConflict('approval', 'not_pending', `the approval is ${statusAt(own.approval, own.now)}`)
 }
 
-/** Who approved can still deny, as long as the approval can be denied. */
+/** An approver who has approved can still deny, as long as the approval can be denied. */
 const refuseDecided = ({ own, input }: DecisionFacts) => {
   const decided = own?.turn.decision ?? null
   if (decided === null || (decided === 'approve' && input.decision === 'deny')) return undefined
@@ -216,7 +217,7 @@ const refuseTooFast = ({ own, input, session }: DecisionFacts) => {
     : undefined
 }
 
-/** The refusals of a decision, in the order in which they are checked. Those about the recording are for approvals alone. */
+/** The refusals of a decision, in the order in which they are checked. A denial needs no recording. */
 export const decisionRefusals: Refusals<DecisionFacts> = [
   ['approval_not_found', refuseForeign],
   ['approver_not_enrolled', refuseWithdrawn],

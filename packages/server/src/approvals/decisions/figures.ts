@@ -5,7 +5,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { figuresOf } from '../effectiveness/rules.ts'
 import { countOwnDecisions, listOwnKnownBad } from '../effectiveness/store.ts'
 
-/** How the person who is signed in decided, over all agents, and which of it should have been denied. */
+/** The signed-in person's figures over all agents, and the known-bad requests that they decided. */
 export const figures = (ctx: Ctx, { personId }: Person) =>
   inTransaction(ctx, 'system', async (tx) => {
     const memberships = await listMemberships(tx, personId)

@@ -28,7 +28,7 @@ const present = (turn: ListedTurn, names: ReadonlyMap<string, string>, now: Date
   ownDecision: turn.decision,
 })
 
-/** What waits for the person who is signed in, and what they decided, over all agents. */
+/** The approvals of all agents that wait for the signed-in person's decision, and those that they decided. */
 export const list = async (deps: ApprovalsDeps, { personId }: Person) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
     const memberships = await listMemberships(tx, personId)

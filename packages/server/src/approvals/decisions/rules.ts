@@ -3,23 +3,23 @@ import { hmacOf } from '../../platform/ops/secrets.ts'
 
 export const challengeMinutes = 5
 export const listMax = 50
-/** Of one agent in the list of what waits. */
+/** How many waiting approvals of one agent the list has. */
 export const waitingPerAgentMax = 10
 /** Critical fields whose values are compared with those that the person approved before. */
 const comparedFieldsMax = 20
-/** So many decisions in a row that were faster than reading ask the person to slow down. */
+/** After this many decisions in a row that were faster than the reading time, the page asks the person to slow down. */
 export const fastInRow = 3
 /** Values that a person approved are known for this long. */
 export const valueDays = 400
 
-type Compared = { readonly path: string; readonly hash: Buffer }
+type ValueHash = { readonly path: string; readonly hash: Buffer }
 
 /** Keyed hashes of the critical values of a view, for one approver: the same value at another approver has another hash. */
 export const valueHashesOf = (
   key: Buffer,
   approver: { readonly agentId: string; readonly mode: string; readonly approverId: string },
   view: ApprovalView,
-): Compared[] =>
+): ValueHash[] =>
   view.critical.slice(0, comparedFieldsMax).map(({ path, text }) => {
     const fields = [approver.agentId, approver.mode, approver.approverId, view.type, path, text]
     const hash = fields

@@ -28,7 +28,7 @@ test('in the sandbox a simulated person approves at once, with a test credential
   assert.equal(again.json.decisions[0].credentialId, decision.credentialId)
 })
 
-test('one denies, and one says nothing', async () => {
+test('one simulated approver denies, and one never decides', async () => {
   const denied = await request(['apv_test_denies'], 'two')
   assert.deepEqual([denied.json.status, denied.json.decisions[0].decision], ['denied', 'deny'])
   const silent = await request(['apv_test_silent'], 'three')

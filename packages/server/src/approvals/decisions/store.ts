@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { ApprovalState, Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import { decisionsPerHourDefault, type ApprovalKey } from '../rules.ts'
 import type { Turn } from '../store.ts'
 import { challengeMinutes, fastInRow, listMax, valueDays, waitingPerAgentMax } from './rules.ts'
@@ -54,8 +55,9 @@ const listedColumns = sql`approval.agent_id, approval.mode, approval.approval_id
   approval.created_at, approval.decide_by, approval.consume_by`
 
 /**
- * What waits for these memberships, the nearest deadline first. Each agent has its first few before any agent has more, so that one
- * that asks often hides nobody else's requests. Of each agent at most as many as may be pending are read and sorted.
+ * The approvals that wait for these memberships, the nearest deadline first. If there are more than the list has, it takes
+ * the first of every agent, then the second of every agent, and so on, so that an agent with many requests does not hide
+ * those of others. The query sorts at most the pending requests of each agent.
  */
 export const listWaiting = async (
   tx: Tx,
@@ -97,7 +99,7 @@ export const listDecided = async (tx: Tx, memberships: readonly Membership[]): P
 
 /** The agent that a waiting turn with this challenge belongs to, and whether the request is a known-bad one. */
 export const findTurnByChallenge = async (tx: Tx, challenge: string) => {
-  const { rows } = await sql<{ agentId: `agt_${string}`; mode: Mode; isKnownBad: boolean }>`
+  const { rows } = await sql<{ agentId: AgentId; mode: Mode; isKnownBad: boolean }>`
     select turn.agent_id as "agentId", turn.mode, approval.known_bad is not null as "isKnownBad"
     from approval_turns turn
     join approvals approval on approval.agent_id = turn.agent_id and approval.mode = turn.mode
@@ -146,7 +148,7 @@ export const insertChallenge = async (tx: Tx, challenge: NewChallenge): Promise<
   return row.expires_at
 }
 
-/** The decision that a nonce stands for. It counts once: undefined where it is unknown, another's, used or expired. */
+/** Consumes the challenge with this nonce; undefined if the nonce is unknown, used, expired or of another turn. */
 export const consumeChallenge = async (tx: Tx, key: TurnKey, nonceHash: Buffer) => {
   const row = await tx
     .deleteFrom('approval_challenges')
@@ -285,7 +287,7 @@ export const updateApproved = async (
   return row.status
 }
 
-/** One denial ends it. `withdrawn`: the person had approved it before. */
+/** Denies an approval; one denial ends it. `withdrawn`: the same person had approved it before. */
 export const updateDenied = async (
   tx: Tx,
   key: ApprovalKey,

@@ -34,7 +34,7 @@ const requireRoom = async (tx: Tx, agent: Agent): Promise<void> => {
     )
 }
 
-/** A simulated approver mints, and a known-bad request must not. */
+/** Refuses simulated approvers: their decisions mint credentials, and a known-bad request must mint none. */
 const requirePeople = ({ mode }: Agent, approvers: readonly string[]): void => {
   if (approvers.some((approver) => isSimulatedApprover(mode, approver)))
     throw approvalRefused(
@@ -45,8 +45,9 @@ const requirePeople = ({ mode }: Agent, approvers: readonly string[]): void => {
 }
 
 /**
- * Sends a request that should be denied. Everything that an approver sees is as for a real one: the same checks, envelope, mail and
- * page. It has no event, and its row is under its own id, so that no reference of the agent's own can meet it.
+ * Sends a request that should be denied. For an approver it equals a real one: it has the same checks, envelope, mail and
+ * page. It publishes no event. Its row has its own id as request id, so that no request id of the agent can conflict with
+ * it.
  */
 export const knownBadCreate = async (
   deps: ApprovalsDeps,
@@ -62,7 +63,7 @@ export const knownBadCreate = async (
     const key = { agentId: agent.agentId, mode: agent.mode, approvalId: tx.ids.make('apl_') }
     const input = { ...given, action, requestId: given.requestId ?? deps.ctx.ids.random().slice(0, 12) }
     const resolved = await resolveRequest(tx, deps, agent, input)
-    // It has no repeats to recognise, so that the hash of its envelope does.
+    // The request hash recognises a repeat of a real request. A known-bad request has none: store the hash of its envelope.
     const requestHash = Buffer.from(await envelopeHash(resolved.envelope), 'base64url')
     await writeApproval(tx, deps, key, { ...resolved, requestHash, knownBad: reason })
     logChange(deps.ctx, agent, { action: 'known-bad-create', target: key.approvalId })

@@ -98,7 +98,7 @@ test('an approver sees nothing that tells a known-bad request from the real one 
   assert.deepEqual(second, first, 'both mails say the same')
 })
 
-test('no key of the agent lists, reads or consumes it, and no event names it', async () => {
+test('no key of the agent lists, reads or consumes a known-bad request, and no event names it', async () => {
   const { json: bad } = await send({ requestId: 'inv-5000' })
   const key = { key: owner.apiKey }
   const listed = await harness.call('GET', '/api/agents/approvals?limit=100', key)
@@ -119,7 +119,7 @@ test('no key of the agent lists, reads or consumes it, and no event names it', a
     assert.equal((await harness.call('GET', `/api/agents/${path}`, key)).status, 403)
 })
 
-test('it counts once decided: in the list, in the report, and for the person, who then reads the reason', async () => {
+test('a decided known-bad request counts in list and report, and the person who decided reads the reason', async () => {
   const before = (await owner.administer('GET', 'approval-report')).json.team.caught
   const own = async () => {
     const cookie = ada.browser.cookie() ?? ''
@@ -153,7 +153,7 @@ test('it counts once decided: in the list, in the report, and for the person, wh
   })
 })
 
-test('who decided first learns nothing while another person still decides', async () => {
+test('the person who decides first learns nothing while another person can still decide', async () => {
   const { json: bad } = await send({
     type: 'invoice.double',
     approvers: [ada.approver, bob.approver],
@@ -172,7 +172,7 @@ test('who decided first learns nothing while another person still decides', asyn
   assert.equal(over.json.figures.caught.of, waiting.json.figures.caught.of + 1)
 })
 
-test('who approved it learns nothing in the delay, while another person can still deny it', async () => {
+test('a person who approved a known-bad request learns nothing while another person can still deny it', async () => {
   const delayed = { ...invoiceType, policy: { ...easyPolicy, delaySeconds: 300 } }
   assert.equal((await owner.administer('POST', 'approval-types/invoice.later', delayed)).status, 200)
   const approvers = [ada.approver, bob.approver]
@@ -201,7 +201,7 @@ test('the values of a known-bad request that somebody approved stay new to them'
   assert.ok((await ada.read(again.approvalId)).json.newValues.includes('/recipient'))
 })
 
-test('it obeys the rules of real requests', async () => {
+test('a known-bad request obeys the rules of real requests', async () => {
   assert.equal(ruleOf(await send({ action: { amount: 12.5, recipient: 'x' } })), 'approval_refused number')
   assert.equal(ruleOf(await send({ action: { amount: '1' } })), 'approval_refused schema')
   assert.equal(ruleOf(await send({ type: 'invoice.double' })), 'approval_refused quorum')

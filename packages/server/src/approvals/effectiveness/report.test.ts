@@ -27,7 +27,7 @@ const namesBelow = (report: ApprovalReport) =>
     .map(({ name }) => name)
     .toSorted()
 
-test('of 8 people the 3 who approve everything are named, and nobody else, once an owner turns it on', async () => {
+test('once an owner shows people, the report marks the 3 of 8 who approve everything as below the team', async () => {
   for (const seed of [1, 2, 3, 4, 5]) {
     const { agent, read, change } = await openAccount()
     await seedTeam(harness, { ...agent, people: mixedTeam, knownBadEach: 12, realEach: 20, seed })
@@ -61,7 +61,7 @@ test('people with fewer than 10 known-bad requests are counted and not shown', a
   assert.deepEqual([perPerson?.people.length, perPerson?.tooFew, team.caught.of], [2, 4, 56])
 })
 
-test('settings begin without people, keep what a change leaves out, and are of one mode', async () => {
+test('settings start with people hidden, and a change keeps the fields that it leaves out', async () => {
   const { key, change } = await openAccount()
   const read = async () => (await harness.call('GET', '/api/agents/approval-settings', { key })).json
   assert.deepEqual(await read(), { perPerson: false, decisionsPerHour: 60, changedAt: null })

@@ -6,7 +6,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { listApproversById } from '../administration/store.ts'
 import { isSimulatedApprover } from '../rules.ts'
 import { figuresOf, perPersonOf } from './rules.ts'
-import { countDecisions, countRequests, findSettings, hasTooMany, type Period } from './store.ts'
+import { countDecisions, countRequests, findSettings, exceedsReportLimits, type Period } from './store.ts'
 
 const defaultDays = 30
 const dayMs = 86_400_000
@@ -29,7 +29,7 @@ const periodOf = (query: ReportQuery, now: Date): Period => {
 /** The report of a period of one agent, in one transaction. */
 export const readReport = async (tx: Tx, agent: Agent, query: ReportQuery): Promise<ApprovalReport> => {
   const period = periodOf(query, await readNow(tx))
-  if (await hasTooMany(tx, agent, period))
+  if (await exceedsReportLimits(tx, agent, period))
     refuse(
       'query.from',
       'too_small',

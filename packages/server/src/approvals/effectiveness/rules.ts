@@ -33,7 +33,10 @@ export const figuresOf = (counts: Omit<Counts, 'approver'> = noCounts): Approval
 const peopleMax = 200
 type PersonCounts = Counts & { readonly approver: string }
 
-/** Everybody with enough known-bad requests, those who caught the smallest share first, and who of them is below the team. */
+/**
+ * The people with at least `knownBadMin` known-bad requests, smallest share caught first, and whether each is below the
+ * team.
+ */
 export const perPersonOf = (
   counts: readonly PersonCounts[],
   names: ReadonlyMap<string, string | null>,

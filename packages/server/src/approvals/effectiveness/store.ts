@@ -108,7 +108,7 @@ export const countDecisions = async (
 }
 
 /** Whether the period has more decisions, or more requests, than a report counts. */
-export const hasTooMany = async (
+export const exceedsReportLimits = async (
   tx: Tx,
   { agentId, mode }: Owner,
   { from, to }: Period,
@@ -128,7 +128,7 @@ export const hasTooMany = async (
 }
 
 export type RequestCounts = { readonly requests: number; readonly expired: number; readonly consumed: number }
-/** The requests of a period, without known-bad ones. What is past its time has expired, whether or not a job has said so. */
+/** The requests of a period, without known-bad ones. After its deadline a request counts as expired, even before the job. */
 export const countRequests = async (
   tx: Tx,
   { agentId, mode }: Owner,
@@ -179,7 +179,7 @@ export const listKnownBad = async (tx: Tx, mode: Mode, scan: PageScan): Promise<
   return rows
 }
 
-/** Those of the last week. */
+/** Counts the known-bad requests of the last week. */
 export const countKnownBad = async (tx: Tx, { agentId, mode }: Owner): Promise<number> => {
   const { rows } = await sql<{ n: number }>`
     select count(*)::int as n from approvals
@@ -188,11 +188,11 @@ export const countKnownBad = async (tx: Tx, { agentId, mode }: Owner): Promise<n
   return rows[0]?.n ?? 0
 }
 
-/** So many of the latest decisions of a person at an agent make their own figures. */
+/** How many of a person's latest decisions at each agent their own figures count. */
 const ownDecisionsMax = 2_000
 /**
- * The latest decisions of a person, over all agents. A known-bad request counts as one once nobody can decide it any more: until
- * then, who decided it could tell the others.
+ * The latest decisions of a person, over all agents. A known-bad request is marked as one only when nobody can decide it any
+ * more: before, a person who has decided it could tell the others.
  */
 const ownDecisions = (memberships: readonly Membership[]) => sql`
   select turn.*, approval.known_bad, approval.type, approval.type_version,

@@ -79,7 +79,7 @@ test('the mail to an approver names the agent and the type, and nothing of the a
   assert.ok(!JSON.stringify(rows[0]?.data).includes('184200'))
 })
 
-test('an agent sends an approver few mails in an hour and half of those of a day; every request is listed', async () => {
+test('an agent sends an approver at most 3 mails an hour and half of the daily limit; every request is listed', async () => {
   const flooding = await makeAdministration(harness, 'live')
   await flooding.administer('POST', 'approval-types/invoice.pay', invoiceType)
   const { approver, email, browser } = await flooding.enrol()

@@ -57,7 +57,7 @@ const findOrWrite = async (
   return key
 }
 
-/** Of what the request says, before defaults: a repeat is recognised at any later time. */
+/** The hash of a request before defaults are applied, because defaults such as deadlines depend on the time of the call. */
 const requestHashOf = (input: RequestInput): Buffer => {
   const { type, action, requestId, audience, approvers, group, policy, decideBy, consumeBy, title, summary } =
     input
@@ -86,6 +86,6 @@ const requireRoom = async (tx: Tx, deps: ApprovalsDeps, agent: Agent): Promise<v
       'too_many_pending',
       `at most ${pendingMax} requests of an agent wait at once`,
     )
-  // Each decision spends a credit when it is made. Without any, no person is asked in vain.
+  // Each decision spends a credit when it is made. Refuse an agent without credits before people are asked in vain.
   if (!(await deps.hasAllowance(tx, agent))) throw new Refusal('insufficient_credits')
 }

@@ -5,7 +5,9 @@ import { updateApprovalsExpired } from '../store.ts'
 
 const batchMax = 100
 
-/** Ends what nobody decided or consumed in time, and tells the agents that asked. Nobody is told of a known-bad request. */
+/**
+ * Expires approvals that were not decided or consumed in time. Their requesters get an event, except for known-bad requests.
+ */
 export const expire = (ctx: Ctx): Promise<number> =>
   inTransaction(ctx, 'system', async (tx) => {
     const expired = await updateApprovalsExpired(tx, batchMax)

@@ -2,7 +2,10 @@ import type { ApprovalPolicy } from '@pohf/verify/approvals'
 
 type RequestedPolicy = { readonly [Field in keyof ApprovalPolicy]?: ApprovalPolicy[Field] | undefined }
 
-/** The policy of a request: that of its type, raised by what the request says. `lowered` names the first field that is lower. */
+/**
+ * The policy of a request: the fields of `requested`, and those of `floor` where it has none. `lowered` names the first
+ * field that is lower than in `floor`.
+ */
 export const raisePolicy = (
   floor: ApprovalPolicy,
   requested: RequestedPolicy = {},

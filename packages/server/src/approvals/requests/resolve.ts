@@ -26,7 +26,7 @@ export type RequestInput = {
   readonly summary?: string | undefined
 }
 
-/** The type in use, and whether the action is one of it. Without one, or with a retired one, there is none. */
+/** The registered type, whose schema the action must match; undefined where it is not registered, or retired. */
 const resolveType = async (tx: Tx, owner: Owner, type: string, action: Action) => {
   const newest = await findNewestType(tx, owner, type)
   if (!newest || newest.retired_at) return undefined

@@ -23,7 +23,7 @@ export const writeApproval = async (
   const { ctx } = deps
   await insertApproval(tx, {
     ...key,
-    // A reference of the agent's own never meets a known-bad request: a conflict would tell that there is one.
+    // A known-bad request has its own id here, because a conflict with a request id of the agent would reveal it.
     requestId: knownBad === null ? envelope.requestId : key.approvalId,
     audience: envelope.audience,
     type: envelope.type,
@@ -60,7 +60,7 @@ export const writeApproval = async (
   })
 }
 
-/** Where a mailbox got its mails, none is sent: the page of the person lists what waits. */
+/** Mails the approvers. A mailbox that has reached its limit gets no mail; the person's page lists the approval anyway. */
 const mailApprovers = async (
   tx: Tx,
   deps: ApprovalsDeps,

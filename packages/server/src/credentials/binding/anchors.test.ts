@@ -169,7 +169,7 @@ test('the same binding again returns the same bytes, also for a hundred calls at
   assert.equal(rows[0].n, 1)
 })
 
-test('an own order is verified once it is paid, and 422 before, or when it is another agent’s', async () => {
+test('an order of this service is verified once it is paid, and 422 before, or when it is another agent’s', async () => {
   const memberId = ada.memberId
   const unpaid = await order(live.apiKey, false)
   const paid = await order(live.apiKey, true)

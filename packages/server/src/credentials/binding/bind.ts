@@ -144,7 +144,7 @@ const bindingReference = (paymentRef: string, input: Input): string =>
         input.memberId ?? null,
         input.workRef ?? null,
         ...(input.payee === undefined ? [] : [input.payee.toLowerCase()]),
-        // With the proof of its payer a payment is another binding than without.
+        // A binding with a proof of the payer differs from a binding of the same payment without one.
         ...(input.wallet === undefined ? [] : [`payer ${input.wallet.toLowerCase()}`]),
       ]),
     )
@@ -169,7 +169,7 @@ const requireAnchors = (input: Input): void => {
     })
 }
 
-/** The settlement of an own order or purchase, read from the database alone. */
+/** The settlement of an order or a purchase of this service, read from the database alone. */
 const findOwnSettlement = async (
   tx: Tx,
   deps: CredentialsDeps,
@@ -178,7 +178,7 @@ const findOwnSettlement = async (
 ): Promise<PaymentSettlement | undefined> => {
   if (target.kind !== 'own' || agent.mode === 'test') return undefined
   const work = await deps.findWorkRef(tx, { agentId: agent.agentId, mode: agent.mode, ref: target.id })
-  if (!work?.paid) throw notSettled('unpaid', 'nothing of this name was paid for here')
+  if (!work?.paid) throw notSettled('unpaid', 'no paid order or purchase has this reference')
   return { identity: ref, isPayerProven: true }
 }
 
@@ -315,7 +315,7 @@ const draftBinding = (deps: CredentialsDeps, agent: Agent, { human, payment, set
           ...(settled.payee === undefined ? {} : { payee: settled.payee }),
         }
       : undefined
-  // Without a lookup, or without proof of who paid, that the human paid is only the agent's assertion.
+  // `asserted`: there was no look-up, or the payer is not proven, so only the agent says that this human paid.
   const assurance = agent.mode === 'test' ? 'test' : settlementClaims ? 'verified' : 'asserted'
   const sub = pairwiseSubject(deps.ctx.secrets.derive('pairwise'), agent.agentId, human.person)
   // A signed document cannot be changed, so it names a member by the pairwise code, which no longer resolves after

@@ -2,6 +2,7 @@ import { findWalletChallenge, proveByContract, proveByKey, type WalletProof } fr
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import { readWalletProof } from '../wallet-proof.ts'
 import { parsePaymentRef, type PaymentRef } from './payment-ref.ts'
 
@@ -37,7 +38,7 @@ type PaymentOfMember = { readonly target: PaymentRef['target']; readonly memberI
 /** Proves the wallet of the payer by its key or its contract. Does not consume the nonce. */
 export const provePayer = async (
   ctx: Ctx,
-  agentId: `agt_${string}`,
+  agentId: AgentId,
   proof: WalletProof,
   { target, memberId }: PaymentOfMember,
 ): Promise<string> => {

@@ -114,13 +114,13 @@ const transfersOf = (receipt: Receipt, tokens: readonly Token[]): Transfer[] =>
 const selectTransfer = (receipt: Receipt, question: TransferQuery): Transfer => {
   const all = transfersOf(receipt, question.tokens)
   if (all.length === 0)
-    throw notSettled('wrong_token', 'it moves none of the tokens that count on this chain')
+    throw notSettled('wrong_token', 'it transfers no token that is accepted on this chain')
   const { log, payee } = question
   const named = log === undefined ? all : all.filter((one) => one.log === log)
-  if (named.length === 0) throw notSettled('wrong_log', 'that log is no transfer of a token that counts here')
+  if (named.length === 0) throw notSettled('wrong_log', 'that log is no transfer of an accepted token')
   const paid = payee === undefined ? named : named.filter((one) => one.payee === payee.toLowerCase())
   const [first, ...more] = paid
-  if (!first) throw notSettled('wrong_payee', 'it pays somebody else')
+  if (!first) throw notSettled('wrong_payee', 'it has no transfer to the recipient')
   if (more.length > 0)
     throw new Refusal('validation_failed', {
       details: [
@@ -177,7 +177,7 @@ export const lookUpTransfer = async (
     )
   const { log, payer, payee, amount, token } = selectTransfer(receipt, question)
   if (question.payer !== undefined && question.payer.toLowerCase() !== payer)
-    throw notSettled('wrong_payer', 'another wallet than the proven one paid it')
+    throw notSettled('wrong_payer', 'the payer is not the proven wallet')
   return {
     identity: `eip155:${chainId}/tx:${hash}/log:${log}`,
     amount: formatAmount(amount, token.decimals),

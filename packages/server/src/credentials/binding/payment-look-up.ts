@@ -1,5 +1,6 @@
 import { networkOf } from '../../payments/index.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import { formatAmount, lookUpTransfer } from './payment-chain.ts'
 import type { PaymentRef } from './payment-ref.ts'
 import { notSettled, type PaymentSettlement } from './payment-settled.ts'
@@ -12,7 +13,7 @@ type CardPaymentStatus =
   | 'foreign'
   | { readonly settled: true; readonly paymentId: string; readonly usdCents: bigint | undefined }
   | { readonly settled: false; readonly code: string; readonly why: string }
-export type FindCardPayment = (agentId: `agt_${string}`, id: string) => Promise<CardPaymentStatus>
+export type FindCardPayment = (agentId: AgentId, id: string) => Promise<CardPaymentStatus>
 
 type LookupDeps = { readonly ctx: Ctx; readonly findCardPayment: FindCardPayment }
 
@@ -39,7 +40,7 @@ const lookUpCard = async (find: () => Promise<CardPaymentStatus>): Promise<Payme
 }
 
 type LookupRequest = {
-  readonly agentId: `agt_${string}`
+  readonly agentId: AgentId
   readonly payment: PaymentRef
   readonly payee: string | undefined
   /** The proven wallet of the payer. */

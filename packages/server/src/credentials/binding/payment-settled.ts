@@ -8,8 +8,8 @@ export type PaymentSettlement = {
   readonly currency?: string
   readonly payee?: string
   /**
-   * Who paid is proven: the agent opened the checkout, or the paying wallet signed our challenge. Without it the payment
-   * is a stranger's for all we know, and the binding says `asserted`.
+   * Whether the payer is proven: the agent opened the checkout, or the paying wallet signed our challenge. Otherwise the
+   * payment may be a stranger's, and the binding says `asserted`.
    */
   readonly isPayerProven: boolean
 }

@@ -13,7 +13,7 @@ type SignedTable = {
   readonly at: number
 }
 
-/** A new signature every day, so that the key of a copy is not one that is removed soon. */
+/** Signed again every day, so that a cached copy never refers to a key that is about to be removed. */
 const signAgainMs = 86_400_000
 
 const signTable = async (ctx: Ctx, signer: Signer, file: ForgingFile): Promise<SignedTable> => {
@@ -43,7 +43,7 @@ const makeSignedTable = (ctx: Ctx, signer: Signer, file: ForgingFile): (() => Pr
   }
 }
 
-/** Serves the price table. After 90 days it is served as what it is: expired. */
+/** Serves the price table. After 90 days the same table is still served, although it has expired. */
 export const makeForgingTable = (ctx: Ctx, signer: Signer, file: ForgingFile) => {
   const findTable = makeSignedTable(ctx, signer, file)
   return async (ifNoneMatch: string | undefined) => {

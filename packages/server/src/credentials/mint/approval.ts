@@ -1,6 +1,7 @@
 import type { CredentialClaims, Mode } from '@pohf/protocol'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import type { Refusal } from '../../platform/http/errors.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import type { Session } from '../../sessions/index.ts'
 import { insufficientCredits } from '../refusals.ts'
 import { insertMintedCredential, actName, type ActKey, type MintRow } from '../store.ts'
@@ -13,7 +14,7 @@ type ApproverClaim = NonNullable<CredentialClaims['approver']>
 
 /** A decision of an approver about an approval of this agent, with its recording. */
 export type AttendedDecision = {
-  readonly agentId: `agt_${string}`
+  readonly agentId: AgentId
   readonly mode: Mode
   /** Of the act: one credential for each approval and approver. */
   readonly reference: string

@@ -26,7 +26,7 @@ type Strength = {
   readonly assurance: Assurance
   /** The root that the credential spends from, besides the network; undefined at `low`. */
   readonly strong: StrongRoot | undefined
-  /** The claims that say so. */
+  /** The claims `device` and `root` of the credential. */
   readonly claim: ReturnType<typeof deviceClaim> & { readonly root?: RootClaim }
 }
 
@@ -133,11 +133,11 @@ export const sessionAssuranceInputs = async (
   for (const [index, act] of actSessions.entries()) {
     const named = memberOf(act)
     const member = named && (await resolveMember(tx, named, named.memberId))
-    // Of presence, the submission decided whether the member took part or the agent only named them.
+    // For presence, the submission stored `high` only if the member's own proof counted, not if the agent named the session.
     const tookPart = act.session.kind !== 'presence' || act.session.assurance === 'high'
     const external = tookPart ? externalRootOf(member) : undefined
     const { agent, payoutAccount } = act
-    // Whoever has the key of the agent can bring a device, and must not raise the word of the people who approve its actions.
+    // Whoever has the key of the agent can attest a device. It must not raise the assurance of decisions about its actions.
     const device = act.session.kind === 'approval' ? undefined : devices[index]
     inputs.push(strengthOf(agent.mode, device, { external, payoutAccount }))
   }

@@ -4,7 +4,7 @@ import { commonClaims, credentialKindOf, pairwiseSubject, sessionPerson } from '
 import type { SessionAssuranceInputs } from './assurance-inputs.ts'
 import type { CredentialsDeps } from './mint.ts'
 
-/** The credential of a decision has more to say: its mint adds it. */
+/** The claim for the kind of the session. A decision about an approval has none here: its mint adds its claims. */
 const kindClaim = (session: Session) => {
   const kind = credentialKindOf[session.kind]
   if (kind === 'view') return { view: { session: session.sessionId } }

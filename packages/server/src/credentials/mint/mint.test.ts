@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
 import { ledgerFaults, grantCredits } from '../../../test/fixtures/payments/ledger.ts'
 import { startHarness, type Harness } from '../../../test/fixtures/harness.ts'
+import { pollUntil } from '../../../test/fixtures/polling.ts'
 import { makeScoredSession } from '../../../test/fixtures/scored-session.ts'
 import { readJournal } from '../../signing/index.ts'
 
@@ -109,7 +109,7 @@ test('a session scored in one month is minted once in the next, however often it
   assert.deepEqual(rows, [{ status: 'sealed' }])
 })
 
-test('a credential whose session does not say so is found by the retry: the same bytes, nothing spent', async () => {
+test('a retry finds the credential of a session that is not marked as sealed: the same bytes, nothing spent', async () => {
   const agent = await harness.register('live')
   await grantCredits(harness, agent, 5n)
   const [sessionId = ''] = await makeSessions(agent, 1)
@@ -145,7 +145,7 @@ test('a stored credential is returned at balance 0; without credits nothing is r
   assert.equal(again.headers['idempotent-replayed'], 'true')
 })
 
-test('what an agent cannot pay for is not signed', async () => {
+test('credentials that an agent cannot pay for are not signed', async () => {
   const agent = await harness.register('live')
   await grantCredits(harness, agent, 2n)
   const sessions = await makeSessions(agent, 60)
@@ -259,26 +259,37 @@ test('a planted fault is found: a mint that reads and writes the balance without
   )
   const definition = rows[0]?.text ?? ''
   assert.match(definition, /limit 50 for update\n/)
-  // The planted fault: no lock, a second between reading and writing, and no constraint to catch what follows.
+  // The planted fault: no lock, a wait between reading and writing, and no constraint to catch what follows.
   await broken.owner.query(
     definition
       .replace('limit 50 for update', 'limit 50')
-      .replace(') present;', ') present; perform pg_sleep(1);'),
+      .replace(') present;', ') present; perform pg_advisory_xact_lock_shared(1);'),
   )
   await broken.owner.query('alter table ledger_accounts drop constraint ledger_balance_side')
   const agent = await broken.register('live')
   await grantCredits(broken, agent, 1n)
   const [first = '', second = ''] = await makeSessions(agent, 2, broken)
-  const untilAsleep = async () => {
-    const text =
-      "select true from pg_stat_activity where datname = current_database() and wait_event = 'PgSleep'"
-    while ((await broken.owner.query(text)).rows.length === 0) await setTimeout(10)
+  const waiting = (count: number) =>
+    pollUntil(`${count} mints have read the balance`, async () => {
+      const { rowCount } = await broken.owner.query(
+        `select from pg_locks where locktype = 'advisory' and not granted
+         and database = (select oid from pg_database where datname = current_database())`,
+      )
+      return rowCount === count
+    })
+  const holder = await broken.owner.connect()
+  await holder.query('select pg_advisory_lock(1)')
+  const calls = [verify(agent, first, broken)]
+  try {
+    // The second gets a batch of its own: that of the first is under way.
+    await waiting(1)
+    calls.push(verify(agent, second, broken))
+    await waiting(2)
+  } finally {
+    // The lock ends with the connection.
+    holder.release(true)
   }
-  const answers = await Promise.all([
-    verify(agent, first, broken),
-    // A batch of its own: the first has read the balance by then.
-    untilAsleep().then(() => verify(agent, second, broken)),
-  ])
+  const answers = await Promise.all(calls)
   assert.deepEqual(
     answers.map((answer) => answer.status),
     [200, 200],

@@ -4,6 +4,7 @@ import { ApiResponse } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal, type StepUpWay } from '../../platform/http/errors.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import { secondsUntilOpen, type RootCharge, type Roots, type SessionRef } from '../../roots/index.ts'
 import { actKeyOf, type MintSigner, type SignedBatch, type Signer } from '../../signing/index.ts'
 import { insufficientCredits, refuseRevoked } from '../refusals.ts'
@@ -57,7 +58,7 @@ export type Draft<T> = {
   readonly replaces: string | undefined
   /** What it spends besides a credit, at the time of its claims. */
   readonly root: RootCharge | null
-  /** Keyed values that count once, for the journal. */
+  /** Keyed values for the journal that may be used only once, even after a restore: a payment or a photo. */
   readonly once?: readonly string[] | undefined
 }
 
@@ -233,7 +234,7 @@ export const mint = async <T extends object>(
   within: (tx: Tx) => Promise<void>,
 ): Promise<ApiResponse<WithToken<T>>> => {
   const signed = await signDraft(deps, draft)
-  return inTransaction(deps.ctx, draft.key.agentId as `agt_${string}`, async (tx) => {
+  return inTransaction(deps.ctx, draft.key.agentId as AgentId, async (tx) => {
     const replayed = await writeSigned(tx, deps.ctx, signed)
     if (replayed) return replayed
     await within(tx)

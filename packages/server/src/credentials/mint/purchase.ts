@@ -1,6 +1,7 @@
 import type { CredentialClaims, Mode } from '@pohf/protocol'
 import { evidenceItem, simulatedAttention } from '../../evidence/index.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import { findSession, type Session } from '../../sessions/index.ts'
 import { actKeyOf } from '../../signing/index.ts'
 import { hasForgottenAct } from '../restore/store.ts'
@@ -13,7 +14,7 @@ import { insertMintedCredential, type ActKey } from '../store.ts'
 
 /** A purchased unit of work: its buyer, its payment, and the session in which a person did it. */
 type PurchasedWork = {
-  readonly agentId: `agt_${string}`
+  readonly agentId: AgentId
   readonly mode: Mode
   readonly purchaseId: string
   readonly workflowId: string
@@ -21,7 +22,7 @@ type PurchasedWork = {
   readonly transaction: string
   readonly answer: unknown
   /** The session of the agent that ordered the work. Null for a rehearsal, which has no session. */
-  readonly session: { readonly agentId: `agt_${string}`; readonly sessionId: string } | null
+  readonly session: { readonly agentId: AgentId; readonly sessionId: string } | null
 }
 
 /**

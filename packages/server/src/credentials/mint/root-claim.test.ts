@@ -66,7 +66,7 @@ test('a personhood credential names the network, and the issuer once the member 
   assert.deepEqual(await personhood(withProof.memberId), { kind: 'external', issuer: officeIssuer.name })
 })
 
-test('a test credential names none, whatever the device', async () => {
+test('a test credential names no root, whatever the device', async () => {
   const agent = await harness.register('test')
   const verified = await post('/api/agents/verify', { sessionId: 'ses_test_pass' }, agent.apiKey)
   assert.equal(rootOf(verified), undefined)

@@ -8,8 +8,8 @@ const namedRoot = ({ kind, name }: StrongRoot): RootClaim => {
 }
 
 /**
- * The root of a live credential, the scarcest thing that was shown for it. A software passkey and an enrolment are
- * none, so a credential that rests on them names the network. Test credentials have no root.
+ * The claim `root` of a live credential: the scarcest thing that was shown for it. Software passkeys and enrolments are no
+ * roots, so a credential that rests on them names the network. Test credentials have no root.
  */
 export const rootClaim = (mode: Mode, strong: StrongRoot | undefined): { root?: RootClaim } => {
   if (mode === 'test') return {}

@@ -73,7 +73,7 @@ const signOnchainToken = async (
   }
 }
 
-/** A contract cannot ask back, so a token needs the assurance that the operator asks for. */
+/** Whether the assurance is too low for a token. A contract sees no assurance, so the operator sets one minimum for all. */
 const isBelow = (assurance: Assurance, min: Assurance): boolean =>
   assurances.indexOf(assurance) < assurances.indexOf(min)
 

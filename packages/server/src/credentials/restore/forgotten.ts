@@ -15,9 +15,9 @@ export type RecordedForgotten = {
 const modeOf = (list: string): Mode => (list.includes('-live-') ? 'live' : 'test')
 
 /**
- * Records credentials that the database has forgotten: they can be revoked by their id, their acts stay claimed, and what
- * was spent for them is spent again. One that was never acknowledged may be in nobody's hands: it is revoked, and its act
- * is free.
+ * Records credentials that the restored database lacks. They can be revoked by their id, their acts stay claimed, and their
+ * credits are charged again. A credential whose batch was never acknowledged may never have been delivered: it is revoked,
+ * and its act is free.
  */
 export const recordForgotten = async (
   tx: Tx,

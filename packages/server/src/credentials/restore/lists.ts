@@ -40,8 +40,8 @@ export const ensureList = async (tx: Tx, listId: string, entries: number): Promi
 const stateOf: readonly CredentialState[] = ['issued', 'revoked', 'suspended']
 
 /**
- * Indexes whose published state differs from the stored one. Revoked is final on either side; other states count only in a
- * list that is newer than the stored one, because an older copy does not know what was suspended or reinstated since.
+ * Indexes whose published state differs from the stored state. `revoked` is final on both sides. Other states count only if
+ * the published list is newer than the stored one, because an older copy lacks later suspensions and reinstatements.
  */
 const differencesOf = (
   { states, version }: Pick<PublishedStates, 'states' | 'version'>,

@@ -9,7 +9,7 @@ const listsMax = 8
 const timeoutMs = 5_000
 const listBytesMax = 2_100_000
 
-/** The head of the signer's journal at the time a list was signed; undefined in lists of before. */
+/** The head of the signer's journal at the time a list was signed; none if an earlier version signed it. */
 const readHead = (jwt: string): JournalHead[] => {
   try {
     const [, payload = ''] = jwt.split('.')
@@ -22,7 +22,7 @@ const readHead = (jwt: string): JournalHead[] => {
   }
 }
 
-/** The copy of a list at another address. A copy that is away says nothing. */
+/** Fetches the copy of a list from another address; undefined if it cannot be fetched. */
 const fetchCopy = async (ctx: Ctx, url: string): Promise<string | undefined> => {
   try {
     const answer = await send({
@@ -45,9 +45,8 @@ const fetchCopy = async (ctx: Ctx, url: string): Promise<string | undefined> => 
 }
 
 /**
- * The heads of journals that published status lists carry: the lists that are stored, and their copies at
- * STATUS_WITNESS_URL. The signature of a copy is not checked here: a forged head stops minting, and that address is the
- * operator's.
+ * The heads of journals in published status lists: the stored lists, and their copies at STATUS_WITNESS_URL. The signature
+ * of a copy is not checked: the address belongs to the operator, and a forged head could only stop minting.
  */
 export const makeListSeenHeads = (ctx: Ctx) => async (): Promise<readonly JournalHead[]> => {
   const stored = await inTransaction(ctx, 'system', (tx) => listStoredLists(tx, listsMax))

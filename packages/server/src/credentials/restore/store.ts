@@ -160,8 +160,9 @@ export const insertClosedList = async (tx: Tx, list: ListRow): Promise<void> => 
 }
 
 /**
- * Closes every status list: no index of them is assigned any more. Returns how many blocks were free. The next list of a mode
- * gets a number that is hard to meet twice, also by a second restore of one backup: lists of the lost span may be unknown.
+ * Closes every status list, so that no index of it is assigned any more. Returns how many blocks were free. The next list of
+ * a mode gets a random higher number: lists of the lost span may exist unknown to the database, and a second restore of the
+ * same backup must not choose the same number.
  */
 export const closeLists = async (tx: Tx): Promise<number> => {
   const { numAffectedRows } = await sql`

@@ -82,7 +82,7 @@ export const changeState = async (
     return answer
   })
 
-/** A change that the service decides on, in the transaction of the fact behind it. Revoked credentials stay revoked. */
+/** Changes a state for the service itself, in the transaction of its cause. Revoked credentials stay revoked. */
 export type ChangeCredentialState = (
   tx: Tx,
   change: StateChange & { readonly to: CredentialState },

@@ -325,7 +325,7 @@ test('a list whose key was removed is signed by the next key at once', async () 
   const kidOf = async () => decodeProtectedHeader((await fetchList(place.uri)).text).kid ?? ''
   const old = await kidOf()
   await harness.revokeKey(old)
-  await signer.exchangeKeys()
+  await signer.syncManifests()
   await harness.runJobs()
   assert.notEqual(await kidOf(), old)
   const published = (await signer.publicKeys()).map((jwk) => jwk.kid)

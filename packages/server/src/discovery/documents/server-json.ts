@@ -1,7 +1,10 @@
 import { apiVersion } from '@pohf/protocol'
 import type { DocumentFacts, McpSurface } from './addresses.ts'
 
-/** The registry admits a name only from the owner of the domain, which it has in reverse. An address without one gets `localhost`. */
+/**
+ * The namespace of a name in the registry: the domain in reverse, which only its owner may use. `localhost` for an IP
+ * address.
+ */
 const namespaceOf = (baseUrl: string): string => {
   const { hostname } = new URL(baseUrl)
   const isNumber = hostname.startsWith('[') || /^[\d.]+$/.test(hostname)

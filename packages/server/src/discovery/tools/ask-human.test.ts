@@ -42,7 +42,7 @@ test('without a chain an unpaid question has no payUrl: a payment would be refus
   assert.equal(JSON.parse(result.contents[0].text).payUrl, null)
 })
 
-test('what a worker wrote reaches a model without characters that nobody sees, and shortened', async () => {
+test('the text of a worker reaches a model without invisible characters, and shortened', async () => {
   const asked = (await callTool(question, agent.apiKey)).structuredContent
   const worker = await makeWorker(harness, stranger)
   const text = `Yes.\u202E${'a'.repeat(1_000)}`
@@ -51,7 +51,7 @@ test('what a worker wrote reaches a model without characters that nobody sees, a
   assert.equal(read.answer, `Yes.${'a'.repeat(1_000)}`)
 })
 
-test('a question is nobody else’s, and needs a key', async () => {
+test('only the agent that asked reads a question, and only with a key', async () => {
   const { questionId, resource } = (await callTool({ ...question, simulate: true }, agent.apiKey))
     .structuredContent
   const foreign = await callTool({ questionId }, stranger.apiKey)

@@ -21,7 +21,7 @@ const shorten = (workflow: unknown): unknown => {
 
 const idOf = (workflow: unknown): unknown => (isRecord(workflow) ? workflow['id'] : undefined)
 
-/** The page after the workflow that the cursor names: a place in the list would skip or repeat work that came or went. */
+/** The page after the workflow that the cursor names. An offset would skip or repeat work when the list changes. */
 const page = (cursor: unknown) => (body: Json) => {
   const all = Array.isArray(body['workflows']) ? body['workflows'] : []
   const before = cursor === undefined ? -1 : all.findIndex((workflow) => idOf(workflow) === cursor)

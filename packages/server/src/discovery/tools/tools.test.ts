@@ -27,7 +27,7 @@ const dispatcher = makeDispatcher({
 const whoami: Tool = {
   name: 'whoami',
   title: 'Who am I',
-  description: 'Reads the own record.',
+  description: 'Reads the record of the agent.',
   annotations: { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false },
   needs: ['agents.profile'],
   output: 'agents.profile',

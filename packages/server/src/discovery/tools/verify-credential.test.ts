@@ -179,7 +179,7 @@ test('claims are returned for an expired credential, and never without a valid s
   assert.equal('claims' in (await check(`${head}.${encode(claims)}A.${signature}`)), false)
 })
 
-test('what is no text, or too long, is refused', async () => {
+test('a credential that is no text, or too long, is refused', async () => {
   for (const credential of [5, {}, 'x'.repeat(16_385)]) {
     const { isError, structuredContent } = await callTool({ credential })
     assert.equal(isError, true)

@@ -199,7 +199,7 @@ test('a relying party that an agent names for itself raises nothing until an ope
   )
 })
 
-test('so does an app, also by a later signature of its key', async () => {
+test('an app raises nothing until an operator admits it, also by a later signature of its key', async () => {
   const device = await makeAppDevice()
   const keyId = device.keyId.toString('base64')
   const answer = async (sessionId: string, make: (challenge: string) => Promise<object>) => {

@@ -15,7 +15,10 @@ export type DeviceKey = {
   readonly model?: string | undefined
 }
 
-/** What a device shows that is scarce: a model of authenticators, or an app, and who must be admitted for it to count. */
+/**
+ * The scarce thing that a device shows, an authenticator model or an app, and the app or relying party that must be
+ * admitted.
+ */
 export type DeviceRoot = {
   /** The AAGUID of the model, or the id of the app. */
   readonly name: string

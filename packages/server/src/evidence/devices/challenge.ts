@@ -3,6 +3,7 @@ import { resolveMember } from '../../members/index.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import { findSession } from '../../sessions/index.ts'
 import { boundChallenge, nonceMinutes } from '../rules.ts'
 import { insertNonce } from '../store.ts'
@@ -10,7 +11,7 @@ import { insertNonce } from '../store.ts'
 export type ChallengeDeps = {
   readonly ctx: Ctx
   /** Injected by the wiring: the agent that owns the attention checks of members. */
-  readonly platformAgentOf: (mode: Mode) => `agt_${string}`
+  readonly platformAgentOf: (mode: Mode) => AgentId
 }
 
 /** Who a verdict is about: a session of the agent, one of its members, or any name that the agent uses. */

@@ -51,7 +51,10 @@ export const requireSubject = async (
   return subject
 }
 
-/** Keys of this page belong to no member or site: the same key serves at every site, and its budget counts them all. */
+/**
+ * The owner of the keys of this page, the platform agent: a person uses one key for all sites, and one budget counts them
+ * all.
+ */
 export const keyOwnerOf = ({ platformAgentOf }: StepUpDeps, mode: Mode): KeyOwner => ({
   agentId: platformAgentOf(mode),
   mode,

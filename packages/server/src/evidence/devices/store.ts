@@ -11,7 +11,7 @@ export type DeviceOwner = {
   readonly method: 'webauthn' | 'play_integrity' | 'app_attest'
   readonly subjectRef: string
 }
-/** Who may use a key. A person uses one key in many sessions, so for a session it is any key of the agent. */
+/** The owner of a key. With `isAnySubject`, any key of the agent matches: a person uses one key in many sessions. */
 export type KeyOwner = DeviceOwner & { readonly isAnySubject: boolean }
 
 export const findDeviceKey = async (
@@ -82,7 +82,9 @@ export const updateDeviceCounter = async (tx: Tx, owner: KeyOwner, key: DeviceKe
   return result.numUpdatedRows === 1n
 }
 
-/** What a verdict shows that is scarce: the model or app, and its key where it names one. Without a name it raises nothing. */
+/**
+ * The model or app that a verdict shows, and the key if there is one. A verdict without `name` does not raise the assurance.
+ */
 export type VerdictRoot = { readonly name: string | undefined; readonly key: string | undefined }
 /** A good verdict of a device about a subject. */
 type Verdict = {
@@ -129,7 +131,7 @@ export const isDeviceShared = async (
   tx: Tx,
   { agentId, mode, subjectRef }: Pick<DeviceOwner, 'agentId' | 'mode' | 'subjectRef'>,
 ): Promise<boolean> => {
-  // The subject of a member's verdict is the member; that of a visitor's is the session.
+  // The subject of a verdict about a member is the member. That of a verdict about a visitor is the session: leave it out.
   const { rows } = await sql<{ others: number }>`
     select count(*)::int as others from (
       select distinct other.subject_ref from device_attestations mine
@@ -197,8 +199,8 @@ const deviceOf = (row: DeviceRow): Device => ({
 })
 
 /**
- * For each act the device that shows most; undefined where there is none. The sandbox simulates acts, so there any verdict
- * counts. Subjects may be of several agents: then the transaction is the system's.
+ * The strongest device for each act; undefined if there is none. The sandbox simulates acts, so in test mode a verdict
+ * counts without a session. If the subjects belong to several agents, use a system transaction.
  */
 export const findDevices = async (
   tx: Tx,

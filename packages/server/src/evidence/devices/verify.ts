@@ -118,7 +118,7 @@ const verifiers = {
   play_integrity: verifyPlayEvidence,
 } as const
 
-/** Consumes the nonce, whatever the result; returns what was to be signed, for whom and for which session. */
+/** Consumes the nonce, whatever the result. Returns the challenge that the device signs, its subject and its session. */
 export const consumeNonce = async (tx: Tx, agentId: string, nonce: string) => {
   const key = { agentId, purpose: 'attest', nonce } as const
   const consumed = await updateNonceUsed(tx, key)
@@ -137,7 +137,7 @@ const saveDeviceKey = async (tx: Tx, owner: KeyOwner, key: DeviceKey): Promise<b
 
 const notAttested = (reason: string) => ({ attested: false, assurance: 'none' as const, reason })
 
-/** The root that a verdict shows for its act, or why it shows none. `app`: whether the app or relying party is admitted. */
+/** The root that a verdict shows for its act, or the reason why it shows none. */
 export const countedRootOf = (
   { root, key }: Pick<Extract<AttestationResult, { attested: true }>, 'root' | 'key'>,
   act: { readonly mode: Mode; readonly sessionId: string | null; readonly isAdmitted: boolean },

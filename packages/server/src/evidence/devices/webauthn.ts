@@ -18,7 +18,10 @@ export type AuthenticatorModel = { readonly level: number; readonly keyProtectio
 /** The model with this AAGUID; undefined when no trusted statement names it. */
 export type FindModel = (aaguid: string) => AuthenticatorModel | undefined
 
-/** Certified at level 2 or above, or by its metadata without software. A certificate of level 1 alone says nothing of it. */
+/**
+ * Whether a model keeps its keys in hardware: a certificate of level 2 or above says so, or metadata whose key protection
+ * names no software.
+ */
 export const keepsKeysInHardware = ({ level, keyProtection }: AuthenticatorModel): boolean =>
   level >= 2 || (keyProtection.length > 0 && !keyProtection.includes('software'))
 
@@ -42,7 +45,7 @@ const assuranceOf = (model: AuthenticatorModel | undefined, userVerified: boolea
   return model.level >= 2 && userVerified ? 'hardware_strong' : 'hardware'
 }
 
-/** A key of such a model that verified its user, at this relying party. */
+/** The root of a key: its model must keep keys in hardware, and the authenticator must have verified the user. */
 const rootOf = (
   model: string | undefined,
   { userVerified, rpID }: { readonly userVerified: boolean; readonly rpID?: string | undefined },

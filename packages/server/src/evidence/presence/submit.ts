@@ -103,7 +103,8 @@ const findMemberProof = async (tx: Tx, agent: Agent, input: Submission) => {
     subjects: subjects.map((subjectRef) => ({ agentId, subjectRef })),
     sessionId: fresh?.sessionId ?? memberId,
   })
-  // The proof is the member's own. In a session that the agent names, it is the agent's word that this is the member.
+  // The outside proof counts only for the member's own check: for a session that the agent names, only the agent says that
+  // the session is of this member.
   const proof = input.sessionId === undefined ? realMember?.proof : undefined
   const root = strongestRoot({
     external: proof && { kind: 'external', key: proof.human, name: proof.issuer },
@@ -156,7 +157,9 @@ const refuseUnenrolledMember = ({ proof: { member, attested } }: { readonly proo
         ],
       })
 
-/** A hash that anybody can compute is no act: a person must have taken part in the last minutes. */
+/**
+ * Requires a recent session in live mode: anybody can compute a hash, so a person must have taken part in the last minutes.
+ */
 const refuseWithoutSession = ({ proof: { needsSession, fresh } }: { readonly proof: MemberProof }) =>
   fresh || !needsSession
     ? undefined
@@ -179,7 +182,7 @@ const componentsOf = ({ isEnrolled, attested }: MemberProof) => ({
   input: null,
   gaze: null,
   device: attested ? deviceScores.attested : isEnrolled ? deviceScores.passkey : deviceScores.none,
-  // Nothing about presence was paid and accepted before it is submitted.
+  // Presence has no history: history counts accepted, paid work.
   history: historyScore(0, 0),
 })
 
@@ -230,7 +233,8 @@ export const kineticSubmit = async (
       salt,
     })
     await publishScores(tx, [{ key, verdict }])
-    // No page of ours saw this act: its credential spends on the session that it rests on, and has its verdicts.
+    // No page recorded this act, so its credential spends the network budget of the session that supports it, and gets the
+    // verdicts of that session.
     if (fresh && !simulated) {
       await roots.inherit(tx, fresh, { sessionId: key.sessionId, at: await readNow(tx) })
       await copyVerdicts(tx, agent, fresh, key.sessionId)

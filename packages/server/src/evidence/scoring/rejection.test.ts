@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import type { SessionVerdict } from '@pohf/protocol'
 import { flagCaps } from '@pohf/scorer'
-import { rejectionOf, toldOfReasons } from './rejection.ts'
+import { rejectionOf, shownReasonByCode } from './rejection.ts'
 
 /** The reasons that a source file names, besides those of flags. */
 const namedReasons = (path: string, pattern: RegExp): string[] =>
@@ -54,7 +54,7 @@ test('every reason of the scorer and of the scoring has its verdict', () => {
     ...namedReasons('./score-session.ts', /unscorable: '([a-z_]+)'/g),
   ]
   assert.deepEqual([...new Set(named)].toSorted(), Object.keys(expected).toSorted())
-  assert.deepEqual(Object.keys(toldOfReasons).toSorted(), Object.keys(expected).toSorted())
+  assert.deepEqual(Object.keys(shownReasonByCode).toSorted(), Object.keys(expected).toSorted())
   for (const [reason, verdict] of Object.entries(expected))
     assert.deepEqual(rejectionOf({ flags: [], reasons: [reason] }), verdict, reason)
 })

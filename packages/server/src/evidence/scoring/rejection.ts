@@ -2,15 +2,16 @@ import { verdictReasons, type SessionVerdict, type VerdictReason } from '@pohf/p
 import type { FlagName } from '@pohf/scorer'
 
 /** `failed`: no second attempt is offered, and no other reason is given beside it. */
-type Told =
+type ShownReason =
   Extract<VerdictReason, 'questions_missed' | 'page_hidden' | 'interrupted'> | 'not_confirmed' | 'failed'
 
 /**
- * What a person is told of each flag. Whoever drives the page sees whether questions were answered, the page was in view and the
- * recording arrived. Everything else is `not_confirmed`, so that an attacker does not learn which rule found them.
+ * The reason that a person is told for each flag. Missed questions, a hidden page and an interrupted recording are named,
+ * because the user of the page sees them anyway. All other flags are `not_confirmed`, so that an attacker does not learn
+ * which rule found them.
  */
-const toldOfFlags: Readonly<Record<FlagName, Told>> = {
-  // A page that slept, was restored or lost its connection: its next recording may hold.
+const shownReasonByFlag: Readonly<Record<FlagName, ShownReason>> = {
+  // A page that slept, was restored or lost its connection also causes this flag, so the person may try again.
   chain_broken: 'interrupted',
   nonce_reuse: 'interrupted',
   clock_skew: 'interrupted',
@@ -31,7 +32,7 @@ const toldOfFlags: Readonly<Record<FlagName, Told>> = {
 }
 
 /** The same for reasons that name no flag. */
-export const toldOfReasons: Readonly<Record<string, Told>> = {
+export const shownReasonByCode: Readonly<Record<string, ShownReason>> = {
   quality_low: 'not_confirmed',
   focus_low: 'page_hidden',
   attention_unproven: 'questions_missed',
@@ -41,11 +42,11 @@ export const toldOfReasons: Readonly<Record<string, Told>> = {
   evidence_missing: 'not_confirmed',
 }
 
-const isFlag = (name: string): name is FlagName => Object.hasOwn(toldOfFlags, name)
+const isFlag = (name: string): name is FlagName => Object.hasOwn(shownReasonByFlag, name)
 
 /** An unknown name, such as one of a newer version during an update, is not explained. */
-const toldOf = (name: string): Told =>
-  isFlag(name) ? toldOfFlags[name] : (toldOfReasons[name] ?? 'not_confirmed')
+const shownReasonOf = (name: string): ShownReason =>
+  isFlag(name) ? shownReasonByFlag[name] : (shownReasonByCode[name] ?? 'not_confirmed')
 
 /** What the person of a session that was not verified is told. */
 export const rejectionOf = ({
@@ -56,7 +57,7 @@ export const rejectionOf = ({
   readonly reasons: readonly string[]
 }): SessionVerdict => {
   const told = new Set<string>(
-    [...flags, ...reasons.map((reason) => reason.replace(/^flag_/, ''))].map(toldOf),
+    [...flags, ...reasons.map((reason) => reason.replace(/^flag_/, ''))].map(shownReasonOf),
   )
   if (told.has('failed')) return { verdict: 'failed', reasons: ['not_confirmed'] }
   const explained = verdictReasons.filter((reason) => reason !== 'not_confirmed' && told.has(reason))

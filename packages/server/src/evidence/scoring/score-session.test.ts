@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inTransaction } from '../../platform/db/db.ts'
+import { buildJobs } from '../../wiring/index.ts'
 import { findClosedRecording, listClosedSessions } from '../../sessions/index.ts'
-import { startHarness } from '../../../test/fixtures/harness.ts'
+import { runJobs, startHarness } from '../../../test/fixtures/harness.ts'
 import { playSession, makeStrokes } from '../../../test/fixtures/people/play-session.ts'
 import { makeScoring } from './score-session.ts'
 import { deleteSketches } from './store.ts'
@@ -157,7 +158,10 @@ test('a closed session without a score is scored by the worker, once', async () 
   const { sessionId } = await playSession(harness, { site })
   await unscore(sessionId)
   assert.equal((await verify(sessionId)).json.error, 'session_not_ready')
-  await harness.runJobs()
+  // All jobs together take seconds on a busy machine, and after five the session counts as left behind.
+  const scoring = buildJobs(harness.ctx).filter(({ name }) => name === 'session scores')
+  assert.equal(scoring.length, 1)
+  await runJobs(scoring)
   assert.equal((await read(sessionId)).status, 'closed', 'the call that closed it may still score it')
   await harness.advance(5_000)
   await harness.runJobs()

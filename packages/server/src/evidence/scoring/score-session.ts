@@ -168,7 +168,7 @@ export const makeScoring = (ctx: Ctx, findHistory: FindHistory) => {
   const scorer = makeRecordingScorer()
   const findCalibration = makeFindCalibration(ctx.config.CALIBRATIONS_FILE)
   const deps = { ctx, findCalibration, findHistory, scorer }
-  /** What fails is split, down to the session at fault; the others are scored. */
+  /** Scores sessions. A batch that fails is bisected, so that only the session at fault is not scored. */
   const scoreAll = async (closed: readonly ClosedRecording[]): Promise<Session[]> => {
     const outcomes = await runBisected(
       closed,

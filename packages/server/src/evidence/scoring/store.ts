@@ -9,7 +9,7 @@ type Sketch = { readonly cell: number; readonly bytes: Buffer }
 
 type NewSketch = SketchScope & Sketch & { readonly number: number; readonly at: Date }
 
-/** Stores the sketches of sessions, but none of a session that has some since it began, at `at`. */
+/** Stores the sketches of sessions. A session that already has sketches since its start, `at`, is left out. */
 export const insertSketches = async (tx: Tx, sketches: readonly NewSketch[]): Promise<void> => {
   if (sketches.length === 0) return
   const since = new Date(Math.min(...sketches.map(({ at }) => at.getTime())))

@@ -134,7 +134,7 @@ const verdictOf = (found: Attention | MissingAttention, answerCorrect: boolean |
   return 'missing' in found ? { ...evaluated, reasons: [found.missing, ...evaluated.reasons] } : evaluated
 }
 
-/** Stores the session of a completion, and moves what the recording stands for to it. */
+/** Stores the session of a completion, and gives it the networks, the reservation and the device of its recording. */
 const insertTaskSession = async (
   tx: Tx,
   roots: TaskRoots,
@@ -192,8 +192,8 @@ export const recordTaskSession = async (
 }
 
 /**
- * Claims the attention for an answer whose correctness is not known yet. Where it would not support a right answer, and in the
- * sandbox, where every answer is right, the session is stored at once.
+ * Claims the attention for an answer whose correctness is not known yet. The session is stored at once if the attention
+ * would not suffice even for a right answer, and in the sandbox, where every answer is right.
  */
 export const holdTaskAttention = async (
   tx: Tx,

@@ -25,7 +25,7 @@ export const actOnce = async (ctx: Ctx, agent: Agent, { memberId, action }: Inpu
     const key = ctx.secrets.derive('nullifier')
     const nullifier = nullifierOf(key, [agentId, mode, action, person])
     let first = await insertNullifier(tx, nullifier)
-    // An external proof outlives the person here: whoever erases everything and enrols again with it has acted.
+    // An external proof outlives an erasure: a person who erases everything and enrols again with it must not act twice.
     for (const { issuer, code_hash } of proofs) {
       const code = nullifierOf(key, [agentId, mode, action, 'proof', issuer, code_hash.toString('base64url')])
       first = (await insertNullifier(tx, code)) && first

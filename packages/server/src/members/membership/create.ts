@@ -10,10 +10,13 @@ import { findMember, insertEnrolmentLink, insertMember, type MemberRow } from '.
 
 type Input = { readonly externalRef?: string | undefined; readonly memberId?: string | undefined }
 type Owner = { readonly agentId: string; readonly mode: Mode }
-/** Who invites. A person whom an owner invited approves what the agent does, so only an owner gets links for them. */
+/**
+ * Whether an owner invites. A person whom an owner invited approves actions of the agent, so the agent gets no link for
+ * them.
+ */
 type Inviter = { readonly isOwner: boolean }
 
-/** Refuses a call that names a member twice. */
+/** Refuses a call that names a member by both its id and its reference. */
 const requireOneName = ({ externalRef, memberId }: Input): void => {
   if (externalRef === undefined || memberId === undefined) return
   throw new Refusal('validation_failed', {

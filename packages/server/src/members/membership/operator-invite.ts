@@ -2,13 +2,14 @@ import type { Mode } from '@pohf/protocol'
 import { inTransaction } from '../../platform/db/db.ts'
 import type { Audit, Operator } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import { inviteMember } from './create.ts'
 
 export type OperatorInviteDeps = {
   readonly ctx: Ctx
   readonly audit: Audit
   /** Injected by the wiring: the agents module knows it. */
-  readonly platformAgentOf: (mode: Mode) => `agt_${string}`
+  readonly platformAgentOf: (mode: Mode) => AgentId
 }
 type Invitation = { readonly mode: Mode; readonly externalRef?: string | undefined }
 

@@ -1,8 +1,9 @@
 import type { Mode } from '@pohf/protocol'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import type { MemberKey } from './store.ts'
 
 /** Injected by the wiring: the platform agent of a mode. */
-export type PlatformAgentOf = (mode: Mode) => `agt_${string}`
+export type PlatformAgentOf = (mode: Mode) => AgentId
 
 /**
  * The agents under which sessions of a member are stored: the member's agent, which records on its own pages, and the

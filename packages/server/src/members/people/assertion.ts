@@ -6,7 +6,7 @@ import type { Passkey } from './passkeys.ts'
 import { findPasskey, listPasskeys, updatePasskeyUsed } from './store.ts'
 import { passkeyIdOf } from './use-passkey.ts'
 
-/** An assertion over a challenge that the caller made, and that it lets count once. */
+/** An assertion over a challenge that the caller made. The caller ensures that the challenge is used only once. */
 type PersonAssertion = {
   readonly personId: string
   readonly credential: unknown

@@ -9,7 +9,7 @@ import { hmacOf } from '../../platform/ops/secrets.ts'
 
 type Input = { readonly issuer: string; readonly proof: unknown }
 
-/** Adds an external issuer's proof to the signed-in person. One human there is one person here. */
+/** Adds an external issuer's proof to the signed-in person. At each issuer, one human is one person here. */
 export const proofAdd = async (deps: MembersDeps, { personId }: Person, input: Input) => {
   const { ctx } = deps
   const issuer = deps.issuers.find(({ name }) => name === input.issuer)

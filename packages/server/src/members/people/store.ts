@@ -117,7 +117,7 @@ export const listPasskeys = async (tx: Tx, personId: string): Promise<KnownPassk
   return rows.map(passkeyOf)
 }
 
-/** Advances the counter; false when another call did, or when it does not increase and is not always zero. */
+/** Stores the signature counter; false if the passkey was removed, or if the counter neither increases nor stays zero. */
 export const updatePasskeyUsed = async (tx: Tx, credentialId: string, counter: number): Promise<boolean> => {
   const result = await tx
     .updateTable('person_passkeys')

@@ -85,9 +85,9 @@ export const listCampaigns = async (tx: Tx, mode: Mode, scan: PageScan): Promise
   return rows.map(campaignOf)
 }
 
-/** Campaigns that are looked through: an agent that made as many since has few open ones before. */
+/** How many campaigns the count reads. An open campaign that is older than these is not counted. */
 const newestCampaigns = 1_000
-/** How many of the newest campaigns of an agent have not ended; the count stops at `max`. Locks them against each other. */
+/** How many of the newest campaigns of an agent have not ended; the count stops at `max`. Serializes concurrent counts. */
 export const countOpenCampaigns = async (
   tx: Tx,
   { agentId, mode }: Pick<CampaignKey, 'agentId' | 'mode'>,

@@ -10,7 +10,9 @@ import type { CampaignKey } from '../store.ts'
 import { presentCampaign } from './present.ts'
 import { findCampaign, lockCampaign, updateCampaignStatus } from './store.ts'
 
-/** The unspent budget goes back to the limit. What answers wait for stays held until each of them has ended. */
+/**
+ * Returns the unspent budget to the agent's limit. Stars that are held for waiting answers stay held until each answer ends.
+ */
 const returnBudget = async (tx: Tx, key: CampaignKey): Promise<void> => {
   const { agentId, mode, campaignId } = key
   const account = budgetAccountOf(campaignId)

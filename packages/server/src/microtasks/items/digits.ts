@@ -9,8 +9,8 @@ import {
   type Stroke,
 } from '../../sessions/index.ts'
 
-// A picture of eight rings with a digit in each, on noise. Some rings have a gap. The answer is the digits of those, or of the
-// others, in reading order: five digits, so that a guess is right once in 100,000.
+// A picture of eight rings with a digit in each, on noise. Some rings have a gap. The answer is the digits in the rings with
+// a gap, or the digits in the rings without one, in reading order: five digits, so that a guess is right once in 100,000.
 
 const grid = { columns: 4, rows: 2 } as const
 const cellCount = grid.columns * grid.rows

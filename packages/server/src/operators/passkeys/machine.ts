@@ -13,7 +13,7 @@ export const listPasskeysByName = async (ctx: Ctx, name: string) => {
   return { operators }
 }
 
-/** Removes a passkey of an operator with this name from the command line: the way when a device is lost and the key too. */
+/** Removes a passkey of an operator with this name from the command line, for an operator who lost both device and key. */
 export const removePasskeyByName = async (ctx: Ctx, name: string, passkeyId: string) => {
   const { operators } = await listPasskeysByName(ctx, name)
   const owner = operators.find(({ passkeys }) => passkeys.some(({ id }) => id === passkeyId))

@@ -8,7 +8,7 @@ import { deletePasskey } from './store.ts'
 
 type Removal = { readonly operatorId: string; readonly passkeyId: string }
 
-/** Removes a passkey of an operator. Who found the device may be signed in with it, so those sessions end too. */
+/** Removes a passkey of an operator, and ends the sessions that it opened: the finder of a lost device may be signed in. */
 export const removePasskey = async (ctx: Ctx, by: string, { operatorId, passkeyId }: Removal) =>
   inTransaction(ctx, 'system', async (tx) => {
     if (!(await deletePasskey(tx, operatorId, passkeyId)))

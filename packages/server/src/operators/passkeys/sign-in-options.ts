@@ -12,7 +12,7 @@ import { insertChallenge } from './store.ts'
 export const passkeySignInOptions = async ({ ctx, site }: OperatorsDeps, page: PageRequest) => {
   requireOwnPage(site, page)
   const challenge = makeToken(ctx.ids, 'chl_')
-  // Always a new one: a cookie that somebody has put into the browser before binds nothing.
+  // Always a new token, so that a cookie that an attacker planted in the browser binds no challenge.
   const browser = makeToken(ctx.ids, 'opw_')
   await inTransaction(ctx, 'system', (tx) =>
     insertChallenge(tx, challenge, { browserHash: hashKey(browser) }),

@@ -49,7 +49,7 @@ export const passkeySignIn = async (deps: OperatorsDeps, page: PageRequest, cred
   const { operatorId, passkeyId, counter } = await verifyKnown(deps, page, credential)
   const headers = await inTransaction(deps.ctx, 'system', async (tx) => {
     if (!(await lockOperator(tx, operatorId))) throw refuseSignIn(deps, 'revoked operator')
-    // It also finds a passkey that was removed meanwhile.
+    // The update also fails if the passkey was removed since the challenge was consumed.
     if (!(await updatePasskeyUsed(tx, passkeyId, counter))) throw refuseSignIn(deps, 'signature counter')
     return openSession(tx, page, { operatorId, passkeyId })
   })

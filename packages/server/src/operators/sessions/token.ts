@@ -7,8 +7,8 @@ import type { Bearers } from './bearer.ts'
 import { findSession, updateSessionSeen } from './store.ts'
 
 /**
- * Gives the page a bearer. It ends with its session, and after ten minutes at the latest. A page that nobody uses goes on
- * reading by itself, so it says whether somebody does: otherwise no session would ever be idle.
+ * Gives the page a bearer. It ends with its session, and after ten minutes at the latest. An open page gets bearers even
+ * while nobody uses it. `isActive` says whether somebody does: otherwise no session would ever become idle.
  */
 export const token = async (ctx: Ctx, bearers: Bearers, { session }: Operator, isActive: boolean) =>
   inTransaction(ctx, 'system', async (tx) => {

@@ -143,7 +143,7 @@ test('a second person who names an account is refused, however it is written, an
   await reject(requestId)
 })
 
-test('a mail address with a tag is the account of the address', async () => {
+test('a mail address with a tag is the same account as the address without it', async () => {
   const [first, second] = [await paidWorker(), await paidWorker()]
   requireOk(await requestPayout(first, 'me+1@x.example'))
   assertRefusal(await requestPayout(second, 'me+2@x.example'), 409, 'payout_account_taken')

@@ -26,7 +26,7 @@ const requireAccount = ({ secrets }: Ctx, text: string): PayoutAccount => {
   })
 }
 
-/** Refuses a person who named accounts of others lately: the refusal says that somebody is paid there. */
+/** Refuses a person who has named too many accounts of others: each such refusal tells that somebody uses the account. */
 const requireFewTaken = async (tx: Tx, worker: Worker): Promise<void> => {
   const waitSeconds = await findTakenLimitEnd(tx, worker)
   if (waitSeconds !== undefined)
@@ -36,7 +36,7 @@ const requireFewTaken = async (tx: Tx, worker: Worker): Promise<void> => {
     })
 }
 
-/** The account with its owner. Refuses a second new one: nobody can keep the accounts of others by naming them. */
+/** The account with its owner. Refuses a second new one, so that nobody can reserve the accounts of others by naming them. */
 const claimAccount = async (tx: Tx, worker: Worker, account: PayoutAccount) => {
   const unpaid = await findUnpaidAccount(tx, worker)
   if (!unpaid || unpaid.equals(account.hash)) return upsertAccount(tx, worker, account)

@@ -181,7 +181,9 @@ export const listNamedAccounts = async (
   return payouts.map((_, index) => byPosition.get(index + 1))
 }
 
-/** Erasure: the hash stays for a time and leads to nobody, so that the account is not another person's at once. */
+/**
+ * Erasure: removes the worker and keeps the hash for `erasedAccountDays`, so that nobody else can claim the account at once.
+ */
 export const eraseAccounts = async (tx: Tx, worker: string): Promise<void> => {
   await tx
     .updateTable('payout_accounts')

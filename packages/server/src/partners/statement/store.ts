@@ -48,7 +48,7 @@ export type StatementRow = {
 export type StatementScan = Partner & {
   readonly since: Date
   readonly until: Date
-  /** The last line before. */
+  /** The last line of the previous page. */
   readonly after: Pick<StatementRow, 'at' | 'kind' | 'reference'> | undefined
   readonly limit: number
 }

@@ -132,7 +132,8 @@ const applyUnpaidSession = async (tx: Tx, fact: SessionFact): Promise<CardEventO
   const row = await findCheckoutForUpdate(tx, fact.checkoutId)
   if (!row || !matchesSession(row, fact)) return 'unmatched'
   const { state } = fact
-  // A second session whose address was never handed out may expire while the other is still open.
+  // The checkout has no stored session: the fact is about a session whose address was never handed out. It may expire while
+  // another session is still open.
   if (row.providerSessionId === null) return 'ignored'
   if (state === 'open' || state === 'paid' || !allowedFromStates[state].includes(row.state)) return 'known'
   await updateCheckoutState(tx, row, state, row.state)

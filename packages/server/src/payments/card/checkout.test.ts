@@ -95,7 +95,7 @@ void test('after a day a checkout is over: the page says so, the worker closes i
   assert.equal(await stateOf(swept.checkoutId), 'expired')
 })
 
-void test('the words fit the state', () => {
+void test('the text of the page fits the state', () => {
   const shown = {
     mode: 'live',
     state: 'created',

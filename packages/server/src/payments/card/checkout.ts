@@ -87,7 +87,8 @@ const createProviderSession = async (
     return session.url
   } catch (error) {
     if (!(error instanceof CardProviderError)) throw error
-    // The provider repeats its error under the same key. Nobody has seen a page of that attempt.
+    // The provider would repeat its error under the same key, so the next attempt gets another key. No session of this
+    // attempt was handed out.
     if (error.isServerError)
       await inTransaction(ctx, tenant, (tx) => updateProviderAttempt(tx, key, row.providerAttempt))
     for (let polls = 0; error.isInProgress && polls < busyPollsMax; polls++) {

@@ -10,7 +10,7 @@ type Query = {
   readonly limit?: number | undefined
 }
 
-/** What was to be given back, and how it stands. */
+/** The refunds with their states. */
 export const operatorRefunds = async (ctx: Ctx, query: Query) => {
   const { limit = 50 } = query
   const rows = await inTransaction(ctx, 'system', (tx) =>

@@ -38,7 +38,7 @@ const findOrCreateRefund = async (
 const sendRefund = async (ctx: Ctx, provider: CardProvider, refund: RefundRow, paymentId: string) => {
   try {
     const { providerRefundId } = await findOrCreateRefund(provider, refund, paymentId)
-    // Only that it was sent: the provider's event says what it did to the money.
+    // Stores only that the refund was sent: the provider's event reports what happened to the money.
     await inTransaction(ctx, 'system', async (tx) => {
       const row = await findRefundForUpdate(tx, refund.refundId)
       if (row?.state === 'wanted') await updateRefundByFact(tx, row, { providerRefundId, state: 'pending' })

@@ -232,7 +232,10 @@ export const claimDueRefunds = async (tx: Tx, limit: number) => {
   return claimed
 }
 
-/** Records a failed attempt: the next may need another key, or it was the last. Returns which. */
+/**
+ * Records a failed attempt, with a new idempotency key for the next one if it needs one. After the last attempt the refund
+ * fails, and `given up` is returned.
+ */
 export const updateRefundAttemptFailed = async (
   tx: Tx,
   row: RefundRow,

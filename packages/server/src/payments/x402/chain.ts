@@ -45,7 +45,7 @@ const callNode = async <T>(
 ): Promise<T> => {
   const result = schema.safeParse(await rpc(method, params))
   if (!result.success)
-    throw new RpcError(`${method}: the node answered in another form`, { cause: result.error })
+    throw new RpcError(`${method}: the response of the node has an unexpected form`, { cause: result.error })
   return result.data
 }
 

@@ -44,7 +44,7 @@ type TermCheck = (payment: Payment, terms: PaymentTerms) => string | undefined
 const nowSecondsOf = ({ at }: PaymentTerms): bigint => BigInt(Math.floor(at.getTime() / 1_000))
 
 const checkScheme: TermCheck = ({ scheme }) =>
-  scheme === 'exact' ? undefined : 'Only the scheme "exact" is taken.'
+  scheme === 'exact' ? undefined : 'Only the scheme "exact" is accepted.'
 
 const checkNetwork: TermCheck = (payment, { network }) =>
   payment.network === network.name || payment.network === network.caip2
@@ -67,7 +67,7 @@ const checkAmount: TermCheck = ({ accepted, authorization }, { amountUsdcMicro }
     : undefined
 
 const checkAmountLimit: TermCheck = ({ authorization }) =>
-  authorization.value > valueMax ? 'The amount is larger than all the money there is.' : undefined
+  authorization.value > valueMax ? 'The amount is larger than this service can record.' : undefined
 
 const checkStart: TermCheck = ({ authorization }, terms) =>
   authorization.validAfter > nowSecondsOf(terms) ? 'The authorization is not valid yet.' : undefined
@@ -79,7 +79,7 @@ const checkEnd: TermCheck = ({ authorization }, terms) =>
 
 const checkValidity: TermCheck = ({ authorization }, terms) =>
   authorization.validBefore > nowSecondsOf(terms) + validitySecondsMax
-    ? `The authorization is valid for too long; at most ${validitySecondsMax} seconds are taken.`
+    ? `The authorization is valid for too long; at most ${validitySecondsMax} seconds are accepted.`
     : undefined
 
 /** The terms of a payment, in the order in which they are checked. */
@@ -147,12 +147,12 @@ export const checkSignature = async (
   if (isLow && (await isSignedByPayer(payment, network)))
     return { fault: undefined, signed: { authorization, signature, form: 'key' } }
   if (signature.endsWith(undeployedWalletSuffix))
-    return { fault: 'Contract wallets that are not deployed yet (ERC-6492) are not taken.' }
+    return { fault: 'Contract wallets that are not deployed yet (ERC-6492) are not accepted.' }
   if (acceptsContractWallets && (!isPlain || isLow))
     return { fault: undefined, signed: { authorization, signature, form: 'contract' } }
   if (!isPlain)
     return {
-      fault: 'Only a plain signature of 65 bytes by the payer is taken; contract wallets need a chain.',
+      fault: 'Only a plain signature of 65 bytes by the payer is accepted; contract wallets need a chain.',
     }
   return {
     fault: isLow

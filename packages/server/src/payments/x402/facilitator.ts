@@ -103,7 +103,7 @@ export const makeFacilitator = ({ url, network, chain, marginBlocks }: Parts): S
       if (!isValid) return { reason: invalidReason ?? 'the facilitator refuses it' }
       if (isSpent) return { reason: 'the authorization is used or cancelled' }
       if (!hasCode) return { reason: undefined, contract: undefined }
-      // Which account the facilitator sends from is not known here.
+      // The account that the facilitator sends from is not known here, so the simulation sends from the recipient.
       return simulateContractCall(chain, transferData(authorization, signature, form), {
         sender: to,
         fees: undefined,

@@ -71,7 +71,7 @@ type Pool = Omit<Settings, 'keys'> & {
 const countOf = async ({ rpc }: Pool, address: Hex, tag: 'latest' | 'pending'): Promise<bigint> =>
   BigInt(String(await rpc('eth_getTransactionCount', [address, tag])))
 
-/** Gives every account its row, from the chain's own count. */
+/** Inserts a row for every account that has none, with its transaction count on the chain. */
 const ensureAccounts = async (pool: Pool): Promise<void> => {
   const { ctx, chainId, addresses, learned } = pool
   if (learned.accountsKnown) return
@@ -254,7 +254,10 @@ const maintainAccount = async (pool: Pool, address: Hex): Promise<void> => {
   }
 }
 
-/** After a restore of the database: transactions that it has forgotten took nonces. Returns how many accounts moved. */
+/**
+ * After a restore of the database: moves the next nonce of each account past the transactions that the database has lost.
+ * Returns how many accounts moved.
+ */
 const reconcileNonces = async (pool: Pool): Promise<number> => {
   const { ctx, chainId, addresses } = pool
   await ensureAccounts(pool)

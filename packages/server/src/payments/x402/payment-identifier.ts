@@ -19,7 +19,7 @@ const conflictMessages: Readonly<Record<string, string>> = {
   idempotency_in_progress:
     'A payment with this identifier is in progress. Nothing was charged for this one: ask again later.',
 }
-/** The refusals of stored keys, in the words of purchases. */
+/** Turns a refusal of the idempotency key into a refusal of the purchase. */
 const asPurchaseRefusal = (error: unknown): unknown => {
   const message = error instanceof Refusal ? conflictMessages[error.code] : undefined
   return message === undefined ? error : new Refusal('purchase_conflict', { message })

@@ -143,11 +143,12 @@ const findStatus = async (parts: SettlementParts, payment: NewPayment): Promise<
   if (proof) return { kind: 'settled', proof }
   const reason = await findVoid(parts, payment)
   if (reason !== undefined) {
-    // What a facilitator has spent is not known: the limit counts.
+    // It is not known how much gas the facilitator has spent, so the gas limit counts.
     if (!isOurs) await recordFailure(parts, payment, payment.gasLimit ?? 0n)
     return { kind: 'void', reason }
   }
-  // A mined transaction that paid nothing was our only attempt; another holder of the authorization may still use it.
+  // A mined transaction that paid nothing was our only attempt: it is not repeated. The payment stays pending, because
+  // another holder of the authorization may still use it.
   if (mined || payment.authorization.validBefore <= (await parts.chain.head()).timestamp)
     return { kind: 'pending', sent: true }
   const resubmitted = proofOf(await parts.submitter.resubmit(payment), payment)
@@ -179,7 +180,10 @@ const verify = async (parts: SettlementParts, payment: SignedPayment): Promise<S
   }
 }
 
-/** What is submitted: the claimed payment, what was read before, and what was stored to be sent. */
+/**
+ * The input of `submit`: the claimed payment, the values that were read from the chain before the claim, and the stored
+ * transaction.
+ */
 type Submission = {
   readonly payment: SignedPayment
   readonly reference: string
@@ -227,7 +231,7 @@ const checkPayer = async (
     ? checkContractPayer(tx, keyOf(network, payment), BigInt(ctx.config.X402_CONTRACT_GAS_PER_DAY))
     : 'accepted'
 
-/** The chain of the settings and what submits to it; undefined without a chain, or without gas accounts or a facilitator. */
+/** The configured chain and its submitter; undefined without a chain, or without gas accounts or a facilitator. */
 const connect = (ctx: Ctx) => {
   const { X402_CHAIN_RPC: url, X402_FACILITATOR_URL: facilitatorUrl } = ctx.config
   const keys = readGasKeys(ctx.config)
@@ -278,7 +282,7 @@ export const makeSettlement = (ctx: Ctx) => {
     /** Stores what will be sent, last in the transaction that claims: it locks the account that pays the gas. */
     prepare: (tx: Tx, payment: SignedPayment, reference: string, prepared: CheckedInputs) =>
       submitter.prepare(tx, { ...payment, reference }, prepared),
-    /** Sends a claimed payment and returns its status. Never throws for what the chain does. */
+    /** Sends a claimed payment and returns its status. A failure of chain or node is a status, never an exception. */
     submit: (sent: Submission) => submit(parts, sent),
     /** The status of a claimed payment by the chain alone; a lost transaction is sent again. */
     findStatus: async (reference: string): Promise<SettlementStatus> => {

@@ -161,7 +161,11 @@ const repairs: readonly (readonly [string, RegExp, (payment: Payment) => Partial
     }),
   ],
   ['amount', /too small/, (payment) => acceptedSince(payment, { amount: 10_000n })],
-  ['amount_limit', /all the money/, (payment) => authorizationSince(payment, { value: 10_000n })],
+  [
+    'amount_limit',
+    /larger than this service can record/,
+    (payment) => authorizationSince(payment, { value: 10_000n }),
+  ],
   ['start', /not valid yet/, (payment) => authorizationSince(payment, { validAfter: 0n })],
   ['end', /has ended/, (payment) => authorizationSince(payment, { validBefore: BigInt(atSeconds + 86_400) })],
   [

@@ -22,20 +22,20 @@ export const clockJob = (ctx: Ctx): Job => ({
 const recordedLateSeconds = 30
 
 /**
- * The time from which a reader continues who has read up to `at`. If the clock was set back since, that time is in the
+ * The time from which a reader that has read up to `at` continues. If the clock was set back since, that time is in the
  * future and new events come before it: the reader continues from the jump and sees some events a second time.
  */
-export const readableFrom = async (tx: Tx, at: string): Promise<string> => {
+export const resumeTimeOf = async (tx: Tx, at: string): Promise<string> => {
   const { rows } = await sql<{ at: string }>`
     select to_char((set_back_at - make_interval(secs => ${recordedLateSeconds})) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') as at
     from platform_clock where ${at}::timestamptz > pohf_now() and set_back_at < pohf_now()`.execute(tx)
   return rows[0]?.at ?? at
 }
 
-/** A worker that runs notes the time every 5 seconds, and has a minute for a transaction that waits. */
+/** A worker that runs records the time every 5 seconds. A transaction may delay the record for the rest of this minute. */
 const workerAwayAfterSeconds = 60
 
-/** When a worker last ran, and whether that is recent. */
+/** The heartbeat of the workers: when one last ran, and whether that is recent. */
 export const readWorkerSeen = async (tx: Tx): Promise<{ readonly seenAt: Date; readonly ok: boolean }> => {
   const { rows } = await sql<{ seen_at: Date; ok: boolean }>`
     select seen_at, seen_at between pohf_now() - make_interval(secs => ${workerAwayAfterSeconds})

@@ -3,6 +3,7 @@ import type { AnswerForm, CredentialPolicy, InputForm, Scope } from '@pohf/proto
 import type { ApprovalPolicy } from '@pohf/verify/approvals'
 import type { ColumnType } from 'kysely'
 import type { Components, SessionEvidence } from '@pohf/scorer'
+import type { AgentId } from '../ops/ids.ts'
 
 /** A JSON column: read as its shape, written as text that is already JSON. */
 export type JsonColumn<T> = ColumnType<T, string, string>
@@ -53,7 +54,7 @@ export type KnownAnswer = { readonly input: unknown; readonly answer: unknown }
 /** purchases.frozen: the answer as it was when it was taken from stock. */
 export type FrozenAnswer = {
   readonly answer: unknown
-  readonly session: { readonly agentId: `agt_${string}`; readonly sessionId: string } | null
+  readonly session: { readonly agentId: AgentId; readonly sessionId: string } | null
 }
 
 /** sessions.telemetry: what seals the recorded chunks. */

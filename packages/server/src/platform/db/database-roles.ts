@@ -3,7 +3,7 @@ import type { Pool } from 'pg'
 /** The roles of a deployment besides its login role. A migration creates each of them, if the login role may. */
 export const databaseRoles = ['pohf_app', 'pohf_mint'] as const
 
-/** One of these roles as the login role finds it; without a name where none of them exists. */
+/** A row of the query: one of these roles as the login role sees it. `name` is null where none of the roles exists. */
 type FoundRole = {
   readonly login: string
   readonly loginCreatesRoles: boolean

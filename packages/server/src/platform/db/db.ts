@@ -1,7 +1,7 @@
 import { Kysely, PostgresDialect, sql, type CompiledQuery, type PostgresPoolClient } from 'kysely'
 import { types, type Pool, type PoolClient } from 'pg'
 import { Refusal } from '../http/errors.ts'
-import type { Ids } from '../ops/ids.ts'
+import type { AgentId, Ids } from '../ops/ids.ts'
 import { currentRequestScope, noteOutboxRows, outsideRequests } from '../ops/tracing/request-scope.ts'
 import { currentSpan, currentTrace, inSpan } from '../ops/tracing.ts'
 import { endsConnection, isRetryable, isUnavailable } from './connection-errors.ts'
@@ -12,7 +12,7 @@ import type { DB } from './schema.ts'
 types.setTypeParser(types.builtins.INT8, BigInt)
 
 /** The tenant whose rows a transaction sees: one agent, or `system` for all rows, for work of no single agent. */
-export type Tenant = `agt_${string}` | 'system'
+export type Tenant = AgentId | 'system'
 
 declare const transactionBrand: unique symbol
 /** A transaction in progress. Only `inTransaction` makes one; a function that takes `tx` first joins it. */
@@ -173,8 +173,8 @@ export const inTransaction = async <T>(
 ): Promise<T> => withClient(ctx, { begin: beginAs(tenant), statementMs: ctx.db.statementMs }, work)
 
 /**
- * The same as the system, on connections that no other request takes: for short transactions that must not wait behind others,
- * those of chunks and of the comparison that every change waits for.
+ * As `inTransaction` for the system, on reserved connections: for short transactions that must not wait behind other
+ * requests. These store chunks, and compare the database with the signers before a change.
  */
 export const inReservedTransaction = async <T>(ctx: WithDatabase, work: (tx: Tx) => Promise<T>): Promise<T> =>
   withClient(ctx, { begin: beginAs('system'), statementMs: ctx.db.statementMs, pool: ctx.db.reserved }, work)

@@ -3,7 +3,7 @@ import type { Ctx } from '../ops/context.ts'
 import { inTransaction, type Tx } from './db.ts'
 
 /** This process has another master key than those that wrote the database. The message says what to do. */
-export class OtherMasterKey extends Error {
+export class MasterKeyMismatch extends Error {
   constructor(dataDir: string) {
     super(
       `${join(dataDir, 'master.key')} is not the master key with which this database was written. With it, recordings, mails and webhook secrets could not be read, and known people would get new identifiers.\n` +
@@ -34,5 +34,5 @@ export const requireMasterKey = async (ctx: Ctx): Promise<void> => {
       .execute()
     return findFingerprint(tx)
   })
-  if (known !== fingerprint) throw new OtherMasterKey(ctx.config.DATA_DIR)
+  if (known !== fingerprint) throw new MasterKeyMismatch(ctx.config.DATA_DIR)
 }

@@ -4,7 +4,7 @@ const dayMs = 24 * hourMs
 const ceilTo = (at: Date, unitMs: number): Date => new Date(Math.ceil(at.getTime() / unitMs) * unitMs)
 const floorTo = (at: Date, unitMs: number): Date => new Date(Math.floor(at.getTime() / unitMs) * unitMs)
 
-/** From a time on and before another; null is no end. */
+/** A span of time: `from` is included and `to` is not; null means that it has no end. */
 export type Span = { readonly from: Date; readonly to: Date | null }
 type BoundedSpan = { readonly from: Date; readonly to: Date }
 /** Rows of a part of an hour: added to the figures of whole hours (1), or taken off them (-1). */
@@ -31,7 +31,10 @@ export const splitByHours = (span: Span) => split(span, hourMs)
 
 const nearestHour = (at: Date): Date => new Date(Math.round(at.getTime() / hourMs) * hourMs)
 
-/** What lies between an end of a span and the whole hours: added where it is beside them, taken off where it is in them. */
+/**
+ * The rows between an end of a span and the nearest whole hour: added where they are outside the whole hours, subtracted
+ * where they are inside.
+ */
 const partBetween = (end: Date, hour: Date, isStart: boolean): Part[] => {
   if (end.getTime() === hour.getTime()) return []
   const [from, to] = end < hour ? [end, hour] : [hour, end]
@@ -39,8 +42,8 @@ const partBetween = (end: Date, hour: Date, isStart: boolean): Part[] => {
 }
 
 /**
- * Whole hours from the nearest to the nearest, so that rows of at most half an hour are read at each end: the rows after the
- * end of a span are taken off its last hour where that are fewer than those before it.
+ * Rounds both ends of a span to the nearest whole hour, so that rows of at most half an hour are read at each end. Rows
+ * between a rounded end and the end itself are added, or subtracted where the rounded span contains them.
  */
 export const splitAtNearestHours = ({
   from,

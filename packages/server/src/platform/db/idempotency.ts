@@ -35,7 +35,10 @@ export const readIdempotencyKey = (header: string | undefined): string | undefin
   })
 }
 
-/** Keyed for people and operators, whose requests may contain an account number, which could be found by trying. */
+/**
+ * Uses a key for people and operators: their requests may contain an account number, which could be found from a plain hash
+ * by trying all numbers.
+ */
 const fingerprintOf = ({ secrets }: Ctx, { agentId }: IdempotencyScope, body: unknown): Buffer => {
   const hash: Hash | Hmac =
     agentId === 'system' ? hmacOf(secrets.derive('request-fingerprint')) : createHash('sha256')

@@ -5,7 +5,10 @@ import { deleteExpiredIdempotencyKeys } from './idempotency.ts'
 import { deleteOldMailCounts } from './mails.ts'
 import type { Job } from '../queue/worker.ts'
 
-/** Hourly maintenance: next partitions, retention, expired idempotency keys, old mail counts, and the modules' own cleanups. Safe on every node. */
+/**
+ * Hourly maintenance: creates the next partitions and drops old ones, deletes expired idempotency keys and old mail counts,
+ * and runs the cleanups of the modules. Safe on every node.
+ */
 export const maintenanceJob = (ctx: Ctx, cleanups: readonly ((tx: Tx) => Promise<void>)[]): Job => ({
   name: 'maintenance',
   everyMs: 3_600_000,
@@ -34,7 +37,10 @@ const slotTables = [
 /** Rows of one table in one transaction. */
 const mergeBatch = 500
 
-/** Adds up what connections wrote to figures of hours that are over, in one row for each key. Safe on every node. */
+/**
+ * Merges the figures of past hours into one row for each key: while an hour lasts, connections write to several rows so that
+ * they do not wait for each other. Safe on every node.
+ */
 export const mergeSlotsJob = (ctx: Ctx): Job => ({
   name: 'merge of hourly figures',
   everyMs: 60_000,

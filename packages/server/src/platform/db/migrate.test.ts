@@ -147,7 +147,7 @@ test('a migration that was changed after it ran is refused, and nothing else is 
   assert.equal(await hasTable(url, 'second'), false)
 })
 
-test('older code runs on a newer schema: what it does not know it leaves alone', async (t) => {
+test('older code runs on a newer schema and leaves the newer objects alone', async (t) => {
   const url = await emptyDatabase(t)
   await migrate(url, readMigrations(folderWith(t, { [numbered(1, 'newer')]: 'create table newer (n int);' })))
   assert.deepEqual(await migrate(url), [])

@@ -16,10 +16,11 @@ export type PoolOptions = {
 /** The role of the program: neither owner nor superuser, so that row-level security applies. */
 const applicationRole = 'pohf_app'
 /**
- * Every statement has an index that finds its rows one by one, in its order. Without statistics PostgreSQL takes the rows
- * of a table for evenly spread: it reads the whole table where the partial index of a statement is empty, and collects and
- * sorts all rows behind a page where the index would give the page. What is left to a sequential scan looks so expensive
- * under these settings that it would be compiled first, or be given to parallel workers, which read past the limit.
+ * Every statement has an index that finds its rows one by one, in the order of the result. Without statistics PostgreSQL
+ * assumes that the rows of a table are evenly spread. It then reads the whole table where the partial index of a statement
+ * is empty, and it collects and sorts all rows after a position where the index would return one page. A sequential scan
+ * that remains looks so expensive under these settings that PostgreSQL would compile it first, or give it to parallel
+ * workers, which read past the limit: both are off.
  */
 const planSettings =
   '-c enable_seqscan=off -c enable_bitmapscan=off -c jit=off -c max_parallel_workers_per_gather=0'

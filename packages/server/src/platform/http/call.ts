@@ -10,21 +10,22 @@ import type {
 } from '@pohf/protocol'
 import type { z } from 'zod'
 import type { Tx } from '../db/db.ts'
+import type { AgentId } from '../ops/ids.ts'
 
 /** A caller with an API key. `mode` comes from the key alone. */
 export type Agent = {
-  readonly agentId: `agt_${string}`
+  readonly agentId: AgentId
   readonly mode: Mode
   readonly keyId: string
   readonly scopes: readonly Scope[]
   readonly ratePerMinute: number | null
   /** The floors of its credentials, by kind. */
   readonly policy: CredentialPolicy
-  /** Of a bearer of the console, whose `keyId` is `console`, since colleagues read it in the list of requests: what its person may do. */
+  /** Set for a bearer token of the console: what the signed-in person may do. Its `keyId` is `console`, because colleagues read it in the list of requests. */
   readonly console?: ConsoleRights
-  /** Of an agent without a key: the credential that it ordered by. Its `keyId` is the kind of that. */
+  /** Set for an agent without a key: the credential that it orders by. Its `keyId` is the kind of that credential. */
   readonly keyless?: KeylessCredential
-  /** Of a bearer of one order: the only order that it may fund. */
+  /** Set for a bearer token of one order: the only order that it may fund. */
   readonly onlyOrder?: string
 }
 /** A trusted-agent credential in place of a key. It orders once, or as often as it says. */
@@ -51,7 +52,7 @@ export type KeylessRequest = {
 }
 /** Finds the agent of a trusted-agent credential. The wiring provides it. */
 export type AuthenticateKeyless = {
-  /** Refuses at once what no body can save, so that the body is not read. */
+  /** Refuses at once a request that is refused whatever its body holds, so that the body is not read. */
   readonly precheck: (headers: KeylessRequest['headers']) => Promise<void>
   readonly authenticate: (request: KeylessRequest) => Promise<Agent>
 }
@@ -107,7 +108,7 @@ export type ConsoleRequest = {
 export type Operator = {
   readonly operatorId: string
   readonly name: string
-  /** The operator who made this one over the listener; undefined for one that was made on the machine. */
+  /** The operator who created this operator over the listener; undefined for one that was created on the machine. */
   readonly madeBy?: string | undefined
   /** Of a bearer: the session of its operator. A key has none. */
   readonly session?: OperatorSession
@@ -204,7 +205,7 @@ export type PageResponse = {
   /** The text in an encoding, of a static page. */
   readonly compressedBy?: (encoding: Encoding) => Promise<Buffer>
 }
-/** What a person is told of an error, as a page. */
+/** Renders an error as a page for people. */
 export type ErrorPage = (error: {
   readonly status: number
   readonly code: ErrorCode

@@ -122,7 +122,7 @@ test('what is not mounted, is for a person, or shows a secret to a key is never 
   await assert.rejects(dispatch('agents.keys.create', from(agent, { body: { scopes: ['work'] } })), /secret/)
 })
 
-test('a fault shows nothing of itself, and the log has it under the same request id', async () => {
+test('an internal error is logged under the request id of the answer, and not returned', async () => {
   const { agent } = await newAgent()
   const broken = makeDispatcher({
     ctx,

@@ -16,7 +16,7 @@ const entriesOf = async (text: string, contentType: string): Promise<[string, un
   }
 }
 
-/** The fields of a form. One that is repeated or holds a file is refused: two readers could choose another one. */
+/** The fields of a form. A field that is repeated or holds a file is refused: two parsers could choose different values. */
 export const readForm = async (text: string, contentType: string): Promise<Record<string, unknown>> => {
   const entries = await entriesOf(text, contentType)
   const names = new Set(entries.map(([name]) => name))

@@ -35,7 +35,10 @@ const contentSecurityPolicyOf = (images: string): string =>
 /** Scripts, styles and requests from our own origin only, nothing inline, no framing. */
 export const pageHeaders = { 'content-security-policy': contentSecurityPolicyOf("'self' data:") }
 
-/** As those of every page, for one that can be installed. No worker can stand between it and the service. */
+/**
+ * As `pageHeaders`, for a page that can be installed. They forbid workers, so that no service worker can stand between the
+ * page and the service.
+ */
 export const installablePageHeaders = {
   'content-security-policy': `${pageHeaders['content-security-policy']}; manifest-src 'self'; worker-src 'none'`,
 }

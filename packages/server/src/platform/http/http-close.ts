@@ -39,7 +39,7 @@ export const addGracefulClose = (app: FastifyInstance, state: ServingState): (()
         await setImmediate()
       }
       const drained = new Promise<void>((resolve) => app.server.once('close', () => resolve()))
-      // Ends only the accepting: close() of node:http would reset idle connections whose next request is on its way.
+      // Only stops accepting: close() of node:http would also reset idle connections whose next request is on its way.
       NetServer.prototype.close.call(app.server)
       await setTimeout(lingerMs)
       // On a busy process, requests have arrived that no turn of the event loop has read yet.

@@ -67,7 +67,7 @@ const missingKeyCodes = {
   secret: 'missing_api_key',
 } as const
 
-/** Refuses what the role of a bearer of the console does not allow. An API key has scopes and no role. */
+/** Refuses what the role of a console token does not allow. An API key has scopes and no role. */
 const authorizeConsole = (endpoint: Endpoint, { console, mode }: Agent): void => {
   if (!console) return
   if (console.role === 'viewer' && (endpoint.method !== 'GET' || endpoint.writes))
@@ -89,7 +89,7 @@ const authorizeAdministrator = ({ console, mode }: Agent): void => {
     throw new Refusal('sign_in_again', { message: 'In live mode this needs a sign-in with a passkey.' })
 }
 
-/** Refuses a call without a key where one is required, a key that lacks the scope, and a role that may not call. */
+/** Checks permissions: refuses a call without a key where one is required, a key that lacks the scope, and a role that may not call. */
 export const authorizeCaller = (endpoint: Endpoint, agent: Agent | undefined): void => {
   if (endpoint.auth === 'public') return
   if (!agent) {
@@ -201,7 +201,7 @@ export const authenticateWithoutKey = async (
   const { method, url, headers, bodyText, body, ip: address } = request
   request.agent = await authenticate.keyless.authenticate({ method, url, headers, bodyText, body, address })
   authorizeCaller(endpoint, request.agent)
-  // Whoever is not known learns nothing about the body.
+  // A caller who is not known learns nothing about the body, so its fault is thrown only now.
   if (request.bodyFault !== undefined) throw request.bodyFault
 }
 
@@ -243,15 +243,16 @@ export const unknownFields = (endpoint: Endpoint, body: unknown): string[] => {
 }
 
 /**
- * The Idempotency-Key of a call that is no GET and has a known caller; other calls ignore the header. So does a response
- * with a secret for a person or an operator's session, which have no key to encrypt it with, and a row that has such a key in
- * its body.
+ * The Idempotency-Key of a call that is not a GET and has a known caller; other calls ignore the header. So do rows with the
+ * key in the body and rows of an operator's session, and rows whose response shows a person a secret: there is no API key to
+ * encrypt the stored response with.
  */
 export const idempotencyKeyOf = (endpoint: Endpoint, request: IncomingRequest): string | undefined => {
   if (endpoint.auth === 'secret' || endpoint.auth === 'operatorSession') return undefined
   // A credential orders once, and the response has a token that no key encrypts.
   if (request.agent?.keyless) return undefined
-  // A payment is in a header, which the fingerprint of a call does not cover, and each is charged once without a key.
+  // The fingerprint of a call does not cover its headers, and the payment is in a header. Each payment is charged once
+  // anyway.
   if (takesPayment(endpoint)) return undefined
   const hasCaller = request.agent ?? request.operator ?? (endpoint.showsSecret ? undefined : request.person)
   return hasCaller && endpoint.method !== 'GET'
@@ -335,6 +336,9 @@ export const addBodyParser = (app: FastifyInstance): void => {
   app.addContentTypeParser('*', { parseAs: 'string' }, readOrKeep)
 }
 
-/** Reads go on while the database is from the past, and so does what operators need to end that. */
+/**
+ * Whether a pending restore stops calls of this row. Reads continue, and so do the calls by which operators complete the
+ * restore.
+ */
 export const isStoppedByRestore = ({ method, duringRestore }: Endpoint): boolean =>
   method !== 'GET' && duringRestore !== true

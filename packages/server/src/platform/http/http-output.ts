@@ -102,12 +102,12 @@ const unstoredCodes: ReadonlySet<Refusal['code']> = new Set([
   'chain_unreachable',
   'card_provider_unreachable',
   'internal_error',
-  // What an operator or a mailed link changes: the same call succeeds afterwards.
+  // The same call succeeds after an operator or a mailed link has removed the cause.
   'out_of_stock',
   'email_not_confirmed',
   'conversion_limit_reached',
   'root_suspended',
-  // What time or the person changes: scoring ends, a budget opens, the person steps up.
+  // The same call may succeed later: scoring ends, a budget opens, or the person steps up.
   'session_not_ready',
   'network_busy',
   'below_policy',
@@ -238,10 +238,13 @@ export const serializeError = (ctx: Ctx, error: unknown, where: ErrorPlace): Ser
   return serializeRefusal(ctx, where, refusal)
 }
 
-/** Where errors are answered: the metrics and the log, and the page for browsers. */
+/** The context of an error, for its metric and log line, and the page for browsers. */
 type ErrorOutput = { readonly ctx: Ctx; readonly errorPage?: ErrorPage }
 
-/** What people meet who open an address. Other refusals are about a call of the API: those are JSON for everybody. */
+/**
+ * The statuses that a person can get by opening an address. Other refusals are about a call of the API: those are JSON for
+ * everybody.
+ */
 const pageStatuses: ReadonlySet<number> = new Set([404, 405, 429, 500, 503])
 
 /** The same answer as a page, with the same status and headers, where a browser asked. */

@@ -79,7 +79,7 @@ export type ListenerOptions = {
   readonly rateLimits: RateLimits
   /** Refuses writes while the database is from the past. */
   readonly checkWrite: () => Promise<void>
-  /** Told of every answered request of an agent. It must not throw, and nobody waits for it. */
+  /** Called for every answered request of an agent. It must not throw, and it is not awaited. */
   readonly noteRequest: (request: AnsweredRequest) => void
   /** Shows some errors to browsers. Without it every error is JSON. */
   readonly errorPage?: ErrorPage
@@ -159,7 +159,7 @@ export const mountPage = (app: FastifyInstance, page: Page): void => {
     const { compressedBy } = answer
     const encoding = acceptedEncoding(headerOf(request, 'accept-encoding'))
     if (!compressedBy || !encoding) return reply.send(answer.bytes ?? answer.text)
-    // The same content in other bytes, which only a weak tag may name.
+    // A compressed body has the same content in other bytes, so only a weak tag may identify it.
     if (etag !== undefined) reply.header('etag', `W/${etag}`)
     return reply.header('content-encoding', encoding).send(await compressedBy(encoding))
   })

@@ -4,13 +4,13 @@ import { hashKey } from '../ops/keys.ts'
 import { Refusal } from './errors.ts'
 import { networkPrefixOf, wideNetworkPrefixOf, type RateLimit, type RateLimiter } from './rate-limiter.ts'
 
-/** Look-ups of keys that do not exist, by client address and by its wider network. */
+/** Against brute force: look-ups of keys that do not exist, by client address and by its wider network. */
 const limits: readonly (RateLimit & { readonly networkOf: (address: string) => string })[] = [
   { name: 'unknown_key', quota: 60, windowSeconds: 60, networkOf: networkPrefixOf },
   { name: 'unknown_key_network', quota: 600, windowSeconds: 60, networkOf: wideNetworkPrefixOf },
 ]
 const knownMax = 10_000
-/** A refusal waits, or a client that repeats at once would take the time of everybody else. */
+/** The delay of a refusal: without it, a client that repeats its calls at once would use up the time of all others. */
 const refusalDelayMs = 500
 const delayedMax = 1_000
 

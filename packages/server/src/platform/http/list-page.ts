@@ -7,7 +7,7 @@ import { Refusal } from './errors.ts'
 /** A position in a list of an agent, newest first. Times are whole milliseconds. */
 export type Position = { readonly at: Date; readonly id: string }
 
-/** What every list takes. */
+/** The query parameters that every list accepts. */
 export type PageQuery = {
   readonly since?: Date | undefined
   readonly until?: Date | undefined
@@ -31,7 +31,7 @@ type List = { readonly name: string; readonly agent: Agent; readonly query: Page
 const defaultLimit = 25
 /** The most rows that a page with a filter reads: about 10 ms. */
 const filteredRowsMax = 500
-/** Nodes disagree about the time by less. */
+/** The clocks of two nodes differ by less than this. */
 const clockToleranceMs = 86_400_000
 
 const signerOf = ({ secrets, ids }: SigningCtx) => ({ key: secrets.derive('cursor'), cell: ids.cell })
@@ -65,7 +65,7 @@ const readCursor = (ctx: SigningCtx, { name, agent, query }: List, cursor: strin
 }
 
 /**
- * One page of a list. `scan` reads at most `rowsMax` rows before a position, whatever the filter; `isListed` drops those
+ * Pagination: one page of a list. `scan` reads at most `rowsMax` rows before a position, whatever the filter; `isListed` drops those
  * that the filter does not match. Where the statement read all it may, the list continues after the last row that it read.
  */
 export const readPage = async <Row extends Position>(

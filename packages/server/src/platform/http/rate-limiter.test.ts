@@ -98,7 +98,7 @@ test('one IPv6 /64 is one client, however its addresses are written', () => {
   assert.equal(networkPrefixOf('1::'), '1:0:0:0::/64')
 })
 
-test('an IPv4 client is itself, also where a dual-stack socket writes it as IPv6', () => {
+test('an IPv4 client that a dual-stack socket writes as IPv6 counts as the IPv4 client', () => {
   assert.equal(networkPrefixOf('192.0.2.7'), '192.0.2.7')
   for (const mapped of ['::ffff:192.0.2.7', '::FFFF:192.0.2.7', '0:0:0:0:0:ffff:c000:207', '::ffff:c000:207'])
     assert.equal(networkPrefixOf(mapped), '192.0.2.7', mapped)

@@ -86,7 +86,7 @@ export const makeRateLimiter = (clock: Clock) => {
   }
 
   return {
-    /** `take` for a caller who is not told about the limit: its headers take longer than counting. */
+    /** As `take`, for a caller that gets no headers about the limit: building them takes longer than counting. */
     allows: (limit: RateLimit, key: string): boolean => count(limit, key, clock.now().getTime()).allowed,
     take: (limit: RateLimit, key: string): RateLimitResult => {
       const now = clock.now().getTime()

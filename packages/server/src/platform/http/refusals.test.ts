@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Refusal } from './errors.ts'
-import { checkAndNarrow, checkRefusals, firstRefusal, keepRefusal, type Refusals } from './refusals.ts'
+import { checkAndNarrow, checkRefusals, firstRefusal, refusalOrThrow, type Refusals } from './refusals.ts'
 
 type Facts = { readonly found: string | undefined; readonly isExpired: boolean }
 const missing = new Refusal('not_found')
@@ -36,7 +36,7 @@ test('a list that forgets a check is an internal error that names the list, neve
 })
 
 test('only a refusal is kept as a fact; any other error is thrown', () => {
-  assert.equal(keepRefusal(missing), missing)
+  assert.equal(refusalOrThrow(missing), missing)
   const fault = new Error('disk full')
-  assert.throws(() => keepRefusal(fault), fault)
+  assert.throws(() => refusalOrThrow(fault), fault)
 })

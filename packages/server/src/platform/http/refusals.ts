@@ -43,7 +43,7 @@ export const checkAndNarrow = <Facts, Checked>(
 }
 
 /** Keeps a refusal as a fact, so that a list of refusals decides when it is answered. Throws any other error. */
-export const keepRefusal = (error: unknown): Refusal => {
+export const refusalOrThrow = (error: unknown): Refusal => {
   if (error instanceof Refusal) return error
   throw error
 }

@@ -21,7 +21,7 @@ const codeOf: Partial<Record<ErrorCode, SiteverifyCode>> = {
   // Nothing is wrong with the response, and a repeat does not help.
   insufficient_credits: 'bad-request',
   account_in_debt: 'bad-request',
-  // Their clients read it as: try again.
+  // Clients of siteverify read this code as: try again.
   network_busy: 'internal-error',
   overloaded: 'internal-error',
   internal_error: 'internal-error',
@@ -33,7 +33,7 @@ const codeOfField: Readonly<Record<string, SiteverifyCode>> = {
   'body.sitekey': 'sitekey-secret-mismatch',
 }
 
-/** The code of theirs that fits a refusal of ours. */
+/** The siteverify code that corresponds to a refusal of this service. */
 const siteverifyCodeOf = ({ code, options: { details = [] } }: Refusal): SiteverifyCode => {
   if (code === 'session_rejected' && details.some((detail) => detail.code === 'session_used'))
     return 'timeout-or-duplicate'

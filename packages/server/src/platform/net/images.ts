@@ -28,8 +28,8 @@ const waitingMax = 32
 
 const program = fileURLToPath(new URL('image-process.ts', import.meta.url))
 /**
- * In the shell that becomes the process: 1 GiB of data, which bounds what decoders allocate, 20 s of CPU time, no files,
- * no core dump.
+ * Limits that the shell sets before it becomes the process: 1 GiB of data, which bounds what decoders allocate, 20 s of CPU
+ * time, no files, no core dump.
  */
 const limits = 'ulimit -d 1048576 && ulimit -t 20 && ulimit -f 0 && ulimit -c 0 && exec "$@"'
 const processEnvironment = { PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' }
@@ -107,7 +107,8 @@ export const makeImageLoader = (ctx: Ctx, fetchTimeoutMs = fetchTimeoutMsDefault
     return []
   }
   const encode = async (bytes: Buffer): Promise<Buffer> => {
-    // A busy machine may end the test: then the next image repeats it, and no image is decoded beside a network.
+    // On a busy machine the test may be killed. This image then fails and the next one repeats the test, so a killed test
+    // never leads to decoding with a network.
     isolation ??= findIsolation().catch((error: unknown) => {
       isolation = undefined
       throw error

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { htmlOf } from './mail-html.ts'
+import { renderMailHtml } from './mail-html.ts'
 
 test('the HTML of a mail says what its text says, with links that show where they lead', () => {
   const link = 'https://pohf.example/confirm?token=a_b-c&x=1'
-  const html = htmlOf({
+  const html = renderMailHtml({
     subject: 'Confirm <you>',
     text: `Hello,\nopen this:\n\n${link}\n\nSee ${link}.\n\nnpx pohf webhooks recover whk_1 --since 2026`,
   })
@@ -17,7 +17,7 @@ test('the HTML of a mail says what its text says, with links that show where the
 })
 
 test('text of others cannot become HTML, and nothing is loaded when the mail is opened', () => {
-  const html = htmlOf({
+  const html = renderMailHtml({
     subject: '"><script>',
     text: `<img src=x onerror=alert(1)> javascript:alert(1) https://a.example/"onmouseover="x' & more`,
   })

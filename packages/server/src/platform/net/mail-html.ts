@@ -30,10 +30,16 @@ const paragraphOf = (lines: readonly string[]): string =>
   `<p>${lines.map((line) => (isCommand(line) ? `<code>${escapeHtml(line)}</code>` : withLinks(line))).join('<br>\n')}</p>`
 
 /**
- * The HTML of a mail from its text, word for word: paragraphs and links, without pictures, scripts and addresses of
- * others, so that opening it tells nobody.
+ * Renders the HTML of a mail from its text, word for word: paragraphs and links, without images, scripts and addresses of
+ * third parties, so that opening the mail sends no request.
  */
-export const htmlOf = ({ subject, text }: { readonly subject: string; readonly text: string }): string => {
+export const renderMailHtml = ({
+  subject,
+  text,
+}: {
+  readonly subject: string
+  readonly text: string
+}): string => {
   const paragraphs = text
     .trim()
     .split(/\n{2,}/)

@@ -4,7 +4,7 @@ import type { Tx } from '../db/db.ts'
 import { countMail } from '../db/mails.ts'
 import { enqueue, type OutboxRow } from '../queue/outbox.ts'
 import { mailboxOf } from './mail-address.ts'
-import { htmlOf } from './mail-html.ts'
+import { renderMailHtml } from './mail-html.ts'
 import { hmacOf } from '../ops/secrets.ts'
 
 type Mail = { readonly to: string; readonly subject: string; readonly text: string }
@@ -28,8 +28,9 @@ const recipientTagOf = ({ secrets }: Pick<Ctx, 'secrets'>, parts: readonly strin
 const networkShare = 0.5
 
 /**
- * Puts a mail into the outbox of this transaction; false where the recipient got its mails of this kind for today. The
- * text may hold a secret link, so it is stored encrypted. With `network`, one network gets only a part of the mails.
+ * Puts a mail into the outbox of this transaction; false where the mailbox has reached its daily limit of mails of this
+ * kind. The text may hold a secret link, so it is stored encrypted. With `network`, one network gets only a part of the
+ * mails.
  */
 export const queueMail = async (
   tx: Tx,
@@ -86,7 +87,7 @@ export const makeMailSender = (ctx: Ctx): ((row: OutboxRow) => Promise<void>) | 
     const mail = readMail(ctx, row)
     // The id makes a second delivery after a crash recognisable.
     await transport
-      .sendMail({ ...mail, html: htmlOf(mail), messageId: `<${row.outboxId}@pohf>` })
+      .sendMail({ ...mail, html: renderMailHtml(mail), messageId: `<${row.outboxId}@pohf>` })
       .catch((error: unknown) => {
         throw redactMailText(row, error)
       })

@@ -311,7 +311,7 @@ test('a receiver that hangs up fails the request', async () => {
   )
 })
 
-test('what may arrive twice uses its connection again, and is sent once more where that was closed meanwhile', async (t) => {
+test('an idempotent request reuses a connection, and is sent once more if that was closed meanwhile', async (t) => {
   const ports: number[] = []
   let closeNext = false
   const node = createServer((request, response) => {

@@ -2,7 +2,7 @@ import { lookup } from 'node:dns/promises'
 import http from 'node:http'
 import https from 'node:https'
 import { BlockList, isIP } from 'node:net'
-import { keptConnections } from './kept-connections.ts'
+import { keepAliveAgents } from './keep-alive.ts'
 
 const nonPublicRanges = new BlockList()
 for (const [network, prefix] of [
@@ -88,7 +88,10 @@ const hostOf = (url: URL) => url.hostname.replace(/^\[|\]$/g, '')
 export type Lookup = (host: string) => Promise<readonly { readonly address: string }[]>
 const systemLookup: Lookup = (host) => lookup(host, { all: true, verbatim: true })
 
-/** Resolves once and checks every answer, literals included: URL parsing has already normalised odd forms. */
+/**
+ * The guard against SSRF: resolves a host once and checks every answer, literals included. URL parsing has already
+ * normalised odd forms.
+ */
 const resolveAllowedAddress = async (find: Lookup, url: URL, request: OutboundRequest): Promise<string> => {
   const host = hostOf(url)
   const answers = isIP(host) ? [{ address: host }] : await find(host)
@@ -112,7 +115,7 @@ const agentFor = (url: URL, request: OutboundRequest) => {
   if (request.trust === 'operator')
     return url.protocol === 'https:' ? httpsKeepAliveAgent : httpKeepAliveAgent
   if (request.connectionOwner === undefined) return false
-  return url.protocol === 'https:' ? keptConnections.https : keptConnections.http
+  return url.protocol === 'https:' ? keepAliveAgents.https : keepAliveAgents.http
 }
 const isConnectionClosed = (error: Error) =>
   'code' in error && (error.code === 'ECONNRESET' || error.code === 'EPIPE')

@@ -69,7 +69,7 @@ test('a name that resolves differently after the check is reached at the checked
   assert.deepEqual(hits, { checked: 1, canary: 1 })
 })
 
-test('one answer that is not public spoils all the others, wherever it stands', async () => {
+test('one address that is not public, at any position of the answer, refuses the host', async () => {
   const before = { ...hits }
   for (const host of Object.keys(mixtures)) await assert.rejects(get(host), OutboundRefused, host)
   // Where loopback is allowed, the other special addresses are still refused.

@@ -2,6 +2,9 @@ import { randomBytes, randomFillSync, randomInt } from 'node:crypto'
 import { base32Alphabet, idPrefixes, isId, type IdPrefix } from '@pohf/protocol'
 import type { Clock } from './clock.ts'
 
+/** The id of an agent, as every row of the agent has it. */
+export type AgentId = `agt_${string}`
+
 /** Five bits of a number from 0 up to 2^50, most significant first. */
 const encodeTime = (ms: number): string => {
   let text = ''
@@ -39,8 +42,8 @@ export type Ids = {
   /** A sortable id: prefix, cell tag, 50 bits of milliseconds, then 80 or 130 random bits. */
   make(prefix: IdPrefix): string
   /**
-   * 256 random bits as base64url: salts, secrets, and nonces that come back beside an id or a key. What a request brings
-   * back alone is made in tokens.ts, with the cell tag.
+   * 256 random bits as base64url: salts, secrets, and nonces that a client sends together with an id or a key. Tokens that a
+   * client sends without either are made in tokens.ts, with the cell tag.
    */
   random(): string
   /** Uniform in [0, 1): jitter for delays, so that retries do not coincide. */

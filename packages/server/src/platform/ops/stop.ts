@@ -30,8 +30,8 @@ export const onSignals = (first: () => void, again: () => void): void => {
 }
 
 /**
- * Runs `stop` once and ends the process: at SIGTERM or SIGINT, or under a supervisor when that says so or is gone. A
- * second signal ends it at once.
+ * Graceful shutdown: runs `stop` once and ends the process, at SIGTERM or SIGINT, or under a supervisor when that says so or
+ * is gone. A second signal ends it at once.
  */
 export const onStop = ({ log, limitSeconds }: StopOptions, stop: () => Promise<void>): void => {
   const supervised = process.argv[2] === supervisedFlag

@@ -4,8 +4,8 @@ import type { Ids } from './ids.ts'
 import { hashKey } from './keys.ts'
 import { hmacOf, type Secrets } from './secrets.ts'
 
-// Every token that a later request brings back alone is made and read here, so that each carries the tag of its cell.
-// Tokens from before the tags have none. They are read until they expire; a recovery code never does.
+// Every token that a client sends without an id or a key beside it is made and read here, so that each carries the tag of
+// its cell. Tokens from before the tags have none. They are read until they expire; a recovery code never does.
 
 type Cell = Pick<Ids, 'cell'>
 type PrefixOf<Form extends string> = {
@@ -67,7 +67,10 @@ export const signToken = (
 /** The fields begin with `[`, which is W in base64url. A cell tag is lower case, so that a token without one is known. */
 const signedToken = /^((?:([a-z]{2,3}_)([a-z0-9]{2})?)?(W[A-Za-z0-9_-]{1,800}))\.([A-Za-z0-9_-]{22})$/
 
-/** Step-up links had no prefix before the tags. Cursors and bearers are younger than the tags: null is no prefix of any. */
+/**
+ * The prefix that each kind had before tokens carried a cell tag. Step-up links had none. The kinds with null came later
+ * than the tags: no token of theirs is without a tag.
+ */
 const untaggedPrefixes = {
   vt_: 'vt_',
   tkt_: 'tkt_',

@@ -42,7 +42,7 @@ export const stopTracing = async (): Promise<void> => {
 }
 
 export const currentSpan = (): Span | undefined => (tracer ? active.getStore() : undefined)
-/** What a request to another process of ours, or a row for the worker, carries along. */
+/** The traceparent to pass on, in a request to another process of ours or in a row for the worker. */
 export const currentTrace = (): string | undefined => currentSpan()?.traceparent
 
 /** The field of every log line that is written while a span is active. */
@@ -71,7 +71,7 @@ const runAndEnd = <T>(span: Span, work: (span: Span) => T): T => {
   }
 }
 
-/** Begins the span of a request, which begins a trace. What a client says about traces is not read. */
+/** Begins the span of a request, which begins a trace. A traceparent that the client sends is ignored. */
 export const startRequestSpan = (name: string, attributes: SpanAttributes): Span | undefined =>
   tracer?.start(name, { kind: 'server', attributes })
 

@@ -96,7 +96,7 @@ test('beside a batch in flight, calls gather until they are as many or the first
   assert.deepEqual(await Promise.all([...second, third, ...fourth]), [8, 10, 12, 14, 16, 18])
 })
 
-test('who comes when too many wait is refused at once', async () => {
+test('a call that comes when too many wait is refused at once', async () => {
   const { run, letGo } = deferredRun()
   const add = makeCoalescer({
     run,
@@ -139,7 +139,7 @@ test('each call gets its own outcome, and a run that throws fails its batch and 
   )
 })
 
-test('of a batch that fails as a whole, only the items at fault fail; what is nobody’s fault is not tried again', async () => {
+test('a batch that fails as a whole fails only the items at fault; an error of no item is not retried', async () => {
   for (const poison of [[7], [0, 15], [3, 4, 5], []]) {
     let runs = 0
     const outcomes = await runBisected(

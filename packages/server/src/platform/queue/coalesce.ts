@@ -6,7 +6,7 @@ type Options<In, Out> = {
   readonly run: (items: readonly In[]) => Promise<readonly Outcome<Out>[]>
   readonly batchMax: number
   readonly inFlightMax: number
-  /** While a batch is in flight, a call waits at most so long for others to leave with. */
+  /** While a batch is in flight, a call waits at most this long for further calls to join its batch. */
   readonly batchWaitMs: number
   /** A call that comes when so many wait is rejected with `fullError`. */
   readonly waitingMax: number

@@ -11,8 +11,8 @@ const jsonType = /^application\/json\s*(;|$)/i
 
 /**
  * Why a request is not from a page of this site; undefined where it may be. Another site's page can neither set Origin nor
- * Sec-Fetch-Site, and needs our permission to send JSON. Without a browser all of them can be written at will: they protect the
- * cookie of an honest browser, and are no proof against who holds the cookie itself.
+ * Sec-Fetch-Site, and needs our permission to send JSON. A program that is not a browser can set all of them: the checks
+ * protect the cookie of an honest browser, and prove nothing about a caller that has the cookie itself.
  */
 const pageFault = (site: Site, request: ConsoleRequest): string | undefined => {
   const { method, origin, fetchSite, contentType } = request

@@ -46,7 +46,7 @@ export const creationOptions = ({ rpId, challenge, timeoutMs, user, knownIds }: 
   attestation: 'none',
 })
 
-/** The WebAuthn options to sign in. They name no passkey, so they tell of nobody whether they have one. */
+/** The WebAuthn options to sign in. They name no passkey, so they do not reveal whether a person has one. */
 export const requestOptions = ({
   rpId,
   challenge,

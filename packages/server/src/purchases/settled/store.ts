@@ -13,7 +13,7 @@ type SettledPurchase = {
   readonly unitRef: string | null
 }
 
-/** Live units of stock that were paid and delivered within this time and stand, oldest first. */
+/** Live units of stock that were paid and delivered within this time and not reverted since, oldest first. */
 export const listSettledPurchases = async (
   tx: Tx,
   span: {

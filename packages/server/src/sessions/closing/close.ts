@@ -18,8 +18,8 @@ export type ScoreClosed = (closed: readonly ClosedRecording[]) => Promise<Readon
 type CloseDeps = RecordingDeps & { readonly scoreClosed: ScoreClosed }
 
 /**
- * Sessions that end in one transaction. Each has up to 4 MB of records, which are in memory until it is scored, once more on the
- * thread, and twice as long while the driver reads them: with three batches at most about 250 MB.
+ * Sessions that end in one transaction. Each has up to 4 MB of records. They are in memory until the session is scored, a
+ * second time on the thread, and in twice their size while the driver reads them: at most about 250 MB with three batches.
  */
 const batchMax = 8
 /** Batches between their end and their scores. Each uses one connection at a time. */
@@ -29,7 +29,7 @@ const waitingMax = 10_000
 
 type ClosedSession = {
   readonly recording: LockedRecording
-  /** Undefined where the call ended the session before and comes again. */
+  /** Undefined for a repeated call: an earlier call has ended the session. */
   readonly closed?: ClosedRecording
 }
 
@@ -89,8 +89,8 @@ export type EndedSession = {
 }
 
 /**
- * Ends sessions in batches, and scores each batch behind its answers. A batch that fails is split, down to the session at
- * fault. While as many batches as may be in progress are, the next one waits and grows.
+ * Ends sessions in batches, and scores each batch after its callers are answered. A batch that fails is split, down to the
+ * session at fault. While `inProgressMax` batches are in progress, the next batch waits and takes further sessions in.
  */
 export const makeCloser = (deps: CloseDeps): ((submission: ChunkSubmission) => Promise<EndedSession>) => {
   const inSlot = makeSlots({ slotsMax: inProgressMax, waitingMax: 1 })

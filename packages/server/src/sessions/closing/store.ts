@@ -102,8 +102,8 @@ export const updateSessionsClosed = async (
 }
 
 /**
- * Closed sessions without a score, oldest first. Only such that ended so long ago that the call which ended them does not
- * score them any more.
+ * Closed sessions without a score, oldest first. Sessions that ended less than `ageSeconds` ago are left to the call that
+ * ended them, which may still score them.
  */
 export const listClosedSessions = async (
   tx: Tx,

@@ -64,7 +64,7 @@ const assertNoDeadlock = async () => {
 
 const rounds = Array.from({ length: 40 }, (_, round) => round)
 
-test('batches that close sessions of the same agents never wait for each other in a circle', async () => {
+test('batches that close sessions of the same agents do not deadlock', async () => {
   const batches: string[][] = []
   for (const round of rounds) {
     const ids = [await open(first), await open(second)]
@@ -74,7 +74,7 @@ test('batches that close sessions of the same agents never wait for each other i
   await assertNoDeadlock()
 })
 
-test('nor do sessions of one agent that are stored, scored and deleted at the same time', async () => {
+test('sessions of one agent that are stored, scored and deleted at the same time do not deadlock', async () => {
   const closed: LockedRecording[][] = []
   const old: string[] = []
   for (const round of rounds) {

@@ -2,7 +2,7 @@ import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { keepRefusal } from '../../platform/http/refusals.ts'
+import { refusalOrThrow } from '../../platform/http/refusals.ts'
 import type { ChunkRule, SignedChunk } from './chain.ts'
 import { advanceRecording, type Recording } from './state.ts'
 import { leafOf, openSubjectKey, recordKey, sealRecord } from './records.ts'
@@ -35,12 +35,12 @@ const messages: Readonly<Record<ChunkRule, string>> = {
   shape: 'is no chunk of telemetry v1; env belongs in chunk 1 and only there',
   limit: 'is more than a chunk or a session may hold',
   ended: 'comes after the session was finished',
-  sequence: 'has not the number that comes next',
-  signature: 'is not signed by the session key over the link that comes next',
-  fork: 'is another chunk of a number that was taken already',
+  sequence: 'does not have the next number',
+  signature: 'is not signed by the session key over the next link of the chain',
+  fork: 'differs from the chunk that was accepted under the same number',
   receipt: 'does not name the token of the last receipt',
   clock: 'does not begin where the last one ended, or runs ahead of the server’s clock',
-  end: 'and its `last` do not fit: only finish takes it, with the number of chunks and the whole time',
+  end: 'has a wrong `last`: send it only with finish, with the number of chunks and the whole time',
 }
 const refusalOf = (rule: ChunkRule): Refusal =>
   new Refusal('telemetry_refused', {
@@ -108,8 +108,8 @@ export const appendChunks = async (
 }
 
 /**
- * Notes where the pages of live sessions are: only a chunk that the page's key signed says so. Returns the refusals of
- * sessions that come from too many addresses; nothing of them is stored.
+ * Notes the addresses from which the pages of live sessions call, for accepted chunks only, since the page's key signed
+ * those. Returns the refusals of sessions that come from too many addresses; nothing of them is stored.
  */
 const noteAddresses = async (
   tx: Tx,
@@ -121,7 +121,7 @@ const noteAddresses = async (
   for (const [index, { address }] of submissions.entries()) {
     const result = results[index]
     if (result?.type !== 'accepted' || result.recording.mode === 'test') continue
-    const refusal = await noteAddress(tx, result.recording, address).then(() => undefined, keepRefusal)
+    const refusal = await noteAddress(tx, result.recording, address).then(() => undefined, refusalOrThrow)
     if (refusal) refusals.set(result.recording.sessionId, refusal)
   }
   return refusals

@@ -88,7 +88,7 @@ const paintRing = (pixels: Uint8Array, ring: Ring): void => {
     }
 }
 
-/** Faint lines, so that a ring is not simply what is darker. */
+/** Faint lines, so that a program cannot find the rings by their dark pixels alone. */
 const paintLines = (pixels: Uint8Array, draw: () => number): void => {
   for (let line = 0; line < 9; line++) {
     const [x, y, angle] = [draw() * width, draw() * height, between(draw, 0, Math.PI)]

@@ -265,7 +265,7 @@ test('work that is handed in as soon as the page allows it has enough answers an
   }
 })
 
-test('also who answers nothing in work is asked throughout', () => {
+test('a person who answers no question in work is still asked throughout', () => {
   const { askedAt, endedAt } = play({
     kind: 'work',
     answers: () => 'silent',

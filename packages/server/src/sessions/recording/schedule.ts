@@ -45,7 +45,7 @@ const missesMax = 2
 const work = {
   firstDelayMs: 1_000,
   spacingMs: 2_000,
-  /** Until the answers suffice, and at most. */
+  /** Until the answers suffice: the mean delay of a probe, and the longest. */
   meanDelayMs: 2_000,
   delayMsMax: 10_000,
   /** Afterwards, counted from the last probe. Chunks come every 2.5 s: no gap is longer than two minutes. */
@@ -94,7 +94,7 @@ const probeCount = (schedule: Schedule, kind: RecordedKind, t1: number): number 
   const { done, hits, returning = false, visible } = schedule
   const oneProbe = needsOneProbe(kind, returning)
   if (isVerified(schedule, oneProbe, 1)) {
-    // The person reads what they decide about: more probes would only take them from it.
+    // The person reads the action that they decide about: more probes would only distract them.
     if (kind === 'approval') return done
     const focus = visible ? focusScore(kind, visibleMsAt(visible, t1), returning) : 1
     const isSeen = isVerified(schedule, oneProbe, focus)
@@ -155,7 +155,7 @@ const trimRecord = (record: ReadRecord, isFirst: boolean): ReadRecord => ({
   },
 })
 
-/** When the probe after this one is due. Without work to do, nobody waits. */
+/** When the next probe is due: after a delay in work, on request in an approval, otherwise at once, so that nobody waits. */
 const nextDueAt = (
   { done, of, open }: Schedule,
   kind: RecordedKind,

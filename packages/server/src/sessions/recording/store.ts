@@ -171,7 +171,10 @@ export const deleteOldRecorders = async (tx: Tx): Promise<number> => {
 
 const dayMs = 86_400_000
 const browserDays = 30
-/** Sessions of a browser that are looked at: its latest of earlier days, and those of today, as many as may be shorter. */
+/**
+ * How many sessions of a browser are read: its latest ones of earlier days, and those of today. At most this many checks of
+ * a day are shorter.
+ */
 const browserSessionsMax = 20
 
 type Browser = { readonly agentId: string; readonly mode: Mode; readonly hash: Buffer }
@@ -184,7 +187,7 @@ type BrowserHistory = {
   readonly exhausted: boolean
 }
 
-/** Until the commit: of sessions that are opened at once with one key, each finds those before it. */
+/** Locks the browser until the commit: of sessions that are opened at once with one key, each then finds those before it. */
 export const lockBrowser = async (tx: Tx, { hash }: Browser): Promise<void> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`browser_sessions ${hash.toString('hex')}`}, 0))`.execute(
     tx,
@@ -296,9 +299,9 @@ export const deleteSubjectKey = async (tx: Tx, key: SessionKey): Promise<boolean
 }
 
 /**
- * After a restore: what was open or not yet decided may have ended in the lost span, and the recording of a task may be
- * behind a completion of it. `all`: scored sessions may have been minted in it, too. It reads all sessions, once for each
- * restore.
+ * After a restore: expires sessions that may have been used in the lost span. Open and closed sessions may have ended in it,
+ * and the recording of a task may belong to a completion in it. With `all`, scored sessions expire too, because they may
+ * have been minted in it. It reads all sessions, once for each restore.
  */
 export const voidSessions = async (tx: Tx, { all }: { readonly all: boolean }): Promise<number> => {
   await sql`select set_config('enable_seqscan', 'on', true)`.execute(tx)

@@ -86,7 +86,7 @@ export type ViewFigures = ViewSummary & {
 
 const durationBins = 32
 
-/** The sums of an array column of `whole`, with what the rows of `part` add to each bin, which begin at 0. */
+/** The sums of an array column of `whole`, plus the rows of `part` in each bin. `partBin` numbers the bins from 0. */
 const binSums = (column: string, bins: number, partBin: ReturnType<typeof sql>) => {
   const sums = Array.from(
     { length: bins },

@@ -9,7 +9,7 @@ type KeyFolders = {
 }
 
 /** The keys of the deployment are not in the key folder. The message says what to do. */
-export class KeyFolderLost extends Error {
+export class KeyFolderMismatch extends Error {
   constructor(keysDir: string, found: string) {
     super(
       `${keysDir} ${found}, but this deployment has published keys before. With new keys, no credential that it issued so far could be verified.\n` +
@@ -42,9 +42,9 @@ export const requireKeyFolder = ({ DATA_DIR: dataDir, KEYS_DIR: keysDir, ...conf
   const known = findKnownAdmission(dataDir)
   if (known === undefined || config.ADMISSION_KEY === known) return
   const own = findAdmission(join(keysDir, 'manifests'))
-  if (own === undefined && !hasKeys(keysDir)) throw new KeyFolderLost(keysDir, 'holds no keys')
+  if (own === undefined && !hasKeys(keysDir)) throw new KeyFolderMismatch(keysDir, 'holds no keys')
   if (own !== undefined && own !== known)
-    throw new KeyFolderLost(
+    throw new KeyFolderMismatch(
       keysDir,
       `belongs to another deployment (admission key ${own}, expected ${known})`,
     )

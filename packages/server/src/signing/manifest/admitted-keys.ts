@@ -106,7 +106,7 @@ const settle = (parts: Parts): readonly KeyRecord[] => {
   const current = revoked.length > 0 ? records.current() : before
   const isDue = differs(admitted(), current) || manifests.openRevocations().length > 0
   if (!admission.key() || !isDue) return current
-  // Own keys of the signer that holds the admission key follow the states of this signer, which waits long enough.
+  // At once, because this signer holds the admission key: its own key states already wait long enough before a key signs.
   issue(parts, requestOf(parts), { signFrom: 'at-once', newIdentities: [parts.identity.key.kid] })
   return records.current()
 }
@@ -132,7 +132,7 @@ const offerAll = (
       if (!(error instanceof ManifestRefused) || !admission.key() || !manifests.adopt(jws)) throw error
     }
   })
-  // What is wrong with a manifest or with one revocation keeps no other revocation from this signer.
+  // A manifest or a revocation that is refused does not stop the other revocations.
   offerEach(offers.revocations, manifests.offerRevocation)
   settle(parts)
   if (refused.length > 0) throw refused[0]
@@ -159,9 +159,9 @@ export const openAdmittedKeys = (options: AdmittedKeysOptions) => {
     identity: identity.key.kid,
     admission,
     manifests,
-    /** The own keys, in their states of now. */
+    /** The keys of this signer, in their present states. */
     current: () => settle(parts),
-    /** Whether an own key may sign: it is admitted, not revoked, and stays published long enough. */
+    /** Whether a key of this signer may sign: it is admitted, not revoked, and stays published long enough. */
     maySign: (kid: string): boolean => {
       const key = parts.admitted().get(kid)
       return key !== undefined && !manifests.isRevoked(kid) && maySign(key, clock.now().getTime())
@@ -185,7 +185,7 @@ export const openAdmittedKeys = (options: AdmittedKeysOptions) => {
     },
     revoke: (kid: string): boolean => revokeKey(parts, kid),
     offer: (offers: Parameters<typeof offerAll>[1]): void => offerAll(parts, offers),
-    /** The same for an operator. `replace`: takes over another line of versions, as the holder of the admission key may. */
+    /** Offers a manifest for an operator. `replace` adopts a fork of the history: the holder of the admission key may. */
     install: (jws: string, replace: boolean): void => {
       if (!replace) return offerAll(parts, { manifests: [jws], revocations: [] })
       if (!admission.key())
@@ -195,7 +195,7 @@ export const openAdmittedKeys = (options: AdmittedKeysOptions) => {
       manifests.replace(jws)
       settle(parts)
     },
-    /** A signed list of the own keys, with so many keys in reserve for each purpose. */
+    /** A signed list of the keys of this signer, with so many keys in reserve for each purpose. */
     request: (reserve: number): string => {
       records.fillReserve(reserve)
       settle(parts)

@@ -25,12 +25,12 @@ const listVersions = (folder: string): number[] =>
 
 const admissionPath = (folder: string) => join(folder, 'admission')
 
-/** The thumbprint of the admission key that this folder is tied to; undefined where there was no first contact. */
+/** The thumbprint of the admission key that is pinned in this folder; undefined before the first contact. */
 export const findAdmission = (folder: string): string | undefined =>
   readFileIfThere(admissionPath(folder))?.trim()
 
-/** Ties the folder to an admission key, once and for all. */
-const tieTo = (folder: string, kid: string): string => {
+/** Pins the admission key of the folder, once and for all. */
+const pinAdmissionKey = (folder: string, kid: string): string => {
   createFile(admissionPath(folder), `${kid}\n`)
   const tied = findAdmission(folder) ?? ''
   if (tied !== kid)
@@ -72,9 +72,9 @@ const loadRevocations = (folder: string): Map<string, HeldRevocation> =>
     }),
   )
 
-/** The versions of one folder, and the admission key that it is tied to. */
+/** The versions of one folder, and its pinned admission key. */
 const openVersions = (folder: string, pinned: string | undefined) => {
-  let admission = pinned === undefined ? findAdmission(folder) : tieTo(folder, pinned)
+  let admission = pinned === undefined ? findAdmission(folder) : pinAdmissionKey(folder, pinned)
   let current: VerifiedManifest | undefined
   /** Another process of this machine may have written a newer version. */
   const readNewest = (): void => {
@@ -91,7 +91,7 @@ const openVersions = (folder: string, pinned: string | undefined) => {
   return {
     admission: () => admission,
     tie: (kid: string): void => {
-      admission = tieTo(folder, kid)
+      admission = pinAdmissionKey(folder, kid)
       readNewest()
     },
     current: () => current,
@@ -106,7 +106,7 @@ const openVersions = (folder: string, pinned: string | undefined) => {
       else readNewest()
       return true
     },
-    /** Takes over another line of versions. */
+    /** Adopts a fork of the manifest history. */
     replace: (next: VerifiedManifest): void => {
       for (const version of listVersions(folder)) rmSync(join(folder, nameOf(version)))
       replaceFile(join(folder, nameOf(next.manifest.version)), next.jws)

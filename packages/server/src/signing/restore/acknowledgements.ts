@@ -1,7 +1,7 @@
 import { outsideRequests } from '../../platform/ops/tracing/request-scope.ts'
 import { acknowledgedMax, discardedMax } from './signer-records.ts'
 
-type Committed = { readonly batch: number; readonly discarded: readonly string[] }
+type CommittedBatch = { readonly batch: number; readonly discarded: readonly string[] }
 type Report = { readonly acknowledge: readonly number[]; readonly discarded: readonly string[] }
 
 /** Acknowledgements that no batch took along are sent after this time. */
@@ -11,7 +11,7 @@ const waitingMax = 10_000
 
 /** Collects the batches that the database has committed, for one signer. */
 export const makeAcknowledgements = (send: (report: Report) => Promise<void>) => {
-  let waiting: Committed[] = []
+  let waiting: CommittedBatch[] = []
   let timer: NodeJS.Timeout | undefined
   let sending: Promise<void> = Promise.resolve()
 
@@ -54,7 +54,7 @@ export const makeAcknowledgements = (send: (report: Report) => Promise<void>) =>
     if (waiting.length > 0) timer ??= setTimeout(() => void outsideRequests(flush), idleMs).unref()
   }
   return {
-    add: (committed: readonly Committed[]): void => {
+    add: (committed: readonly CommittedBatch[]): void => {
       waiting.push(...committed)
       waiting = waiting.slice(-waitingMax)
       schedule()

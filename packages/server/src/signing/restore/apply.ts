@@ -4,7 +4,7 @@ import { inLongTransaction, inTransaction } from '../../platform/db/db.ts'
 import { compareWithSigners, type RestoreFinding } from './compare.ts'
 import { readMissing } from './missing.ts'
 import type { RestoreDeps } from './parts.ts'
-import { readPresented, type Presented } from './presented.ts'
+import { verifySubmittedDocuments, type SubmittedDocuments } from './presented.ts'
 import { readPublished } from './published.ts'
 import type { Signer } from '../signer-client.ts'
 import { jumpMax, type SignerState } from './signer-records.ts'
@@ -23,7 +23,13 @@ type Input = {
   /** Signers that do not answer and whose journals are given up. */
   readonly without: readonly string[]
 }
-type Recorded = { recorded: number; charged: number; uncharged: number; revoked: number; unplaced: number }
+type RestoreCounts = {
+  recorded: number
+  charged: number
+  uncharged: number
+  revoked: number
+  unplaced: number
+}
 
 /** Signers whose journals cannot be read. Without them nobody knows what they signed in the lost span. */
 export const findSilentSigners = async (
@@ -47,7 +53,7 @@ const refuseUnlessNamed = (silent: readonly string[], without: readonly string[]
 }
 
 type Target = { readonly batch: number; readonly position: number; readonly published: readonly string[] }
-/** In steps, because a signer takes none that is too large. */
+/** In steps of at most `jumpMax`: a signer refuses a larger one. */
 const advanceJournal = async (signer: Signer, state: SignerState, target: Target): Promise<void> => {
   let { batch, sequence: position } = state
   let published = target.published
@@ -64,13 +70,13 @@ const advanceJournals = async (
   { signer }: RestoreDeps,
   states: readonly SignerState[],
   findings: readonly RestoreFinding[],
-  presented: Presented,
+  presented: SubmittedDocuments,
 ): Promise<void> => {
   for (const state of states) {
     const own = findings.filter((finding) => finding.signer === state.signer)
     const lists = presented.lists.filter(({ head }) => head?.signer === state.signer)
     const heads = lists.flatMap(({ head }) => head ?? [])
-    // Past what was seen, also where that has the same number and another content.
+    // One position past those that were seen, because the journal may have another record at the same position.
     const skipped = own.some(({ part }) => part === 'journal') ? 1 : 0
     const positions = [...own.map(({ seen }) => seen.position), ...heads.map((head) => head.sequence)]
     const target = {
@@ -87,12 +93,12 @@ const advanceJournals = async (
 const recordMissing = async (
   deps: RestoreDeps,
   states: readonly SignerState[],
-  presented: Presented,
-): Promise<{ recorded: Recorded; batches: Map<string, ReadonlySet<number>> }> => {
+  presented: SubmittedDocuments,
+): Promise<{ recorded: RestoreCounts; batches: Map<string, ReadonlySet<number>> }> => {
   const { ctx, parts } = deps
-  const recorded: Recorded = { recorded: 0, charged: 0, uncharged: 0, revoked: 0, unplaced: 0 }
+  const recorded: RestoreCounts = { recorded: 0, charged: 0, uncharged: 0, revoked: 0, unplaced: 0 }
   const batches = new Map<string, ReadonlySet<number>>()
-  const record = async (credentials: Presented['credentials'], once: readonly string[]) => {
+  const record = async (credentials: SubmittedDocuments['credentials'], once: readonly string[]) => {
     const result = await inTransaction(ctx, 'system', async (tx) => {
       await insertValues(tx, once)
       return parts.recordForgotten(tx, credentials)
@@ -132,7 +138,7 @@ const recordMissing = async (
 const applyLists = async (
   { ctx, signer, parts }: RestoreDeps,
   states: readonly SignerState[],
-  presented: Presented,
+  presented: SubmittedDocuments,
 ) => {
   const applied = []
   for (const published of await readPublished(signer, states, presented)) {
@@ -180,7 +186,7 @@ const raiseEpoch = (
  */
 export const restoreApply = async (deps: RestoreDeps, operator: Operator, input: Input) => {
   const { ctx, signer, guard, parts } = deps
-  const presented = await readPresented(ctx, await signer.publicKeys(), input)
+  const presented = await verifySubmittedDocuments(ctx, await signer.publicKeys(), input)
   const before = await compareWithSigners({ ctx, signer }, await guard.seen())
   const isNeeded = before.findings.length > 0 || presented.lists.length + presented.credentials.length > 0
   if (!isNeeded) return { applied: false as const, pending: false }

@@ -13,7 +13,7 @@ import { findLastRestore, listBatches, listMissingBatches, listNewestBatches } f
 export type RestoreFinding = {
   readonly part: 'database' | 'journal'
   readonly signer: string
-  /** `database`: acknowledged batches that it lacks, of the newest, and the newest that another signer witnessed. */
+  /** `database`: the batches that it lacks, among the newest that the signer or another one knows to be acknowledged. */
   readonly missing: readonly number[]
   /** `journal`: the last batch and position that were seen of it. */
   readonly seen: { readonly batch: number; readonly position: number }
@@ -30,7 +30,7 @@ const acknowledgedIn = (heads: readonly JournalHead[]): number[] =>
   heads.flatMap(({ acknowledged }) => acknowledged ?? [])
 
 type Witnesses = {
-  /** SeenJournals of the journal before its state was read. */
+  /** Heads of the journal that were seen before the state of its signer was read. */
   readonly heads: readonly JournalHead[]
   /** The newest batch that the database had before. */
   readonly batch: number
@@ -105,8 +105,8 @@ export type SeenJournals = {
 }
 
 /**
- * Compares the database with every signer, and the signers with what was seen of them. `seen` was read before: what a
- * journal must have comes first, then the journal, because both move while they are read.
+ * Compares the database with every signer, and each journal with what was seen of it. `seen` must have been read before the
+ * journals: both grow while they are read, so the later reading must contain the earlier one.
  */
 export const compareWithSigners = async (
   { ctx, signer }: { readonly ctx: Ctx; readonly signer: Pick<Signer, 'states'> },
@@ -119,7 +119,7 @@ export const compareWithSigners = async (
     (head) => head.signer,
   )
   const silent = new Set(known.keys())
-  // And what the database must have comes before the database.
+  // The signers were read first: the database must have at least what they had then.
   return inReservedTransaction(ctx, async (tx) => {
     const findings: RestoreFinding[] = []
     const unreported: CommittedBatch[] = []

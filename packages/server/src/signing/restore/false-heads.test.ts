@@ -71,7 +71,7 @@ await pollUntil('the signers witness each other', async () => {
   return first.peers.length === 1 && other.peers[0]?.acknowledged === first.batch
 })
 
-test('a journal with another record at a position that was seen is passed over by a restore', async () => {
+test('a restore advances a journal past a position at which another record was seen', async () => {
   const { first } = await readStates()
   await report({ sequence: first.sequence + 1, chain: 'c'.repeat(43) })
   // One record more, so that both have the same position.

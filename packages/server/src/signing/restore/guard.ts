@@ -21,7 +21,7 @@ export const restorePending = (cause?: unknown): Refusal =>
 
 /** A comparison is renewed after this time, and at once where a connection was opened or lost. */
 const validMs = 5_000
-/** Until it is this old it counts while the next one runs: a signer that hangs must not hold up every write. */
+/** While the next comparison runs, the last one counts up to this age: a signer that hangs must not hold up every write. */
 const usableMs = 10_000
 /** While a restore is pending, its end is noticed within this time. */
 const pendingMs = 500
@@ -110,7 +110,7 @@ const makeComparison = (deps: GuardDeps) => {
     findings: () => findings,
     database: () => database,
     failure: () => failure,
-    /** What was seen, with what is published and witnessed now. */
+    /** Reads the published lists and the states of the signers again, and returns all that was seen of the journals. */
     seen: async (): Promise<SeenJournals> => {
       memory.forgetPublished()
       memory.remember(await signer.states())
@@ -167,7 +167,9 @@ const makeSchedule = (ctx: Ctx, { compare, findings }: ReturnType<typeof makeCom
   return {
     update,
     renew: start,
-    /** A comparison that cannot be made now is not needed while the last one is of the same connections. */
+    /**
+     * Renews the comparison. If that is refused, the last comparison still counts, as long as the connections are the same.
+     */
     updateIfPossible: async (): Promise<void> => {
       try {
         await update()

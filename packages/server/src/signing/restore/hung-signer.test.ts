@@ -2,13 +2,16 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
-import { setTimeout } from 'node:timers/promises'
+import { after, test, type TestContext } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { decodeProtectedHeader } from 'jose'
 import { startHarness } from '../../../test/fixtures/harness.ts'
+import { endsByItself, holdLimits } from '../../../test/fixtures/time/held-limits.ts'
 import { pollUntil } from '../../../test/fixtures/polling.ts'
+import { moveProcessTime } from '../../../test/fixtures/time/process-time.ts'
 import { startSecondSigner } from '../../../test/fixtures/processes/second-signer.ts'
 import { connectSigner } from '../signer-client.ts'
+import { openConnection } from '../transport/signer-connection.ts'
 import { makeRestoreGuard } from './guard.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-hung-'))
@@ -34,10 +37,6 @@ after(async () => {
 let sessions = 0
 const verify = () =>
   harness.call('POST', '/api/agents/verify', { key, body: { sessionId: `session ${++sessions}` } })
-const takesMs = async <T>(call: () => Promise<T>): Promise<{ answer: T; ms: number }> => {
-  const started = performance.now()
-  return { answer: await call(), ms: performance.now() - started }
-}
 
 await second.admit(signer)
 
@@ -51,7 +50,7 @@ test('idle signers witness each other once, and their journals stay as long as t
   const compare = async () => {
     assert.deepEqual(await guard.compareAgain(), [])
     // The reports follow the comparison.
-    await setTimeout(200)
+    await sleep(200)
     return signer.states()
   }
   await verify()
@@ -70,31 +69,84 @@ test('idle signers witness each other once, and their journals stay as long as t
   )
 })
 
-test('a signer that hangs costs one call its time limit, and no other call and no readiness', async () => {
-  harness.app.keepExchangingKeys()
+/** The api exchanges key manifests with its signers where the test says so, and not every second. */
+const holdManifestRounds = (t: TestContext): (() => void) => {
+  const rounds: (() => void)[] = []
+  const { setInterval: set } = globalThis
+  const { mock } = t.mock.method(globalThis, 'setInterval', (round: () => void) => {
+    rounds.push(round)
+    return set(() => undefined, 2 ** 31 - 1)
+  })
+  harness.app.startManifestSync()
+  mock.restore()
+  const [round = assert.fail('the api exchanges no manifests')] = rounds
+  return round
+}
+
+const signerLimitMs = 2_000
+const roundMs = 1_000
+
+/** Holds the limits of requests to signers. */
+const holdSignerLimits = (t: TestContext) => {
+  const limits = holdLimits(t, signerLimitMs)
+  const first = openConnection({ path: firstSocket }, 60_000)
+  t.after(() => first.close())
+  return {
+    ...limits,
+    /** The limits of what the signer that hangs was asked: the other one answers whatever came before these requests. */
+    unanswered: async (): Promise<unknown[]> => {
+      const asked = limits.running()
+      for (let request = 0; request < 3; request++) await first.request({ op: 'exchange' })
+      const running = limits.running()
+      return asked.filter((timer) => running.includes(timer))
+    },
+  }
+}
+
+test('a signer that hangs costs one call its time limit, and no other call and no readiness', async (t) => {
+  const exchangeManifests = holdManifestRounds(t)
   const kids = await second.kids()
-  await pollUntil('the second signer signs', async () => {
+  const secondSigns = async () => {
+    exchangeManifests()
     const { json } = await verify()
     return json.pohf_jwt !== undefined && kids.includes(decodeProtectedHeader(json.pohf_jwt).kid ?? '')
-  })
-  second.signal('SIGSTOP')
-  const slow: number[] = []
-  const unready: string[] = []
-  // Longer than a comparison counts, twice.
-  const end = performance.now() + 21_000
-  while (performance.now() < end) {
-    const mint = await takesMs(verify)
-    assert.equal(mint.answer.status, 200, mint.answer.text)
-    if (mint.ms > 1_500) slow.push(mint.ms)
-    const ready = await harness.call('GET', '/readyz')
-    if (ready.status !== 200) unready.push(ready.text)
-    await setTimeout(200)
   }
-  assert.ok(slow.length <= 1, `slow calls: ${slow.join(', ')} ms`)
-  assert.deepEqual(unready, [])
-  second.signal('SIGCONT')
-  await pollUntil('it signs again', async () => {
-    const { json } = await verify()
-    return kids.includes(decodeProtectedHeader(json.pohf_jwt).kid ?? '')
+  await pollUntil('the second signer signs', secondSigns)
+  const limits = holdSignerLimits(t)
+  const passProcessTime = moveProcessTime(t)
+  second.signal('SIGSTOP')
+  t.after(() => second.signal('SIGCONT'))
+  let isOver = false
+  const slow = verify().finally(() => {
+    isOver = true
   })
+  let ranOut = 0
+  await pollUntil('the call that met the signer that hangs ends', async () => {
+    const unanswered = await limits.unanswered()
+    ranOut += unanswered.length
+    limits.runOut(unanswered)
+    return isOver
+  })
+  assert.equal((await slow).status, 200)
+  assert.ok(ranOut > 0, 'it waited')
+  // Longer than a signer that failed is asked last for, which is 30 s, and than a comparison counts, which is 10 s.
+  for (let passedMs = 0; passedMs < 40_000; passedMs += signerLimitMs + roundMs) {
+    await pollUntil('a round asks both signers', async () => {
+      const before = limits.running().length
+      exchangeManifests()
+      return limits.running().length > before
+    })
+    const asked = await limits.unanswered()
+    assert.ok(asked.length > 0, 'one of them hangs')
+    passProcessTime(signerLimitMs + roundMs)
+    await harness.advance(signerLimitMs + roundMs)
+    const mint = await endsByItself(`a call after ${passedMs} ms`, verify())
+    assert.equal(mint.status, 200, mint.text)
+    const ready = await endsByItself('readiness', harness.call('GET', '/readyz'))
+    assert.equal(ready.status, 200, ready.text)
+    limits.runOut(asked)
+  }
+  limits.stop()
+  second.signal('SIGCONT')
+  await pollUntil('it signs again', secondSigns)
 })

@@ -9,7 +9,9 @@ import type { RestoreGuard } from './guard.ts'
 import { listBatches } from './store.ts'
 import { hmacOf } from '../../platform/ops/secrets.ts'
 
-/** The HMAC of an act or of a value that counts once, for the journal. Equal for equal texts, and nothing to read. */
+/**
+ * The HMAC of an act or of a value that counts once, for the journal. Equal for equal texts, and it reveals nothing else.
+ */
 export const journalKeyOf = (
   { secrets }: Pick<Ctx, 'secrets'>,
   kind: 'act' | 'photo' | 'payment',
@@ -38,7 +40,7 @@ export type MintSigner = {
   readonly committed: (batch: CommittedBatch) => void
 }
 
-/** How often batches are looked up whose mint was part of a larger transaction. */
+/** How often to look up batches that were minted as part of a larger transaction. */
 const confirmEveryMs = 500
 /** A batch that is not in the database after this time was never stored. */
 const giveUpMs = 300_000

@@ -24,12 +24,12 @@ async function* readPages(signer: Signer, id: string, from: number) {
 }
 
 /** What the journal says about batches since the restore point: acknowledged ones, and credentials that nobody has. */
-type Acknowledged = {
+type JournalBatches = {
   readonly batches: ReadonlySet<number>
   readonly acknowledged: ReadonlySet<number>
   readonly discarded: ReadonlySet<string>
 }
-const readAcknowledged = async (signer: Signer, id: string, from: number): Promise<Acknowledged> => {
+const readAcknowledged = async (signer: Signer, id: string, from: number): Promise<JournalBatches> => {
   const batches = new Set<number>()
   const acknowledged = new Set<number>()
   const discarded = new Set<string>()

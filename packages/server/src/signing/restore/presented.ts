@@ -9,7 +9,7 @@ import type { MissingCredential, PublishedStates } from './parts.ts'
 import { listIdOf, statesOf } from './signed-lists.ts'
 
 /** What an operator hands in: signed status lists and credentials that were found outside. */
-export type Presented = {
+export type SubmittedDocuments = {
   readonly lists: readonly (PublishedStates & { readonly head: JournalHead | undefined })[]
   readonly credentials: readonly MissingCredential[]
 }
@@ -51,7 +51,7 @@ const credentialOf = (ctx: Ctx, payload: unknown): MissingCredential => {
     credentialId: claims.jti,
     signer: 'presented',
     batch: 0,
-    // Of the acts only a purchase is named in its credential.
+    // A purchase is the only act that a credential names.
     actKey: claims.purchase
       ? actKeyOf(ctx, {
           agentId: claims.agent,
@@ -71,11 +71,11 @@ const credentialOf = (ctx: Ctx, payload: unknown): MissingCredential => {
 }
 
 /** Verifies what an operator hands in. Expired tokens count too: they prove what was signed. */
-export const readPresented = async (
+export const verifySubmittedDocuments = async (
   ctx: Ctx,
   keys: readonly PublishedJwk[],
   input: { readonly published: readonly string[]; readonly credentials: readonly string[] },
-): Promise<Presented> => {
+): Promise<SubmittedDocuments> => {
   const list = { purposes: ['status'], typ: 'statuslist+jwt' }
   const credential = { purposes: ['live', 'test'], typ: 'JWT' }
   const lists = await Promise.all(

@@ -1,6 +1,6 @@
 import type { Signer } from '../signer-client.ts'
 import type { PublishedStates } from './parts.ts'
-import type { Presented } from './presented.ts'
+import type { SubmittedDocuments } from './presented.ts'
 import { statesOf } from './signed-lists.ts'
 import type { SignerState } from './signer-records.ts'
 
@@ -15,7 +15,7 @@ const decodeStates = (jwt: string): Buffer => {
 export const readPublished = async (
   signer: Signer,
   states: readonly SignerState[],
-  presented: Presented,
+  presented: SubmittedDocuments,
 ): Promise<PublishedStates[]> => {
   const newest = new Map<string, PublishedStates>()
   const add = (published: PublishedStates) => {

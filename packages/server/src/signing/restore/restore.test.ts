@@ -84,7 +84,7 @@ test('an act of the lost span is paid for once and not minted again, and its cre
   assert.equal(stateIn(await listOf(forgotten), forgotten.idx), 1)
 })
 
-test('no index of a list of before is given out after a restore, and the ledger balances', async () => {
+test('no index of an earlier status list is assigned after a restore, and the ledger balances', async () => {
   const minted = await mint(sessions.slice(50))
   const used = new Set([...past.before, ...past.lost].map(({ uri }) => uri))
   assert.deepEqual(

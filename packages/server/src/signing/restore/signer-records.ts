@@ -68,8 +68,8 @@ const reportRecords = (journal: Journal, at: number, report: Acknowledgement): J
 }
 
 /**
- * What is reported of a journal moves by at most so much at once, and so does a restored journal past the numbers that it
- * had given out. An api that lies wastes this many with each lie.
+ * The most by which one call may advance a known head of another journal, or the numbers of a restored journal. This bounds
+ * how many numbers a faulty or malicious api can waste with one call.
  */
 export const jumpMax = 1_000_000_000
 const isNear = (head: JournalHead, known: JournalHead | undefined): boolean =>
@@ -125,7 +125,7 @@ export const recordsOfRequest = (journal: Journal, clock: Clock, request: BatchR
     }
   })
   const known = report.acknowledge.filter((number) => number <= state.batch)
-  // The last one that was reported may be a late one of long ago.
+  // The highest number, not the last report: an old batch may be reported late.
   const newest = [...known, ...state.acknowledged]
   return { batch, before, credentials, acknowledged: newest.length === 0 ? null : Math.max(...newest) }
 }

@@ -74,7 +74,7 @@ test('a database from the past is recognised while the signer that signed its ba
   )
 })
 
-test('a process that remembers the signer recognises it by that', async () => {
+test('a process that remembers the state of the signer recognises a database from the past', async () => {
   const findings = await other.compareAgain()
   assert.deepEqual(
     findings.map(({ missing }) => missing.includes(batch)),

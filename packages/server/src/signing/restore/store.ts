@@ -50,7 +50,9 @@ export const listNewestBatches = async (tx: Tx): Promise<(readonly [string, numb
   return rows.map(({ signer, batch }) => [signer, Number(batch)])
 }
 
-/** Between which times a restore that is not recorded yet has lost data. */
+/**
+ * The start of the span whose data is lost, for a restore that is not recorded yet, and the time of the restore before it.
+ */
 export const findLostSpan = async (
   tx: Tx,
 ): Promise<{ readonly from: Date | undefined; readonly previousRestoreAt: Date }> => {
@@ -84,7 +86,10 @@ export const insertBatches = async (tx: Tx, signer: string, batches: readonly nu
   )
 }
 
-/** Records batches of a signer that did not answer. Its own journal asks for them again when it does. */
+/**
+ * Records batches of a signer that did not answer. When the signer answers again, its own journal makes them count as
+ * missing.
+ */
 export const insertGivenUpBatches = async (
   tx: Tx,
   signer: string,
@@ -114,7 +119,7 @@ export const deleteOldBatches = async (tx: Tx, kept = batchesKept): Promise<void
   )
 }
 
-/** The batch up to which those of a signer were deleted: each of them was committed. */
+/** The number up to which the batches of a signer were deleted. Every deleted batch was committed. */
 const findPrunedTo = async (tx: Tx, signer: string): Promise<number> => {
   const row = await tx
     .selectFrom('mint_batches_pruned')
@@ -130,7 +135,10 @@ type AcknowledgedBatches = {
   /** What other signers witnessed of it. */
   readonly witnessed: readonly number[]
 }
-/** Those of these batches that the database lacks. One that a restore gave up is only lacking to its own signer. */
+/**
+ * The batches that the database lacks. A batch that a restore gave up is missing only if the signer's own journal
+ * acknowledges it.
+ */
 export const listMissingBatches = async (
   tx: Tx,
   signer: string,

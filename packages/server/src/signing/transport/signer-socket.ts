@@ -5,8 +5,8 @@ import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
 import type { Logger } from '../../platform/ops/log.ts'
 import { isRequestId, makeRequestScope, withinRequest } from '../../platform/ops/tracing/request-scope.ts'
 import { inCausedSpan } from '../../platform/ops/tracing.ts'
-import { CannotSign } from '../keyring.ts'
-import { DatabaseRefused } from '../timelines.ts'
+import { SigningRefused } from '../keyring.ts'
+import { StaleDatabase } from '../timelines.ts'
 
 /** Requests and responses are one line of JSON each. A longer line closes the connection. */
 const lineBytesMax = 8_388_608
@@ -23,11 +23,11 @@ export type HandleRequest = (request: SignerRequest) => unknown
 /** Why a request failed, where the client acts on it: it asks another signer, or it stops. */
 export type FailureCode = 'cannot_sign' | 'database_refused' | 'other_signer'
 /** The request is for the signer that listened at this address before. */
-export class OtherSigner extends Error {}
+export class WrongSigner extends Error {}
 const codeOf = (error: unknown): { readonly code?: FailureCode } => {
-  if (error instanceof CannotSign) return { code: 'cannot_sign' }
-  if (error instanceof OtherSigner) return { code: 'other_signer' }
-  return error instanceof DatabaseRefused ? { code: 'database_refused' } : {}
+  if (error instanceof SigningRefused) return { code: 'cannot_sign' }
+  if (error instanceof WrongSigner) return { code: 'other_signer' }
+  return error instanceof StaleDatabase ? { code: 'database_refused' } : {}
 }
 
 /** Parses a line; undefined where it is no request. */
@@ -128,7 +128,7 @@ const keepListening = (server: Server, { socketPath, mode }: SocketFile, log: Lo
   })
   return setInterval(() => {
     if (existsSync(socketPath)) return
-    // Ends the accepting at the old file; open connections continue.
+    // Stops accepting connections at the old file; open connections continue.
     server.close()
     server.listen(socketPath)
   }, socketCheckMs).unref()

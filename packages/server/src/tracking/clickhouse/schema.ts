@@ -23,7 +23,7 @@ const viewColumns = [
   'session_id String CODEC(ZSTD(1))',
   'site LowCardinality(String)',
   'workflow LowCardinality(String)',
-  // The number of site and workflow in PostgreSQL, for the way back.
+  // The number of site and workflow in PostgreSQL, for copying rows back.
   'segment Int16',
 ]
 const batchColumns = ['batch UInt64 CODEC(Delta, ZSTD(1))', 'INDEX by_batch batch TYPE minmax GRANULARITY 1']

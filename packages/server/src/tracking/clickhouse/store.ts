@@ -212,7 +212,7 @@ export const deleteRows = async (
 const rowColumns = `agent_id AS agentId, toString(mode) AS mode, session_id AS sessionId, segment,
   formatDateTime(viewed_at, '%Y-%m-%dT%H:%i:%S.%fZ', 'UTC') AS viewedAt, formatDateTime(at, '%Y-%m-%dT%H:%i:%S.%fZ', 'UTC') AS at`
 
-/** The rows of a batch, for the way back to PostgreSQL. */
+/** The rows of a batch, to be copied back to PostgreSQL. */
 export const listBatchBeacons = (db: ClickHouse, batch: number): Promise<ReturnedBeacon[]> =>
   db.select<ReturnedBeacon>(
     `SELECT ${rowColumns}, page, seq, toString(type) AS type, client_event_id AS eventId,

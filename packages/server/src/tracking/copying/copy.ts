@@ -14,7 +14,7 @@ import {
   readCopyChunk,
   updateCopied,
   updateReturned,
-  type CopiedKind,
+  type CopiedTable,
 } from './store.ts'
 
 /** Longer than any transaction that stores a row may take. */
@@ -22,13 +22,13 @@ const ripeSeconds = 120
 /** Rows that were copied have no number of a batch. */
 const noBatch = 0
 
-export type Copied = { readonly kind: CopiedKind; readonly rows: number; readonly to: string }
-type Report = (copied: Copied) => void
+export type CopyProgress = { readonly kind: CopiedTable; readonly rows: number; readonly to: string }
+type Report = (copied: CopyProgress) => void
 
 const backfillTable = async (
   ctx: Ctx,
   clickhouse: ClickHouse,
-  kind: CopiedKind,
+  kind: CopiedTable,
   report: Report,
 ): Promise<number> => {
   const span = await inLongTransaction(ctx, 'system', (tx) => findCopyStart(tx, kind, ripeSeconds))
@@ -53,7 +53,7 @@ const backfillTable = async (
 
 /**
  * Copies what PostgreSQL has to ClickHouse, from where an earlier run ended. A row is in PostgreSQL or went by the spool,
- * never both. Figures that do not agree with the rows in the end are counted again, such as after a way back and forth.
+ * never both. Figures that do not agree with the rows in the end are counted again, for example after the engine was changed twice.
  */
 export const backfill = async (ctx: Ctx, clickhouse: ClickHouse, report: Report) => {
   const beacons = await backfillTable(ctx, clickhouse, 'beacons', report)

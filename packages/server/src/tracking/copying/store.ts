@@ -3,23 +3,23 @@ import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 import { beaconLine, conversionLine, type SealedEntry } from '../spool/body.ts'
 
-export type CopiedKind = 'beacons' | 'conversions'
+export type CopiedTable = 'beacons' | 'conversions'
 const tableOf = { beacons: 'track_events', conversions: 'conversions' } as const
 const cursorOf = { beacons: 'beacons_copied', conversions: 'conversions_copied' } as const
 
 /** A time of storage as text: the database has microseconds, and Date has not. */
-export type StoredAt = string
+export type StorageTime = string
 
 /**
- * Where the backfill of a table goes on: after the last copied row, or before the first. Null where no row is left that was
- * stored before `ripeSeconds` ago; younger ones may have older ones beside them that are not committed yet.
+ * Where the backfill of a table continues: after the last copied row, or before the first. Null where no row older than
+ * `ripeSeconds` is left to copy. Younger rows wait, because transactions that began earlier may still add rows before them.
  */
 export const findCopyStart = async (
   tx: Tx,
-  kind: CopiedKind,
+  kind: CopiedTable,
   ripeSeconds: number,
-): Promise<{ readonly start: StoredAt; readonly end: StoredAt } | null> => {
-  const { rows } = await sql<{ start: StoredAt | null; end: StoredAt }>`
+): Promise<{ readonly start: StorageTime; readonly end: StorageTime } | null> => {
+  const { rows } = await sql<{ start: StorageTime | null; end: StorageTime }>`
     select (select min(at) - interval '1 microsecond' from ${sql.table(tableOf[kind])}
         where at > delivery.${sql.ref(cursorOf[kind])} and at <= bound.at)::text as start, bound.at::text as end
     from attention_delivery delivery, (select pohf_now() - make_interval(secs => ${ripeSeconds}) as at) bound
@@ -28,23 +28,28 @@ export const findCopyStart = async (
   return row?.start ? { start: row.start, end: row.end } : null
 }
 
-export const updateCopied = async (tx: Tx, kind: CopiedKind, copied: StoredAt): Promise<void> => {
+export const updateCopied = async (tx: Tx, kind: CopiedTable, copied: StorageTime): Promise<void> => {
   await sql`update attention_delivery set ${sql.ref(cursorOf[kind])} = ${copied}::timestamptz
     where name = 'clickhouse'`.execute(tx)
 }
 
-/** Of one look: rows that were stored within an hour, at most so many and those of the same moment. */
+/** A chunk: rows that were stored within an hour, at most so many, and those with the same time as the last one. */
 const rowsMax = 10_000
 const windowHours = 1
 
 export type CopyChunk = {
   readonly entries: readonly SealedEntry[]
-  /** Up to when rows are in it. */
-  readonly to: StoredAt
+  /** The time up to which the chunk has all rows. */
+  readonly to: StorageTime
 }
 
-const chunkEnd = async (tx: Tx, kind: CopiedKind, start: StoredAt, end: StoredAt): Promise<StoredAt> => {
-  const { rows } = await sql<{ to: StoredAt }>`
+const chunkEnd = async (
+  tx: Tx,
+  kind: CopiedTable,
+  start: StorageTime,
+  end: StorageTime,
+): Promise<StorageTime> => {
+  const { rows } = await sql<{ to: StorageTime }>`
     select coalesce((select at from ${sql.table(tableOf[kind])} where at > ${start}::timestamptz and at <= bound.at
       order by at offset ${rowsMax - 1} limit 1), bound.at)::text as to
     from (select least(${start}::timestamptz + make_interval(hours => ${windowHours}), ${end}::timestamptz) as at) bound`.execute(
@@ -68,7 +73,7 @@ type StoredBeacon = StoredRow & {
   readonly props: string | null
   readonly isFirstEngagement: boolean
 }
-const listBeacons = async (tx: Tx, start: StoredAt, to: StoredAt): Promise<SealedEntry[]> => {
+const listBeacons = async (tx: Tx, start: StorageTime, to: StorageTime): Promise<SealedEntry[]> => {
   const { rows } = await sql<StoredBeacon>`
     select ${rowColumns}, row.page, row.seq, row.type, row.client_event_id as "eventId", row.client_at as "clientAt",
       row.path, row.props::text as props, row.first_engagement as "isFirstEngagement", named.path as landing
@@ -88,7 +93,7 @@ type StoredConversion = StoredRow & {
   readonly currency: string | null
   readonly isFirstOfView: boolean
 }
-const listConversions = async (tx: Tx, start: StoredAt, to: StoredAt): Promise<SealedEntry[]> => {
+const listConversions = async (tx: Tx, start: StorageTime, to: StorageTime): Promise<SealedEntry[]> => {
   const { rows } = await sql<StoredConversion>`
     select ${rowColumns}, 0 as page, null as landing, row.event_id as "eventId", row.name, row.value, row.currency,
       row.first_of_view as "isFirstOfView"
@@ -105,15 +110,15 @@ const listConversions = async (tx: Tx, start: StoredAt, to: StoredAt): Promise<S
 /** The next rows in the order in which they were stored. The same call gives the same rows, whenever it is repeated. */
 export const readCopyChunk = async (
   tx: Tx,
-  kind: CopiedKind,
-  start: StoredAt,
-  end: StoredAt,
+  kind: CopiedTable,
+  start: StorageTime,
+  end: StorageTime,
 ): Promise<CopyChunk> => {
   const to = await chunkEnd(tx, kind, start, end)
   return { entries: await (kind === 'beacons' ? listBeacons : listConversions)(tx, start, to), to }
 }
 
-/** A row of ClickHouse, for the way back. */
+/** A row of ClickHouse that is copied back to PostgreSQL. */
 export type ReturnedBeacon = {
   readonly agentId: string
   readonly mode: Mode

@@ -19,7 +19,7 @@ const viewOf = ({ agentId, mode, sessionId, viewedAt, segment, page }: RecordedV
   page,
 })
 
-/** How long a process goes by what it read about the size of the spool. */
+/** How long a process relies on the size of the spool that it read last. */
 const sizeKnownMs = 1_000
 
 /**
@@ -79,7 +79,8 @@ export const makeClickHouseStore = (ctx: Ctx, clickhouse: ClickHouse): Attention
     summary: postgres.summary,
     funnel: async (readCtx, window) => {
       const { views, countedUntil } = await inTransaction(readCtx, window.agentId as Tenant, async (tx) => ({
-        // First, so that what is delivered meanwhile is counted beyond the time that is named.
+        // Read before the figures: these then contain at least everything up to this time, and perhaps rows that were
+        // delivered meanwhile.
         countedUntil: (await findSpoolState(tx)).oldestAt,
         views: await readVerifiedViews(tx, window),
       }))

@@ -16,25 +16,18 @@ export type RecordedView = {
   readonly page: number
 }
 
-/** Beacons of views, each of which is there once; `place` is the place of a beacon's view. */
+/** Beacons with their views. Each view is in the list once; `place` is the index of a beacon's view in it. */
 export type BeaconBatch = {
   readonly views: readonly View[]
   readonly beacons: readonly { readonly place: number; readonly beacon: Beacon }[]
 }
 
-/** What became of a beacon; a letter of `track_record_beacons` stands for each. */
-export const recordedOutcomes = {
-  s: 'stored',
-  d: 'duplicate',
-  f: 'full',
-  e: 'expired',
-  u: 'unknown',
-} as const
-export type RecordedOutcome = (typeof recordedOutcomes)[keyof typeof recordedOutcomes]
+/** What became of a beacon. */
+export type RecordedOutcome = 'stored' | 'duplicate' | 'full' | 'expired' | 'unknown'
 
 export type RecordedConversion = {
   readonly view: RecordedView
-  /** Of the event that announces it. */
+  /** The id of the event that announces the conversion. */
   readonly eventId: string
   readonly isFirstOfView: boolean
   readonly name: string
@@ -43,8 +36,8 @@ export type RecordedConversion = {
 }
 
 /**
- * Until when beacons and conversions were recorded that are all in the figures; of later ones only some may be. Null: all
- * that were recorded until now.
+ * The time up to which the figures contain all recorded beacons and conversions; of later ones they may contain some. Null:
+ * they contain all that were recorded until now.
  */
 export type CountedUntil = Date | null
 
@@ -103,8 +96,8 @@ export const pageNames = { none: '(none)', other: '(other)' } as const
 
 /**
  * Where raw rows of beacons and conversions are stored, and where figures are read. PostgreSQL always keeps the lock of a
- * view, the event ids that count once, the counters, and what is the first of a view; sessions stay there, too, and an
- * engine learns of them by triggers of the table. Every figure is exact: it equals a count of the rows.
+ * view, the event ids that count once, the counters, and which beacon and conversion is the first of its view; sessions stay
+ * there, too, and an engine learns of them by triggers of the table. Every figure is exact: it equals a count of the rows.
  */
 export type AttentionStore = {
   readonly name: 'postgresql' | 'clickhouse'

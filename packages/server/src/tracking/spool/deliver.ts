@@ -17,7 +17,7 @@ import {
 
 /** Longer than an insert may take, so that two processes send the same batch only after a crash. */
 const leaseSeconds = 60
-/** For a recount or an erasure. Deliveries wait so long where one is killed. */
+/** The lease of a recount or an erasure. If the process is killed, deliveries wait until this lease ends. */
 export const longLeaseSeconds = 900
 const everyMs = 1_000
 /** A batch of so many entries is followed by the next at once; smaller ones leave once a second, which makes larger parts. */

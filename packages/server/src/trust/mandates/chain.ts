@@ -10,7 +10,7 @@ import {
   type Root,
 } from '../rules.ts'
 import type { KeySets } from '../signatures/key-sets.ts'
-import { isObject, readChain, type Delegated, type Hop, type Json } from './sd-jwt.ts'
+import { isObject, readChain, type DelegatedClaim, type Hop, type Json } from './sd-jwt.ts'
 
 /** Both drafts name the same types differently. */
 const rootTyp = /^(?!kb)(?:[a-z0-9.-]+\+)?sd[+-]jwt$/
@@ -22,7 +22,7 @@ export type Family = 'checkout' | 'payment'
 export type OpenMandate = {
   readonly value: Json
   readonly digest: string | undefined
-  /** What its uses are counted by. */
+  /** Identifies the mandate when its uses are counted. */
   readonly hash: Buffer
 }
 export type VerifiedChain = {
@@ -55,7 +55,7 @@ const findMandate = (
   family: Family,
   stage: 'open' | 'closed',
   path: string,
-): Delegated | undefined => {
+): DelegatedClaim | undefined => {
   const found = hop.delegated.filter(({ value }) => isTyp(family, stage, value['vct']))
   if (found.length > 1)
     throw mandateFault(path, 'vct', `a hop discloses ${found.length} ${stage} ${family} mandates, expected 1`)
@@ -85,7 +85,7 @@ const verifyHop = async ({ jwt }: Hop, jwk: JWK, path: string, index: number): P
 }
 
 /** The times of a hop and of what it delegates. Returns the earliest expiry. */
-const checkTimes = (hop: Hop, mandate: Delegated | undefined, now: number, path: string): number => {
+const checkTimes = (hop: Hop, mandate: DelegatedClaim | undefined, now: number, path: string): number => {
   const sources = [hop.payload, mandate?.value ?? {}]
   const read = (source: Json, name: string): number | undefined => {
     const value = source[name]
@@ -116,7 +116,7 @@ const checkBinding = ({ payload }: Hop, before: Hop, path: string): void => {
 
 const checkClosed = (
   { payload }: Hop,
-  mandate: Delegated | undefined,
+  mandate: DelegatedClaim | undefined,
   { now, audience }: ChainContext,
   path: string,
 ): Json => {

@@ -10,9 +10,9 @@ export type Hop = {
   /** With every disclosed claim in its place. */
   readonly payload: Readonly<Record<string, unknown>>
   /** The disclosed elements of `delegate_payload`, each with the digest of its disclosure where it has one. */
-  readonly delegated: readonly Delegated[]
+  readonly delegated: readonly DelegatedClaim[]
 }
-export type Delegated = {
+export type DelegatedClaim = {
   readonly value: Readonly<Record<string, unknown>>
   readonly digest: string | undefined
 }
@@ -79,9 +79,9 @@ const makeResolver = (disclosures: ReadonlyMap<string, Disclosure>) => {
     return Object.fromEntries([...claims].map(([name, value]) => [name, resolve(value, level)]))
   }
   /** Elements of `delegate_payload`, of which some wallets write the digest alone. */
-  const resolveDelegated = (elements: unknown): Delegated[] => {
+  const resolveDelegated = (elements: unknown): DelegatedClaim[] => {
     if (!Array.isArray(elements)) return []
-    return elements.flatMap((element): Delegated[] => {
+    return elements.flatMap((element): DelegatedClaim[] => {
       const digest = typeof element === 'string' ? element : referenceOf(element)
       const disclosed = digest === undefined ? { name: undefined, value: element } : disclosures.get(digest)
       if (!disclosed || disclosed.name !== undefined) return []

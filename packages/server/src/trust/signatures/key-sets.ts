@@ -5,7 +5,10 @@ import { keysUrlFault, mediaTypesOf, type Root } from '../rules.ts'
 import { readKeySet, type PublishedKey } from './keys.ts'
 
 const cacheMs = 3_600_000
-/** A key that is not in the set may be new, and a set that cannot be read may come back: it is asked again this rarely. */
+/**
+ * A key that is not in the set may be new, and a set that could not be read may be readable again: the set is requested
+ * again, at most once in this time.
+ */
 const refetchMs = 60_000
 const timeoutMs = 5_000
 const bytesMax = 65_536

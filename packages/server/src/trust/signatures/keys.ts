@@ -46,7 +46,7 @@ const verifierOf = (algorithm: Algorithm, key: KeyObject): PublishedKey['verify'
   if (algorithm === 'ed25519') return (data, signature) => verify(null, data, key, signature)
   if (algorithm === 'ecdsa-p256-sha256')
     return (data, signature) => verify('sha256', data, { key, dsaEncoding: 'ieee-p1363' }, signature)
-  // RFC 9421 says 64 bytes of salt, and signers that people use take the longest: any is as safe.
+  // RFC 9421 requires 64 bytes of salt, but common signing libraries use the longest possible salt. Any length is as safe.
   return (data, signature) =>
     verify(
       'sha512',

@@ -12,5 +12,8 @@ export const canMove = (from: ForwardStatus, to: ForwardStatus): boolean => next
 
 /** Requests for capacity that one mail address may send in a day. */
 export const perAddressMax = 5
-/** Requests of a day from everybody together: more than this nobody reads, so the rest is refused and may come tomorrow. */
+/**
+ * Requests that all senders together may send in a day, because nobody reads more. Further requests are refused and can be
+ * sent again the next day.
+ */
 export const perDayMax = 500

@@ -80,7 +80,7 @@ export const clustersOf = (links: readonly Link[]): ((node: string) => string) =
   const rootOf = (node: string): string => {
     let root = node
     for (let up = parents.get(root); up !== undefined; up = parents.get(root)) root = up
-    // A path that was walked once is short the next time.
+    // Union-find with path compression.
     for (let at = node; at !== root;) {
       const up = parents.get(at) ?? root
       parents.set(at, root)

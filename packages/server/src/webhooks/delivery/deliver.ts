@@ -23,7 +23,7 @@ import {
 } from './store.ts'
 import {
   firstMonitorMs,
-  headersOf,
+  signedHeadersOf,
   isFailingTooLong,
   circuitOpenMsAfter,
   retryDelayMsAfter,
@@ -43,7 +43,7 @@ import { mailNotice, type FindConfirmedContactEmail } from './watch.ts'
 
 /** Deliveries that one worker sends at a time: mostly waiting on sockets, so far more than its database connections. */
 const activeMax = 128
-/** At a time, from one worker. */
+/** Deliveries to one endpoint that one worker sends at a time. */
 const perEndpoint = 4
 /** Claimed ahead for a healthy endpoint, four rounds. A worker that crashes delays them by a lease. */
 const claimedPerEndpointMax = 16
@@ -51,7 +51,7 @@ const claimedPerEndpointMax = 16
 const perFailingEndpoint = 1
 /** Claimed deliveries that wait for a host whose receivers have not answered 2xx yet. */
 const perUnprovenHost = 16
-/** How long an endpoint waits for which there is no place among them. */
+/** The delay of an endpoint when the queue of its host is full. */
 const crowdedWaitMs = 2_000
 /** Held by one worker, waiting or being sent. */
 const heldMax = 384
@@ -130,7 +130,7 @@ export const sendAttempt = async (
     const response = await send({
       url: claimed.url,
       method: 'POST',
-      headers: headersOf(keys, { id: claimed.eventId, at: ctx.clock.now(), body: claimed.body }),
+      headers: signedHeadersOf(keys, { id: claimed.eventId, at: ctx.clock.now(), body: claimed.body }),
       body: claimed.body,
       timeoutMs,
       responseBytesMax,
@@ -329,8 +329,9 @@ const makeClaims = (ctx: Ctx, slots: DeliverySlots) => {
 }
 
 /**
- * Keeps deliveries in flight: claims ahead while they are sent and never waits for the slowest. `run` returns 0 only
- * when nothing is due, nothing is in flight and nothing has ended since the last call: what ends may have published.
+ * Keeps deliveries in flight: claims ahead while they are sent and never waits for the slowest. `run` returns 0 only when
+ * nothing is due, nothing is in flight and nothing has ended since the last call: a delivery that ends may have published an
+ * event.
  */
 export const deliveryJob = (
   ctx: Ctx,
@@ -350,7 +351,7 @@ export const deliveryJob = (
         return
       }
       noteResult(ctx, claimed, result)
-      // The others wait for a claim that knows of the failure.
+      // The waiting deliveries of this endpoint are returned: the next claim takes the failure into account.
       if (outcomeOf(result.reply) !== 'delivered')
         inFlight.track(returnClaims(ctx, slots.removeWaiting(claimed.endpointId)))
       // The slot is free when the receiver has answered; recording the result takes none.

@@ -1,6 +1,6 @@
 import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
-import { readableFrom } from '../../platform/db/clock.ts'
+import { resumeTimeOf } from '../../platform/db/clock.ts'
 import { inTransaction, readNow } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { listEvents } from '../../platform/queue/outbox.ts'
@@ -23,7 +23,7 @@ export const readEvents = async (ctx: Ctx, agent: Agent, query: Query) => {
     })
   return inTransaction(ctx, agent.agentId, async (tx) => {
     const after = cursor
-      ? { ...cursor, at: await readableFrom(tx, cursor.at) }
+      ? { ...cursor, at: await resumeTimeOf(tx, cursor.at) }
       : initialPosition(query.since, await readNow(tx))
     const { agentId, mode } = agent
     const found = await listEvents(tx, { agentId, mode, after, stableOnly: true, limit: limit + 1 })

@@ -66,7 +66,7 @@ test('no endpoint has more than its share open, and a silent one holds up no oth
   assert.deepEqual([...slots.held()], [['dead', 8]])
 })
 
-test('over all endpoints no more are open than there are places, and each that ends makes room', async () => {
+test('over all endpoints no more deliveries are open than there are slots, and each that ends frees one', async () => {
   const { slots, sending, end } = open(3, 2)
   slots.add([...many('a', 4), ...many('b', 4)])
   assert.equal(sending.size, 3)

@@ -134,6 +134,7 @@ export const updateDeliveriesDelivered = async (
   )
 }
 
+/** Makes a delivery a dead letter: it is not retried unless its owner replays or recovers it. */
 export const updateDeliveryDead = async (tx: Tx, claimed: ClaimedDelivery): Promise<void> => {
   await tx
     .updateTable('webhook_deliveries')

@@ -6,7 +6,7 @@ import { claimHost, updateEndpointWaiting, updateHostsReleased } from './hosts/s
 import { outcomeOf, type AttemptResult } from './rules.ts'
 import { updateClaimsReturned, type ClaimedDelivery } from './claims/store.ts'
 
-/** Settling an attempt takes less. A worker that crashed keeps its host busy for this time and the timeout. */
+/** Settling an attempt takes less than this. A worker that crashed keeps its host busy for the timeout plus this time. */
 const settlingSeconds = 5
 
 type Postponed = { readonly waitMs: number }

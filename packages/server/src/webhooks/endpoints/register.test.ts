@@ -219,7 +219,7 @@ test('the signing secret is 32 random bytes, returned once, and in no dump and n
   assert.ok(!local.lines.join('').includes(secret.slice(6)))
 })
 
-test('an agent has at most 50 endpoints, also when the last place is fought for', async () => {
+test('an agent has at most 50 endpoints, also with concurrent registrations', async () => {
   const { apiKey } = await local.register()
   const body = { url: 'https://hooks.example.com/', events: ['*'] }
   for (let i = 0; i < 49; i++) assert.equal((await register(local, apiKey, body)).status, 200)

@@ -1,11 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
-import {
-  updateCarriedReleased,
-  updateRequestsSeparated,
-  updateRequestsShared,
-} from '../delivery/shared/store.ts'
+import { splitSharedRequests, leaveSharedRequests, updateRequestsShared } from '../delivery/shared/store.ts'
 
 export type EndpointKey = { readonly agentId: string; readonly endpointId: string }
 export type EndpointOwner = { readonly agentId: string; readonly mode: Mode }
@@ -136,7 +132,7 @@ export const updateEndpoint = async (
   change: { readonly url?: string; readonly events?: string[] },
 ): Promise<void> => {
   if (change.url === undefined && change.events === undefined) return
-  if (change.url !== undefined) await updateCarriedReleased(tx, endpoint)
+  if (change.url !== undefined) await splitSharedRequests(tx, endpoint)
   await tx
     .updateTable('webhook_endpoints')
     // A new URL has not failed yet.
@@ -150,7 +146,7 @@ export const updateEndpoint = async (
     .where('endpoint_id', '=', endpoint.endpointId)
     .execute()
   if (change.url === undefined) return
-  await updateRequestsSeparated(tx, endpoint)
+  await leaveSharedRequests(tx, endpoint)
   await updateRequestsShared(tx, endpoint)
 }
 
@@ -165,7 +161,7 @@ export const updateEndpointEnabled = async (tx: Tx, endpoint: EndpointKey): Prom
 
 /** Marks the pending deliveries of an endpoint as dead; a recovery requeues them. */
 const updatePendingDead = async (tx: Tx, endpoint: EndpointKey): Promise<void> => {
-  await updateCarriedReleased(tx, endpoint)
+  await splitSharedRequests(tx, endpoint)
   await tx
     .updateTable('webhook_deliveries')
     .set({ state: 'dead', settled_at: now() })

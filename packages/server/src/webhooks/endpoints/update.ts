@@ -36,7 +36,7 @@ export const update = async (ctx: Ctx, agent: Agent, change: Change) => {
     if (!endpoint) throw unknownEndpoint()
     const url = change.url === undefined ? endpoint.url : normaliseUrl(change.url)
     await updateEndpoint(tx, key, {
-      // The URL that it has already resets no failures: a call would otherwise close the circuit breaker.
+      // An unchanged URL is left out: setting it would reset the failures and so close the circuit breaker.
       ...(url === endpoint.url ? {} : { url }),
       ...(change.events === undefined ? {} : { events: [...new Set(change.events)] }),
     })

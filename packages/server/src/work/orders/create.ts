@@ -49,7 +49,7 @@ export const requireItems = (
   return normalized.items
 }
 
-/** A question obeys the rules of its texts by this path too. */
+/** The rules for the texts of a question hold also where it is placed as an order. */
 const requireQuestionTexts = (workflow: StoredWorkflow | undefined, input: Input): void => {
   const details = questionOrderErrors(workflow?.id, input)
   if (details.length > 0) throw new Refusal('validation_failed', { details })
@@ -78,7 +78,10 @@ const findPrice = async (
 export const quoteOrder = async (ctx: Ctx, input: Input): Promise<bigint | undefined> =>
   inTransaction(ctx, 'system', async (tx) => (await findPrice(tx, ctx, 'live', input)).price?.totalUsdCents)
 
-/** What only a buyer without a key is told. Signed before the order exists: no order is left that nobody can fund. */
+/**
+ * The part of the answer that only a buyer without a key gets. It is signed before the order exists, so that no order is
+ * left that nobody can fund.
+ */
 const presentKeyless = async ({ keyless, agentId, mode }: Agent, orderId: string) =>
   keyless && {
     orderToken: await keyless.signOrderToken(orderId),

@@ -5,6 +5,7 @@ import type { Agent } from '../../platform/http/call.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { checkAndNarrow, type Refusals } from '../../platform/http/refusals.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import { cardAccounts, escrowAccountOf, transferLines, usdOf } from '../rules.ts'
 import { claimableUntil } from '../units/rules.ts'
 import { insertUnits } from '../units/store.ts'
@@ -59,7 +60,7 @@ const checkoutRequestOf = (order: Order) => ({
 type Funding = {
   readonly ctx: Ctx
   readonly payments: Payments
-  readonly tenant: `agt_${string}`
+  readonly tenant: AgentId
   readonly key: OrderKey
 }
 type Checkout = { readonly checkoutUrl: string; readonly expiresAt: Date }

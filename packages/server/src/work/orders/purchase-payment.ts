@@ -88,7 +88,7 @@ export const reverseByPurchase = async (
     reference: purchaseId,
     amountUsdCents: usdCents,
     ownRefundsUsdCents: 0n,
-    // What this order put there. The rest is to be refunded for other questions of the agent.
+    // The part of the unused account that came from this order. The rest is to be refunded for other questions of the agent.
     unusedMaxUsdCents: usdCents - (await findPaidUsdCents(tx, key)),
   })
   const clawedBack = await clawBackStars(tx, unitDeps, order, owedUsdCents)

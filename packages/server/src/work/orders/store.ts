@@ -3,6 +3,7 @@ import type { Mode } from '@pohf/protocol'
 import type { OrderTerms } from '../../platform/db/columns.ts'
 import { now, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import { unfundedOrderDays, type OrderState, type Price } from '../rules.ts'
 
 export type OrderKey = { readonly agentId: string; readonly mode: Mode; readonly orderId: string }
@@ -79,7 +80,7 @@ const selectOrders = (tx: Tx) =>
 type Row = Awaited<ReturnType<ReturnType<typeof selectOrders>['executeTakeFirstOrThrow']>>
 
 const orderOf = (row: Row) => ({
-  agentId: row.agent_id as `agt_${string}`,
+  agentId: row.agent_id as AgentId,
   mode: row.mode,
   orderId: row.order_id,
   status: row.status,

@@ -19,7 +19,10 @@ import {
 const paymentReversedReason = 'payment_taken_back'
 const note = "The buyer's payment was taken back. Appeal, and an operator decides whether to pay you."
 
-/** Cancels a claimed unit; of a delivered one the operator decides, and pays, since the buyer's payment is gone. */
+/**
+ * Cancels a claimed unit. From its delivery on, the platform would pay a unit, because the buyer's payment is gone. A
+ * delivered unit counts as rejected, and an operator decides on the appeal.
+ */
 const stopUnit = async (tx: Tx, order: Order, unit: Unit): Promise<void> => {
   const holder = await findHolderForUpdate(tx, unit)
   if (!holder) throw missingAssignment(unit, 'stopping its order after a chargeback')

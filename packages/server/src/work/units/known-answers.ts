@@ -74,7 +74,7 @@ type NewKnownAnswer = {
   readonly answer: unknown
   readonly session: Pick<Session, 'sessionId' | 'quality'>
 }
-/** What a delivery of a known-answer item is delivered to. */
+/** The order and the unit that receive the answer to a known-answer item. */
 export type KnownAnswerDelivery = {
   readonly order: Order
   readonly unit: Unit

@@ -7,7 +7,10 @@ import { hmacOf } from '../../platform/ops/secrets.ts'
 /** The review period, after which a unit is accepted automatically, and the appeal period. */
 export const reviewHours = 72
 export const appealHours = 72
-/** How many rejections of the last days a buyer decides alone, and which share of the delivered units beyond them. */
+/**
+ * Of the rejections within these days, a buyer decides alone about `rejectionsAloneMax`, or about `rejectedShareMax` of the
+ * delivered units if that is more.
+ */
 export const recentReviewDays = 30
 const rejectionsAloneMax = 3
 const rejectedShareMax = 0.2
@@ -39,7 +42,7 @@ export type RejectReason = (typeof rejectReasons)[number]
 /** The time limit of a claim: four times the estimate, 30 minutes at min, a day at most. */
 export const claimMinutesOf = (estMinutes: number): number => Math.min(Math.max(30, estMinutes * 4), 1_440)
 
-/** Whom the buyer of a simulated answer sees. The index of answered units leaves it out by this name. */
+/** The worker that the buyer of a simulated answer sees. The index of answered units excludes it by this name. */
 export const simulatedWorker = 'wrk_simulated'
 /** A question can be claimed until this time before it ends, so that a claim leaves time for an answer. */
 const answerMinutes = 5
@@ -105,7 +108,10 @@ const minutesBetween = (fraction: number, min: number, max: number): number =>
   min + Math.floor(fraction * (max - min))
 export const reopenMinutesOf = (fraction: number): number =>
   minutesBetween(fraction, reopenMinutesMin, reopenMinutesMax)
-/** When a known answer is graded: after a time that this buyer took for such a unit, or else as without a buyer. */
+/**
+ * When a known answer is graded: after a time that this buyer took to review such a unit, or after a default time where the
+ * buyer has reviewed none.
+ */
 export const gradingMinutesOf = (
   isCorrect: boolean,
   observedMinutes: readonly number[],

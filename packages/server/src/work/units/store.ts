@@ -2,6 +2,7 @@ import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import type { OrderKey } from '../orders/store.ts'
 import {
   appealHours,
@@ -80,7 +81,7 @@ const selectUnits = (tx: Tx) =>
 type Row = Awaited<ReturnType<ReturnType<typeof selectUnits>['executeTakeFirstOrThrow']>>
 
 const unitOf = (row: Row) => ({
-  agentId: row.agent_id as `agt_${string}`,
+  agentId: row.agent_id as AgentId,
   mode: row.mode,
   orderId: row.order_id,
   n: row.n,
@@ -91,7 +92,7 @@ const unitOf = (row: Row) => ({
   workerRef: row.worker_ref,
   sessionId: row.session_id,
   credentialId: row.credential_id,
-  answer: row.answer as unknown,
+  answer: row.answer,
   quality: row.quality,
   deliveredAt: row.delivered_at,
   reviewUntil: row.review_until,

@@ -7,7 +7,7 @@ import { ledgerFaults } from '../../../test/fixtures/payments/ledger.ts'
 import { makeWorker, type TestWorker } from '../../../test/fixtures/people/worker.ts'
 import * as operators from '../../operators/index.ts'
 import { isKnownAnswerDue } from '../units/rules.ts'
-import { atEvenTime } from './even-time.ts'
+import { padResponseTime } from './response-time.ts'
 
 const harness = await startHarness()
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
@@ -338,7 +338,7 @@ test('a link of a known-answer item leads where the page says, not to the addres
 
 const elapsedOf = async (work: () => Promise<unknown>): Promise<number> => {
   const startedAt = performance.now()
-  await atEvenTime(work).catch(() => undefined)
+  await padResponseTime(work).catch(() => undefined)
   return performance.now() - startedAt
 }
 test('a delivery is answered at a full quarter of a second, whatever it took', async () => {

@@ -1,4 +1,5 @@
 import type { Tx } from '../../platform/db/db.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import type { PlatformLedger } from '../deps.ts'
 import { findClaimedByChallenge, type Assignment } from './store.ts'
 
@@ -9,15 +10,15 @@ import { findClaimedByChallenge, type Assignment } from './store.ts'
 export const recordingOwnerOf = (
   { platformAgentOf }: PlatformLedger,
   { knownItem, mode, agentId }: Assignment,
-): `agt_${string}` => (knownItem ? platformAgentOf(mode) : agentId)
+): AgentId => (knownItem ? platformAgentOf(mode) : agentId)
 
 /** The owner of a recording that a page of this site starts with the challenge of an assignment. */
 export const makeFindRecordingOwner =
   (platformLedger: PlatformLedger) =>
   async (
     tx: Tx,
-    { site, challenge }: { readonly site: `agt_${string}`; readonly challenge: string },
-  ): Promise<`agt_${string}`> => {
+    { site, challenge }: { readonly site: AgentId; readonly challenge: string },
+  ): Promise<AgentId> => {
     const assignment = await findClaimedByChallenge(tx, challenge)
     return assignment?.agentId === site ? recordingOwnerOf(platformLedger, assignment) : site
   }

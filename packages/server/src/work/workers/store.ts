@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import type { KnownAnswer } from '../../platform/db/columns.ts'
 import { now, type Tx } from '../../platform/db/db.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import { returnsHours, returnsMax, type AssignmentState } from '../units/rules.ts'
 import type { UnitKey } from '../units/store.ts'
 
@@ -39,7 +40,7 @@ const assignmentOf = (row: Row) => ({
   assignmentId: row.assignment_id,
   personId: row.person_id,
   mode: row.mode,
-  agentId: row.agent_id as `agt_${string}`,
+  agentId: row.agent_id as AgentId,
   orderId: row.order_id,
   n: row.n,
   item: row.item,
@@ -57,7 +58,7 @@ const assignmentOf = (row: Row) => ({
   flags: row.flags,
   knownItem: row.known_item,
   /** The site that the person sees: of the unit itself, or of the one that a known-answer item was shown for. */
-  site: (row.covered_agent_id ?? row.agent_id) as `agt_${string}`,
+  site: (row.covered_agent_id ?? row.agent_id) as AgentId,
 })
 export type Assignment = ReturnType<typeof assignmentOf>
 
@@ -233,7 +234,7 @@ export const updateAssignmentKnownAnswer = async (
     .execute()
 }
 
-/** More than a workflow has known-answer items. */
+/** Above the number of known-answer items that a workflow has. */
 const seenMax = 500
 type SeenKnownAnswer = { readonly input: unknown; readonly covered: string | null }
 /** The known-answer items that a person was shown and did not return, and the units that they covered. */
@@ -295,7 +296,7 @@ export const upsertWorkerAccuracy = async (
       set golds = known.golds + 1, golds_right = known.golds_right + ${right}`.execute(tx)
   return findWorkerAccuracy(tx, key)
 }
-/** Pauses the person and resets the counts, so that the next answers after the pause are judged afresh. */
+/** Bans the person from a task for some days, and resets the counts, so that only answers after the pause count then. */
 export const updateWorkerPaused = async (tx: Tx, key: WorkerAccuracyKey, days: number): Promise<void> => {
   await sql`
     update worker_standing set golds = 0, golds_right = 0, paused_until = pohf_now() + make_interval(days => ${days})

@@ -14,7 +14,7 @@ type OrderedTexts = {
   readonly items?: readonly unknown[] | undefined
   readonly instructions?: string | undefined
 }
-/** What an order of the workflow of questions has that a question may not have. Other workflows have their own texts. */
+/** The faults in the texts of an order of the workflow of questions. Other workflows have no such rules. */
 export const questionOrderErrors = (
   workflowId: string | undefined,
   { items = [], instructions = '' }: OrderedTexts,

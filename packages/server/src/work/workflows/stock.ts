@@ -1,5 +1,6 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
 import type { UnitKey } from '../units/store.ts'
 import { listUnitWork } from '../settled/store.ts'
 import { claimStockUnit, countStockByTask, existsInStock, findStockState, updateStock } from './store.ts'
@@ -9,7 +10,7 @@ export type StockUnit = {
   /** Identifies the unit when it is released or sold. */
   readonly unitRef: string
   readonly answer: unknown
-  readonly session: { readonly agentId: `agt_${string}`; readonly sessionId: string }
+  readonly session: { readonly agentId: AgentId; readonly sessionId: string }
 }
 
 const unitRefOf = ({ agentId, mode, orderId, n }: UnitKey): string => [agentId, mode, orderId, n].join('/')
@@ -26,7 +27,7 @@ export const reserveStockUnit = async (
 ): Promise<StockUnit | undefined> => {
   const unit = await claimStockUnit(tx, workflowId, mode)
   if (!unit) return undefined
-  const agentId = unit.agentId as `agt_${string}`
+  const agentId = unit.agentId as AgentId
   return { unitRef: unitRefOf(unit), answer: unit.answer, session: { agentId, sessionId: unit.sessionId } }
 }
 

@@ -10,15 +10,20 @@ export type QueryState<T> = {
   readonly refetch: () => void
 }
 
-/** Fetches, and fetches again every few seconds while the page is visible. */
+/**
+ * Fetches, and fetches again every few seconds while the page is visible, unless an answer is still on its way: on a slow
+ * line each refresh would discard the answer before it, and the page would never show one.
+ */
 export const useQuery = <T>(fetchIt: () => Promise<T>, key: string, refreshMs = 4_000): QueryState<T> => {
   const [state, setState] = useState<{ key: string; value?: T; error?: ApiError; slow: boolean }>({
     key,
     slow: false,
   })
   const run = useRef(0)
+  const isLoading = useRef(false)
   const load = () => {
     run.current += 1
+    isLoading.current = true
     const mine = run.current
     const timer = setTimeout(() => {
       if (mine === run.current) setState((now) => (now.value === undefined ? { ...now, slow: true } : now))
@@ -35,13 +40,16 @@ export const useQuery = <T>(fetchIt: () => Promise<T>, key: string, refreshMs = 
             slow: false,
           })),
       )
-      .finally(() => clearTimeout(timer))
+      .finally(() => {
+        clearTimeout(timer)
+        if (mine === run.current) isLoading.current = false
+      })
   }
   useEffect(() => {
     setState({ key, slow: false })
     load()
     const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') load()
+      if (document.visibilityState === 'visible' && !isLoading.current) load()
     }, refreshMs)
     return () => {
       run.current += 1

@@ -8,7 +8,7 @@ export type RequestScope = {
 }
 
 const requestIdPattern = /^[A-Za-z0-9_-]{8,64}$/
-/** Whether a client or another process may name a request so. */
+/** Whether a value that a client or another process sent can serve as a request id. */
 export const isRequestId = (value: unknown): value is string =>
   typeof value === 'string' && requestIdPattern.test(value)
 

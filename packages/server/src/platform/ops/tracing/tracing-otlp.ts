@@ -26,7 +26,7 @@ const spanLimits = { attributeValueLengthLimit: 128, attributeCountLimit: 16, li
 /** While the collector is away, older spans are kept and newer ones dropped: 2,048 spans are about 2 MB. */
 const queueMax = 2_048
 const sendEveryMs = 1_000
-/** The last spans of a process that stops. */
+/** How long a process that stops waits until its last spans are sent. */
 const stopWithinMs = 1_000
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL }
@@ -95,7 +95,7 @@ export const makeTracer = ({ serviceName, sampler, ratio }: TracerOptions): Trac
     countLost: () => exporter.lost,
     stop: async () => {
       const late = new Promise<void>((resolve) => setTimeout(resolve, stopWithinMs).unref())
-      // Whatever the collector does is no fault of the stop.
+      // A collector that fails or does not answer must not fail the stop.
       await Promise.race([provider.shutdown().catch(() => undefined), late])
     },
   }

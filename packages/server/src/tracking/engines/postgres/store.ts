@@ -44,8 +44,8 @@ const partRows = (
 }
 
 /**
- * How many views of the window sent a beacon, and how many an engagement. Not below 0: of the oldest month some rows may be left
- * whose figures are deleted, and nothing can be taken off those.
+ * How many views of the window sent a beacon, and how many an engagement. Never below 0: rows of the oldest month may remain
+ * after their figures were deleted, and subtracting them would give a negative number.
  */
 const findBeaconCounts = async (tx: Tx, window: ViewWindow) => {
   const { whole, parts } = splitWindow(window)

@@ -3,7 +3,7 @@ import { now, type Tx } from '../../../platform/db/db.ts'
 import type { HostLimit } from '../../rules.ts'
 
 const windowMinutes = 10
-/** How long a delivery waits whose host is busy. */
+/** How long a delivery waits while its host is busy. */
 const hostBusyMs = 5_000
 
 type HostClaim = HostLimit & { readonly holder: string; readonly seconds: number }

@@ -30,7 +30,7 @@ export const listDeliveries = async (
     .selectFrom('webhook_deliveries')
     .select(deliveryColumns)
     .select(sql<string>`body::json ->> 'type'`.as('type'))
-    // The next attempt of a delivery that is sent with another is that of the other.
+    // A delivery that is sent with another one is due when that one is.
     .select(
       sql<Date>`coalesce((
         select sent.due_at from webhook_deliveries sent

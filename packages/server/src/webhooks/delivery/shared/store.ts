@@ -2,7 +2,10 @@ import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../../platform/db/db.ts'
 
-/** How far the due_at of a delivery that is sent with another lies behind it: longer than the retry schedule. */
+/**
+ * A delivery that is sent in the request of another has its due_at this much later than the other: longer than the retry
+ * schedule.
+ */
 export const sentWithDelay = sql`interval '4 days'`
 
 type QueueKey = {
@@ -161,10 +164,10 @@ export const updateCarriedDue = (tx: Tx, request: SharedRequest, waitMs: number)
   updateCarried(tx, [request], { state: 'pending', waitMs })
 
 /**
- * Gives the deliveries that pending requests of this endpoint carry a request of their own, one for each event: the
- * endpoint is disabled, deleted or moved to another URL.
+ * Splits the pending shared requests of this endpoint, because it is disabled, deleted or has another URL: the deliveries
+ * of other endpoints that they carry get requests of their own, one for each event.
  */
-export const updateCarriedReleased = async (
+export const splitSharedRequests = async (
   tx: Tx,
   endpoint: { readonly agentId: string; readonly endpointId: string },
 ): Promise<void> => {
@@ -183,8 +186,8 @@ export const updateCarriedReleased = async (
     where delivery.agent_id = next.agent_id and delivery.delivery_id = next.delivery_id`.execute(tx)
 }
 
-/** Gives the deliveries of this endpoint that others carry a request of their own: it has another URL now. */
-export const updateRequestsSeparated = async (
+/** Takes the deliveries of this endpoint out of the requests of other endpoints, because it has another URL now. */
+export const leaveSharedRequests = async (
   tx: Tx,
   endpoint: { readonly agentId: string; readonly endpointId: string },
 ): Promise<void> => {

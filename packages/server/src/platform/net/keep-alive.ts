@@ -3,8 +3,9 @@ import https from 'node:https'
 import type { Duplex } from 'node:stream'
 
 /**
- * Idle connections to one peer, as many as a worker has in use for one agent: with 16, deliveries that end together closed
- * theirs and the next ones opened new ones. And to all peers: each connection is a file descriptor.
+ * Idle connections to one peer: as many as a worker uses for one agent. With 16, deliveries that ended together closed their
+ * connections, and the next deliveries opened new ones. `idleMax` bounds the idle connections to all peers, because each is
+ * a file descriptor.
  */
 const idlePerPeerMax = 96
 const idleMax = 256
@@ -51,7 +52,7 @@ const limitConnections = <Agent extends http.Agent>(agent: Agent): Agent => {
 
 const options = { keepAlive: true, maxFreeSockets: idlePerPeerMax, timeout: idleMs }
 /** Connections to receivers that users named, kept open between requests with the same key. */
-export const keptConnections = {
+export const keepAliveAgents = {
   http: limitConnections(new http.Agent(options)),
   https: limitConnections(new https.Agent(options)),
   idleCount: (): number => idle.size,

@@ -5,7 +5,7 @@ import { currentModel } from '../../../packages/scorer/src/current-model.ts'
 import { offlineSession } from '../../../packages/arena/src/index.ts'
 import { findData, readHumans } from '../data.ts'
 import { reclock } from './generate.ts'
-import { cutByMotion, isRejected, lostAt } from './lost.ts'
+import { splitByMotionSeconds, isRejected, falseRejectionsAt } from './false-rejections.ts'
 import { readSplit } from './split.ts'
 
 const data = findData()
@@ -15,7 +15,7 @@ const folder = 'folder' in data ? data.folder : ''
 test('a recording is cut into pieces that hold as much motion as asked for, in order and without loss', () => {
   const points: readonly MotionPoint[] = offlineSession('sigma_lognormal', 3)
   for (const seconds of [1, 3]) {
-    const pieces = cutByMotion(points, seconds)
+    const pieces = splitByMotionSeconds(points, seconds)
     assert.ok(pieces.length > 2)
     for (const piece of pieces) {
       const { motionSeconds } = evaluateMotion(piece, currentModel)
@@ -54,7 +54,7 @@ test('a new visitor is lost no more often than before, with two thirds of the mo
   const split = readSplit(folder)
   const people = readHumans(folder).filter(({ user }) => user !== null && split.test.has(user))
   for (const recorded of [people, reclock(people, 2_000_000)]) {
-    const [two, three] = [lostAt(recorded, 2), lostAt(recorded, 3)]
+    const [two, three] = [falseRejectionsAt(recorded, 2), falseRejectionsAt(recorded, 3)]
     assert.ok(two.windows > 100 && three.windows > 100)
     assert.ok(two.bySequence.newVisitor <= three.bySequence.before)
     assert.ok(three.bySequence.newVisitor <= three.bySequence.before)

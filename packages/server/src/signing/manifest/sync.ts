@@ -1,7 +1,7 @@
 import { inTransaction } from '../../platform/db/db.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { signerUnavailable, type SignerConnection } from '../transport/signer-connection.ts'
-import type { KeyExchange } from '../signer-server.ts'
+import type { SignerManifests } from '../signer-server.ts'
 import type { ManifestFiles } from './files.ts'
 import { admissionOf, revokedKidOf } from './rules.ts'
 import {
@@ -12,22 +12,22 @@ import {
   listRevocations,
 } from './store.ts'
 
-/** What the last exchange found out about a signer. */
+/** What the last round found out about a signer. */
 type SignerState = 'unknown' | 'admitted' | 'foreign' | 'not_admitted'
 export type Endpoint = {
   readonly connection: SignerConnection
   state: SignerState
   /** The id of the signer that answered there last. */
   signer: string | undefined
-  /** Until when it is asked last, as `performance.now()`: it failed. */
+  /** Until this time, as `performance.now()`, the signer is asked after all others, because it failed. */
   asideUntil: number
 }
 
-/** A signer that did not answer is asked last for so long, or until an exchange finds that it answers again. */
+/** How long a signer that did not answer is asked after all others, unless a round finds that it answers again. */
 export const unansweredMs = 30_000
 
-type Answer = { readonly endpoint: Endpoint; readonly exchange: KeyExchange }
-type ExchangeDeps = {
+type Answer = { readonly endpoint: Endpoint; readonly exchange: SignerManifests }
+type SyncDeps = {
   readonly ctx: Ctx
   readonly manifests: ManifestFiles
   readonly endpoints: readonly Endpoint[]
@@ -51,11 +51,11 @@ const restoreAdvice =
   'If its key folder was lost or exchanged, restore KEYS_DIR from its backup. To add a new signer, admit it: docs/operate/keys.md'
 
 /**
- * Ties this process to the admission key of its signer, the first time. A deployment whose database knows another
+ * Pins the admission key of the signer at first contact. A deployment whose database knows another
  * admission key has published keys before: then the key folder of the signer is not the one of this deployment.
  */
-const makeFirstContact = async (
-  { ctx, manifests }: ExchangeDeps,
+const pinAdmissionKeyOfSigner = async (
+  { ctx, manifests }: SyncDeps,
   answers: readonly Answer[],
 ): Promise<void> => {
   const offered = [...new Set(answers.flatMap(({ exchange }) => exchange.admission ?? []))]
@@ -70,7 +70,7 @@ const makeFirstContact = async (
       `this deployment has published keys of admission key ${before}, and the signer has ${admission}. ${restoreAdvice}`,
     )
   manifests.tie(admission)
-  ctx.log.info({ admission }, 'trusts the admission key of its signer from now on')
+  ctx.log.info({ admission }, 'admission key of the signer pinned')
 }
 
 /** Offers everything that a carrier brought; what does not verify is logged and left out. */
@@ -102,7 +102,7 @@ const takeOver = (
 
 type SignerCheck = { readonly state: SignerState; readonly fault?: string }
 /** Whether a signer may sign for this process, and otherwise what is wrong. */
-const checkSigner = ({ ctx, manifests }: ExchangeDeps, exchange: KeyExchange): SignerCheck => {
+const checkSigner = ({ ctx, manifests }: SyncDeps, exchange: SignerManifests): SignerCheck => {
   const fault = `is not admitted in this deployment. ${restoreAdvice}`
   if (exchange.admission !== manifests.admission()) return { state: 'foreign', fault }
   const known = manifests.current()?.manifest.signers.find(({ signer }) => signer === exchange.signer)
@@ -114,7 +114,7 @@ const checkSigner = ({ ctx, manifests }: ExchangeDeps, exchange: KeyExchange): S
 }
 
 /** Reads what other machines wrote, and writes what they lack. */
-const makeDatabaseExchange = ({ ctx, manifests }: ExchangeDeps, logFault: FaultLog) => {
+const makeDatabaseSync = ({ ctx, manifests }: SyncDeps, logFault: FaultLog) => {
   let storedVersion = 0
   return async (): Promise<void> => {
     const before = manifests.current()
@@ -146,7 +146,7 @@ const makeDatabaseExchange = ({ ctx, manifests }: ExchangeDeps, logFault: FaultL
 const offeredMax = 100
 
 /** Hands a signer what it lacks. */
-const offerMissing = async ({ manifests }: ExchangeDeps, { endpoint, exchange }: Answer): Promise<void> => {
+const offerMissing = async ({ manifests }: SyncDeps, { endpoint, exchange }: Answer): Promise<void> => {
   const newest = manifests.current()
   if (!newest || endpoint.state === 'foreign') return
   const isBehind = exchange.version <= newest.manifest.version && exchange.hash !== newest.hash
@@ -161,10 +161,10 @@ const offerMissing = async ({ manifests }: ExchangeDeps, { endpoint, exchange }:
  * Passes manifests and revocations on between the signers of this process, its own folder and the database, all of which
  * are only carriers. Every holder verifies for itself.
  */
-export const makeKeyExchange = (deps: ExchangeDeps): (() => Promise<void>) => {
+export const makeManifestSync = (deps: SyncDeps): (() => Promise<void>) => {
   const { ctx, manifests, endpoints } = deps
   const logFault = makeFaultLog(ctx)
-  const exchangeWithDatabase = makeDatabaseExchange(deps, logFault)
+  const syncWithDatabase = makeDatabaseSync(deps, logFault)
   const askAll = async (): Promise<Answer[]> => {
     const after = manifests.current()?.manifest.version
     const answers = await Promise.allSettled(
@@ -172,9 +172,9 @@ export const makeKeyExchange = (deps: ExchangeDeps): (() => Promise<void>) => {
         try {
           const exchange = await endpoint.connection.request({ op: 'exchange', after })
           endpoint.asideUntil = 0
-          return { endpoint, exchange: exchange as KeyExchange }
+          return { endpoint, exchange: exchange as SignerManifests }
         } catch (error) {
-          // So that the exchange tries a signer that hangs, every second, and no call of an agent does.
+          // So only this round, every second, tries a signer that hangs, and no call of an agent does.
           endpoint.asideUntil = performance.now() + unansweredMs
           throw error
         }
@@ -187,14 +187,14 @@ export const makeKeyExchange = (deps: ExchangeDeps): (() => Promise<void>) => {
   }
   return async () => {
     const answers = await askAll()
-    if (manifests.admission() === undefined) await makeFirstContact(deps, answers)
+    if (manifests.admission() === undefined) await pinAdmissionKeyOfSigner(deps, answers)
     for (const { endpoint, exchange } of answers) {
       const isForeign = exchange.admission !== manifests.admission()
       const from = `the signer at ${endpoint.connection.name}`
       if (!isForeign) takeOver(manifests, { ...exchange, from }, logFault)
     }
-    await exchangeWithDatabase().catch((error: unknown) =>
-      ctx.log.debug({ err: error }, 'manifests not exchanged with the database'),
+    await syncWithDatabase().catch((error: unknown) =>
+      ctx.log.debug({ err: error }, 'manifests not synchronised with the database'),
     )
     for (const { endpoint, exchange } of answers) {
       const { state, fault } = checkSigner(deps, exchange)

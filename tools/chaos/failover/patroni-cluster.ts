@@ -52,7 +52,7 @@ export const readVersions = (): string =>
 type EtcdApi = 'etcd' | 'etcd3'
 
 /** A database machine: etcd, Patroni and PostgreSQL on a loopback address of its own. */
-export type TrioNode = {
+export type PatroniNode = {
   readonly name: string
   readonly address: string
   readonly dataFolder: string
@@ -73,9 +73,9 @@ type Member = {
   readonly timeline?: number
 }
 
-export type Trio = {
+export type PatroniCluster = {
   readonly folder: string
-  readonly nodes: readonly TrioNode[]
+  readonly nodes: readonly PatroniNode[]
   /** Addresses of HAProxy. */
   readonly apiUrl: string
   readonly apiPorts: readonly [number, number]
@@ -86,7 +86,7 @@ export type Trio = {
   readonly etcdHealthUrls: readonly string[]
   /** The members as Patroni knows them; none where no Patroni answers. */
   readonly readMembers: () => Promise<readonly Member[]>
-  readonly findLeader: () => Promise<TrioNode | undefined>
+  readonly findLeader: () => Promise<PatroniNode | undefined>
   /** Asks Patroni for an orderly change of the primary, and waits for it. */
   readonly requestSwitchover: (leader: string, candidate: string) => Promise<void>
   readonly haproxyCommand: (command: string) => Promise<string>
@@ -196,7 +196,7 @@ const etcdEnvironment = (file: string): NodeJS.ProcessEnv =>
     ]),
   )
 
-const startNode = (folder: string, name: string, address: string): TrioNode => {
+const startNode = (folder: string, name: string, address: string): PatroniNode => {
   const kit = join(folder, 'kit', name)
   const dataFolder = join(folder, name, 'data')
   const etcd = spawnLogged('etcd', [], {
@@ -248,8 +248,8 @@ const isWhole = (members: readonly Member[]): boolean => {
   )
 }
 
-const makePatroniClient = (nodes: readonly TrioNode[], port: string) => {
-  const urlOf = ({ address }: TrioNode, path: string) => `http://${address}:${port}${path}`
+const makePatroniClient = (nodes: readonly PatroniNode[], port: string) => {
+  const urlOf = ({ address }: PatroniNode, path: string) => `http://${address}:${port}${path}`
   const readMembers = async (): Promise<readonly Member[]> => {
     for (const node of nodes)
       try {
@@ -260,7 +260,7 @@ const makePatroniClient = (nodes: readonly TrioNode[], port: string) => {
       }
     return []
   }
-  const findLeader = async (): Promise<TrioNode | undefined> => {
+  const findLeader = async (): Promise<PatroniNode | undefined> => {
     const answers = await Promise.all(
       nodes.map((node) =>
         fetchJson(urlOf(node, '/primary')).then(
@@ -288,14 +288,17 @@ const makePatroniClient = (nodes: readonly TrioNode[], port: string) => {
   return { readMembers, findLeader, requestSwitchover }
 }
 
-export type TrioOptions = {
+export type PatroniClusterOptions = {
   readonly etcdApi: EtcdApi
   /** Whether the folder with data and logs is kept. */
   readonly keep: boolean
 }
 
 /** Starts three database machines and HAProxy on loopback with the files of the kit. */
-export const openTrio = async ({ etcdApi, keep }: TrioOptions): Promise<Trio> => {
+export const startPatroniCluster = async ({
+  etcdApi,
+  keep,
+}: PatroniClusterOptions): Promise<PatroniCluster> => {
   const folder = makeClusterFolder('pohf-failover-')
   chmodSync(folder, 0o755)
   // A network of its own for each battery: two can run at once.

@@ -11,18 +11,22 @@ import { findPersonByEmail, listInvitationsTo } from '../people/store.ts'
 import { browserCookie, linkMinutes } from '../rules.ts'
 import { insertMailedLink } from './store.ts'
 
-type Asked = { readonly email: string; readonly name?: string | undefined; readonly address: string }
+type SignInLinkRequest = {
+  readonly email: string
+  readonly name?: string | undefined
+  readonly address: string
+}
 
 /**
  * Mails a link to an address. The answer is the same for every address, and so is the work: each gets a mail and leaves a row,
  * also an address without an account, whose mail has no link. So neither the answer nor its time says who has an account.
  */
-export const askLink = async (deps: AccountsDeps, page: PageRequest, asked: Asked) => {
+export const requestSignInLink = async (deps: AccountsDeps, page: PageRequest, asked: SignInLinkRequest) => {
   const { ctx, site } = deps
   requireOwnPage(site, page)
   const email = normaliseEmail(asked.email)
   const token = makeToken(ctx.ids, 'lnk_')
-  // Always a new one: a cookie that somebody has put into the browser before binds nothing.
+  // Always a new token, so that a cookie that an attacker planted in the browser binds no link.
   const browser = makeToken(ctx.ids, 'brw_')
   await inTransaction(ctx, 'system', async (tx) => {
     const person = await findPersonByEmail(tx, email)
@@ -33,7 +37,7 @@ export const askLink = async (deps: AccountsDeps, page: PageRequest, asked: Aske
       network: wideNetworkPrefixOf(asked.address),
       case: { hasAccount: person !== undefined, isSignUp: asked.name !== undefined, invitation },
     })
-    // Where the mailbox got its mails for today, the answer is the same.
+    // The answer is the same if the mailbox has reached its limit of mails for today.
     if (!isMailed) return
     await insertMailedLink(tx, {
       tokenHash: hashKey(token),

@@ -2,8 +2,8 @@ import { setTimeout } from 'node:timers/promises'
 
 const stepMs = 250
 
-/** Answers at a full quarter of a second: a known-answer item takes some milliseconds more to deliver than a unit. */
-export const atEvenTime = async <T>(work: () => Promise<T>): Promise<T> => {
+/** Pads the response time to a multiple of 250 ms: the time of an answer does not tell a known-answer item from a unit. */
+export const padResponseTime = async <T>(work: () => Promise<T>): Promise<T> => {
   const startedAt = performance.now()
   try {
     return await work()

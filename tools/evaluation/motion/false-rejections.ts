@@ -1,4 +1,4 @@
-// People whom the motion of a check would reject: recorded people cut to as much motion as a check has, judged by the
+// People whom the motion of a check would reject: recorded people cut to as much motion as a check has, scored by the
 // shipped model and the formula of the scorer, for each way in which questions end. Only a calibrated platform counts
 // motion against anybody.
 import { currentModel } from '../../../packages/scorer/src/current-model.ts'
@@ -26,7 +26,7 @@ const CHECK_SECONDS = [1, 2, 3, 5, 10] as const
 type Part = { readonly person: string; readonly motion: MotionEvaluation }
 
 /** The strokes of a recording in pieces that hold this much motion; an unfinished rest is left out. */
-export function cutByMotion(points: readonly MotionPoint[], seconds: number): MotionPoint[][] {
+export function splitByMotionSeconds(points: readonly MotionPoint[], seconds: number): MotionPoint[][] {
   const pieces: MotionPoint[][] = []
   let piece: MotionPoint[] = []
   let motion = 0
@@ -48,13 +48,13 @@ export function cutByMotion(points: readonly MotionPoint[], seconds: number): Mo
 
 const partsOf = (people: readonly Session[], seconds: number): Part[] =>
   people.flatMap(({ unit, points }) =>
-    cutByMotion(points, seconds).map((piece) => ({
+    splitByMotionSeconds(points, seconds).map((piece) => ({
       person: unit,
       motion: evaluateMotion(piece, currentModel),
     })),
   )
 
-/** Each person under the threshold that the other people set: nobody is judged by a calibration on themselves. */
+/** Each person under the threshold that the other people set: nobody is in the calibration that they are measured with. */
 function calibrationsOf(parts: readonly Part[]): Map<string, Calibration | null> {
   const people = [...new Set(parts.map(({ person }) => person))]
   return new Map(
@@ -97,7 +97,7 @@ export function isRejected(
   return reasons.includes('quality_low')
 }
 
-export type LostAtLength = {
+export type FalseRejectionsAtLength = {
   readonly seconds: number
   readonly windows: number
   /** The share of people's windows that are rejected after each ending, by `hits/probes`. */
@@ -112,7 +112,7 @@ const keyOf = ({ hits, probes }: Pick<Ending, 'probes' | 'hits'>) => `${hits}/${
 export const PASSING = ['1/1', '2/2', '3/3', '2/3', '4/6'] as const
 
 /** People cut to this much motion, and how many checks of each sequence are lost. */
-export function lostAt(people: readonly Session[], seconds: number): LostAtLength {
+export function falseRejectionsAt(people: readonly Session[], seconds: number): FalseRejectionsAtLength {
   const parts = partsOf(people, seconds)
   const calibrations = calibrationsOf(parts)
   const rejectedAfter = (ending: Pick<Ending, 'probes' | 'hits'>): number =>
@@ -144,12 +144,15 @@ export function lostAt(people: readonly Session[], seconds: number): LostAtLengt
   }
 }
 
-export type LostPeople = {
-  readonly recorded: readonly LostAtLength[]
-  readonly reclocked: readonly LostAtLength[]
+export type FalseRejections = {
+  readonly recorded: readonly FalseRejectionsAtLength[]
+  readonly reclocked: readonly FalseRejectionsAtLength[]
 }
 
-export const computeLost = (recorded: readonly Session[], reclocked: readonly Session[]): LostPeople => ({
-  recorded: CHECK_SECONDS.map((seconds) => lostAt(recorded, seconds)),
-  reclocked: CHECK_SECONDS.map((seconds) => lostAt(reclocked, seconds)),
+export const measureFalseRejections = (
+  recorded: readonly Session[],
+  reclocked: readonly Session[],
+): FalseRejections => ({
+  recorded: CHECK_SECONDS.map((seconds) => falseRejectionsAt(recorded, seconds)),
+  reclocked: CHECK_SECONDS.map((seconds) => falseRejectionsAt(reclocked, seconds)),
 })
