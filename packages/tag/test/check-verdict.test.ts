@@ -16,9 +16,13 @@ visit('who is rejected sees it in the check, tries again there, and passes', {},
   assert.equal(await page.evaluate("document.querySelector('pohf-check').response"), '')
   await page.getByRole('button', { name: 'Try again' }).click()
   await answerUntil(page, fixture, 'passed')
-  // On a busy machine it took more than one more try.
-  const told = (await toldEvents(page)).map((event) => event.join())
-  assert.deepEqual([...new Set(told)], ['pohf-failed,retry', 'pohf-done,passed'])
+  const [first, ...others] = (await toldEvents(page)).map((event) => event.join())
+  assert.equal(first, 'pohf-failed,retry')
+  // A busy machine may need more than one further attempt.
+  assert.deepEqual(
+    others.filter((event) => event !== 'pohf-failed,retry'),
+    ['pohf-done,passed'],
+  )
   await page.click('#send')
   await page.waitForSelector('#thanks')
   assert.equal(site.sent.at(-1)?.body, `who=&pohf-session=${sessionOf(page)}`)

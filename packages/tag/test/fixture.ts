@@ -272,14 +272,19 @@ export const answerAll = async (
   throw new Error('the check did not end within a minute')
 }
 
-/** So often a busy machine may be too slow for a whole check. */
+/** How many attempts a busy machine may need for a whole check. */
 const attemptsMax = 5
-/** What a slow machine may end a try with: too few answers in time, or none. Both offer another. */
-const slowEnds = new Set(['retry', 'stuck'])
+/**
+ * Whether a slow machine can have ended an attempt: too few answers arrived in time, or none, or the recording has a gap.
+ * Other reasons are faults.
+ */
+const isTooSlow = ({ state, text }: CheckSnapshot): boolean =>
+  state === 'stuck' ||
+  (state === 'retry' && /Too few questions|Zu wenige Fragen|was interrupted|wurde unterbrochen/.test(text))
 
 /**
- * Answers until the check is in this state, and tries again as a person would where a busy machine was too slow: after too
- * few answers in time and after none. Every other end is named. Returns how many answers the last try took.
+ * Answers until the check is in this state. After an attempt that was too slow it tries again, as a person would; every other
+ * end is an error. Returns how many answers the last attempt took.
  */
 export const answerUntil = async (
   page: Page,
@@ -288,18 +293,22 @@ export const answerUntil = async (
   manner: Omit<AnswerOptions, 'stop'> = {},
 ): Promise<number> => {
   let ends = ''
-  for (let tries = 0; tries < attemptsMax; tries++) {
+  for (let attempt = 1; attempt <= attemptsMax; attempt++) {
     const answered = await answerAll(page, fixture, manner)
-    const { state, text } = await readCheck(page)
-    if (state === wanted) return answered
-    ends += `\n${state}: ${text}`
-    // What was stuck without a line may have gone on by itself.
-    if (asking.has(state)) continue
-    if (!slowEnds.has(state)) break
-    // In one step: it may go on meanwhile, and then there is no button any more.
+    const snapshot = await readCheck(page)
+    if (snapshot.state === wanted) {
+      if (ends !== '')
+        process.stdout.write(`${wanted} at attempt ${attempt} on a slow machine, after${ends}\n`)
+      return answered
+    }
+    ends += `\n${snapshot.state}: ${snapshot.text}`
+    // A check that lost its connection continues by itself when the connection is back.
+    if (asking.has(snapshot.state)) continue
+    if (!isTooSlow(snapshot)) break
+    // In one step, because a check that continues meanwhile no longer has the button.
     await page.evaluate(
       "document.querySelector('pohf-check, pohf-task').shadowRoot.querySelector('.again')?.click()",
     )
   }
-  throw new Error(`the check is not ${wanted}; its tries ended as${ends}`)
+  throw new Error(`the check is not ${wanted}; its attempts ended as${ends}`)
 }

@@ -31,7 +31,7 @@ export type BackupFigures = {
   /** Acknowledged before the point in time and not there, or minted after it and there. */
   readonly pointInTimeDifferences: number
   /** Until Patroni had a leader and two replicas on the restored data. */
-  readonly trioSeconds: number
+  readonly clusterSeconds: number
   readonly faults: readonly string[]
 }
 
@@ -257,7 +257,7 @@ const measure = async (deployment: HaDeployment, options: BackupOptions): Promis
     restoreSeconds: newest.seconds,
     pointInTimeSeconds: pointInTime.seconds,
     pointInTimeDifferences: missing.length + later.length,
-    trioSeconds: restoredCluster.seconds,
+    clusterSeconds: restoredCluster.seconds,
     faults: [
       ...(acknowledgedBefore.size === 0 ? ['nothing was acknowledged: this says nothing'] : []),
       ...(acknowledged.size === acknowledgedBefore.size

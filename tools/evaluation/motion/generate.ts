@@ -36,7 +36,10 @@ export function generateBots(library: StrokeLibrary, sessionsPerFamily: number):
   )
 }
 
-/** Each family again with other noise, pace and time law, drawn per session. They are in the training set only, with their parents. */
+/**
+ * Each family again with other noise, pace and time law, drawn per session. They are in the training set only, with their
+ * parents.
+ */
 export function generateVariants(library: StrokeLibrary, sessionsPerFamily: number): Session[] {
   return families.flatMap((family, place) =>
     Array.from({ length: sessionsPerFamily }, (_, index) => ({

@@ -22,8 +22,8 @@ const answerMs = probeWindows.choose.fromMs + 20
 /** An answer must also reach the server within the window. */
 const answerMsMax = probeWindows.choose.toMs - 1_000
 /**
- * The server takes the shorter of the script's time and its own, which runs from its first receipt to the arrival of the last chunk and
- * so is longer by the way there and back, however slow a machine is. The margin is for clocks that do not run alike.
+ * The server takes the shorter of the script's time and its own. Its own runs from its first receipt to the arrival of the
+ * last chunk, so it is longer by one network round trip. The margin is for clocks that run at different speeds.
  */
 const marginMs = 100
 

@@ -5,7 +5,7 @@ import { makeCookieReader, strictCookie } from '../platform/sign-in/own-page.ts'
 export const sessionHours = 24
 /** A session that nobody uses ends earlier. An open console gets a bearer every ten minutes, which counts as use. */
 export const idleHours = 4
-/** Changes that outlast the session need a sign-in this recent: people, passkeys, claims, keys, webhooks, live billing. */
+/** Changes that outlast the session need a sign-in this recent: people, passkeys, claims, keys, new webhooks, live billing. */
 export const recentMinutes = 60
 export const bearerMinutes = 10
 export const linkMinutes = 15

@@ -34,7 +34,10 @@ export type Approval = {
   readonly knownBad: string | null
 }
 
-/** The stored envelope. Throws if it no longer matches its stored hash, so that a changed envelope is never used. */
+/**
+ * The stored envelope. Throws if it no longer matches its stored hash or does not have exactly the members of an envelope, so
+ * that a changed envelope is never used. Before a version writes a new member, every running version must read it.
+ */
 const envelopeOf = (row: Row): Envelope | undefined => {
   if (row.envelope === null) return undefined
   if (!createHash('sha256').update(row.envelope).digest().equals(row.envelope_hash))

@@ -77,7 +77,10 @@ export type Roots = {
 type RootsDeps = { readonly ctx: Ctx; readonly findDayKey: FindDayKey; readonly findFactor: FindFactor }
 type DayNetworks = { readonly tags: readonly NetworkTags[]; readonly old: boolean }
 
-/** The tags whose budgets a session spends on this day: those of its addresses, or, once the key of their day is destroyed, tags of its own. */
+/**
+ * The tags whose budgets a session spends on this day: those of its addresses, or, once the key of their day is destroyed,
+ * tags of its own.
+ */
 const findTags = async (
   tx: Tx,
   { findDayKey, findFactor }: RootsDeps,

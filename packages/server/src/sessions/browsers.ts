@@ -39,8 +39,8 @@ type BrowserSession = {
 
 /**
  * Notes the session of a browser. Returns whether the browser got a credential here on an earlier day. A key that opens many
- * sessions in a day is shared by several people and is not treated as returning: it would be counted once, although the
- * people are on several networks.
+ * sessions in a day may be shared by several people on several networks, so it is not treated as returning: it would be
+ * counted once.
  */
 export const noteBrowser = async (
   tx: Tx,

@@ -13,7 +13,7 @@ import { makeLayout } from './layout.ts'
 import { pricing } from './pricing.ts'
 import type { PartStates } from './rules.ts'
 import { makeStatusReader, statusPage } from './status.ts'
-import { indexKeptSeconds, indexPage } from './vhh.ts'
+import { indexCacheSeconds, indexPage } from './vhh.ts'
 
 export type WebsiteDeps = {
   readonly ctx: Pick<Ctx, 'config' | 'clock'>
@@ -73,7 +73,7 @@ export const makeWebsite = (deps: WebsiteDeps): { readonly pages: Page[]; readon
       indexPage(
         render,
         { docsPath, baseUrl: config.BASE_URL },
-        makeCachedReader(ctx.clock, indexKeptSeconds, deps.readIndex),
+        makeCachedReader(ctx.clock, indexCacheSeconds, deps.readIndex),
       ),
       scriptPage('vhh.js'),
       scriptPage('landing.js'),

@@ -7,7 +7,7 @@ import type { CachedValue } from './cached-reader.ts'
 import type { PageParts, RenderWebsitePage } from './layout.ts'
 
 /** One reading serves all visitors for this long. */
-export const indexKeptSeconds = 60
+export const indexCacheSeconds = 60
 
 const whole = (value: number): string => Math.round(value).toLocaleString('en')
 

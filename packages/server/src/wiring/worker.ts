@@ -55,7 +55,7 @@ const deletions = [
   trust.deleteExpired,
 ]
 
-/** Every background job of the worker, with its schedule. There is no cron: the worker repeats each by itself. */
+/** Every background job of the worker, with its schedule. The worker repeats them itself, without cron. */
 export const buildJobs = (ctx: Ctx, signer: signing.Signer = signing.connectSigner(ctx)): Job[] => {
   const sendMail = makeMailSender(ctx)
   const erasure = erasureOf(ctx)

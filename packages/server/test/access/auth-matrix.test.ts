@@ -124,7 +124,7 @@ const bearers: Readonly<Record<AccountRole, string>> = {
   developer: await (await makeColleague(harness, account, 'developer')).browser.bearer('live'),
   viewer: await (await makeColleague(harness, account, 'viewer')).browser.bearer('live'),
 }
-/** Bearers of the console in live mode, by the role of their person. */
+/** Console tokens in live mode, by the role of their person. */
 const consolePrincipals = accountRoles.map((role): Principal => ({
   name: `console ${role}`,
   key: () => bearers[role],

@@ -7,8 +7,8 @@ type ShownReason =
 
 /**
  * The reason that a person is told for each flag. Missed questions, a hidden page and an interrupted recording are named,
- * because the user of the page sees them anyway. All other flags are `not_confirmed`, so that an attacker does not learn
- * which rule found them.
+ * because the user of the page sees them anyway. For all other flags the person is told `not_confirmed`, so that an attacker
+ * does not learn which rule found them; after `failed` no further attempt is offered.
  */
 const shownReasonByFlag: Readonly<Record<FlagName, ShownReason>> = {
   // A page that slept, was restored or lost its connection also causes this flag, so the person may try again.

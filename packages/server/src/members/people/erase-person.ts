@@ -97,7 +97,10 @@ export const eraseAgain = async (tx: Tx, erasure: Erasure, rows: readonly Outbox
   }
 }
 
-/** Deletes a person, as the GDPR demands: keys, salts, recordings, passkeys, logins and every membership. Credentials keep verifying. */
+/**
+ * Deletes a person (GDPR, article 17): keys, salts, recordings, passkeys, logins and every membership. Credentials keep
+ * verifying.
+ */
 export const erasePerson = async (tx: Tx, erasure: Erasure, personId: string): Promise<number> => {
   const { erasers, completedWork } = erasure
   await lockPerson(tx, personId)

@@ -136,7 +136,10 @@ async function* writeExport(
   }
 }
 
-/** Exports all data of a person as one file (GDPR, articles 15 and 20), with decrypted recordings. It is streamed while it is read. */
+/**
+ * Exports all data of a person as one file (GDPR, articles 15 and 20), with decrypted recordings. It is streamed while it is
+ * read.
+ */
 export const exportAll = async (deps: MembersDeps, { personId }: Person) => {
   const exportData = await inTransaction(deps.ctx, 'system', (tx) => loadExport(tx, deps, personId))
   return new ApiResponse(undefined, {

@@ -67,7 +67,7 @@ const checkAmount: TermCheck = ({ accepted, authorization }, { amountUsdcMicro }
     : undefined
 
 const checkAmountLimit: TermCheck = ({ authorization }) =>
-  authorization.value > valueMax ? 'The amount is larger than this service can record.' : undefined
+  authorization.value > valueMax ? 'The amount is larger than this service accepts.' : undefined
 
 const checkStart: TermCheck = ({ authorization }, terms) =>
   authorization.validAfter > nowSecondsOf(terms) ? 'The authorization is not valid yet.' : undefined

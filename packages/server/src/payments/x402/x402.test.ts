@@ -163,7 +163,7 @@ const repairs: readonly (readonly [string, RegExp, (payment: Payment) => Partial
   ['amount', /too small/, (payment) => acceptedSince(payment, { amount: 10_000n })],
   [
     'amount_limit',
-    /larger than this service can record/,
+    /larger than this service accepts/,
     (payment) => authorizationSince(payment, { value: 10_000n }),
   ],
   ['start', /not valid yet/, (payment) => authorizationSince(payment, { validAfter: 0n })],

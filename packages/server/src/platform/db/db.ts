@@ -179,7 +179,7 @@ export const inTransaction = async <T>(
 export const inReservedTransaction = async <T>(ctx: WithDatabase, work: (tx: Tx) => Promise<T>): Promise<T> =>
   withClient(ctx, { begin: beginAs('system'), statementMs: ctx.db.statementMs, pool: ctx.db.reserved }, work)
 
-/** The same for maintenance, whose statements may take ten minutes. */
+/** As `inTransaction`, for maintenance: its statements may take ten minutes. */
 export const inLongTransaction = async <T>(
   ctx: WithDatabase,
   tenant: Tenant,

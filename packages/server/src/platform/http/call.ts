@@ -21,7 +21,10 @@ export type Agent = {
   readonly ratePerMinute: number | null
   /** The floors of its credentials, by kind. */
   readonly policy: CredentialPolicy
-  /** Set for a bearer token of the console: what the signed-in person may do. Its `keyId` is `console`, because colleagues read it in the list of requests. */
+  /**
+   * Set for a bearer token of the console: what the signed-in person may do. Its `keyId` is `console`, because colleagues
+   * read it in the list of requests.
+   */
   readonly console?: ConsoleRights
   /** Set for an agent without a key: the credential that it orders by. Its `keyId` is the kind of that credential. */
   readonly keyless?: KeylessCredential

@@ -89,7 +89,10 @@ const authorizeAdministrator = ({ console, mode }: Agent): void => {
     throw new Refusal('sign_in_again', { message: 'In live mode this needs a sign-in with a passkey.' })
 }
 
-/** Checks permissions: refuses a call without a key where one is required, a key that lacks the scope, and a role that may not call. */
+/**
+ * Checks the permission to call: refuses a call without a key where one is required, a key that lacks the scope, and a role
+ * that may not call.
+ */
 export const authorizeCaller = (endpoint: Endpoint, agent: Agent | undefined): void => {
   if (endpoint.auth === 'public') return
   if (!agent) {

@@ -4,7 +4,7 @@ import { hashKey } from '../ops/keys.ts'
 import { Refusal } from './errors.ts'
 import { networkPrefixOf, wideNetworkPrefixOf, type RateLimit, type RateLimiter } from './rate-limiter.ts'
 
-/** Against brute force: look-ups of keys that do not exist, by client address and by its wider network. */
+/** Limits of brute force: look-ups of keys that do not exist, by client address and by its wider network. */
 const limits: readonly (RateLimit & { readonly networkOf: (address: string) => string })[] = [
   { name: 'unknown_key', quota: 60, windowSeconds: 60, networkOf: networkPrefixOf },
   { name: 'unknown_key_network', quota: 600, windowSeconds: 60, networkOf: wideNetworkPrefixOf },

@@ -65,8 +65,9 @@ const readCursor = (ctx: SigningCtx, { name, agent, query }: List, cursor: strin
 }
 
 /**
- * Pagination: one page of a list. `scan` reads at most `rowsMax` rows before a position, whatever the filter; `isListed` drops those
- * that the filter does not match. Where the statement read all it may, the list continues after the last row that it read.
+ * Reads one page of a list (keyset pagination). `scan` reads at most `rowsMax` rows before a position, whatever the filter;
+ * `isListed` drops those that the filter does not match. Where the statement read all it may, the list continues after the
+ * last row that it read.
  */
 export const readPage = async <Row extends Position>(
   ctx: SigningCtx,

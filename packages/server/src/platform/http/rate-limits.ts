@@ -21,7 +21,7 @@ export const addressLimitsOf = (
   telemetry: { name: 'telemetry', quota: 900, windowSeconds: 60 },
 })
 
-/** Throttling: counts calls against their rate limits. HTTP and dispatch share one, or dispatched calls would not count. */
+/** Throttles calls: counts them against their rate limits. HTTP and dispatch share one, or dispatched calls would not count. */
 export const makeRateLimits = (ctx: Ctx) => {
   const limiter = makeRateLimiter(ctx.clock)
   const limits = addressLimitsOf(ctx.config)

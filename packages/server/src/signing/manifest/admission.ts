@@ -20,7 +20,7 @@ export const openAdmissionKey = (folder: string, manifests: ManifestFiles) => {
   if (manifests.admission() === undefined) {
     key ??= generateStatementKey()
     createFile(pathOf(folder), JSON.stringify(key.jwk))
-    manifests.tie(key.kid)
+    manifests.pin(key.kid)
   }
   if (key && key.kid !== manifests.admission())
     throw new Error(

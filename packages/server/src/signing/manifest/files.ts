@@ -90,7 +90,7 @@ const openVersions = (folder: string, pinned: string | undefined) => {
   readNewest()
   return {
     admission: () => admission,
-    tie: (kid: string): void => {
+    pin: (kid: string): void => {
       admission = pinAdmissionKey(folder, kid)
       readNewest()
     },
@@ -140,13 +140,13 @@ export const openManifestFiles = (folder: string, pinned: string | undefined) =>
   const revokedFolder = join(folder, 'revoked')
   mkdirSync(revokedFolder, { recursive: true, mode: 0o700 })
   const versions = openVersions(folder, pinned)
-  const { admission, tie, current, offer } = versions
+  const { admission, pin, current, offer } = versions
   const revocations = loadRevocations(revokedFolder)
   const isRevoked = (kid: string): boolean =>
     revocations.has(kid) || current()?.manifest.revocations.some((each) => each.kid === kid) === true
   return {
     admission,
-    tie,
+    pin,
     current,
     offer,
     isRevoked,

@@ -69,7 +69,7 @@ const pinAdmissionKeyOfSigner = async (
     throw new Error(
       `this deployment has published keys of admission key ${before}, and the signer has ${admission}. ${restoreAdvice}`,
     )
-  manifests.tie(admission)
+  manifests.pin(admission)
   ctx.log.info({ admission }, 'admission key of the signer pinned')
 }
 
