@@ -13,8 +13,8 @@ import { createPageTest } from './agent-fixture.ts'
 const onPage = await createPageTest()
 
 /**
- * Stops the clock of the page, lets something happen, and lets 5 seconds pass for the page: it must ask within them, however slow the
- * machine is. The page was opened after `page.clock.install()`.
+ * Stops the clock of the page, lets something happen, and lets 5 seconds pass for the page: it must ask within them, however
+ * slow the machine is. The page was opened after `page.clock.install()`.
  */
 const withinFiveSeconds = async (
   page: Page,
@@ -292,6 +292,27 @@ onPage('a campaign whose answer was lost is funded once, and its questions have 
   await drawerSays(page, 'Question 101?')
   assert.equal(await page.locator('dialog[open] .lines li').count(), 1)
 })
+
+onPage(
+  'an answer that takes longer than a refresh is shown, and is asked for once',
+  async ({ page, open }) => {
+    await page.clock.install()
+    const answer = Promise.withResolvers<void>()
+    let calls = 0
+    await page.route('**/api/agents/purchases?*', async (route) => {
+      calls += 1
+      await answer.promise
+      await route.continue()
+    })
+    await open('#/purchases')
+    await page.locator('h1', { hasText: 'Purchases' }).waitFor()
+    // Three refreshes fall due.
+    await page.clock.runFor(13_000)
+    assert.equal(calls, 1)
+    answer.resolve()
+    await waitForText(page, 'Buy one unit')
+  },
+)
 
 onPage('the catalogue of events is searched, and shows an example', async ({ page, open }) => {
   await open('#/webhooks/catalogue')
