@@ -55,6 +55,23 @@ test('a new database from template1 is empty, and the dump tells an empty schema
   assert.ok(reference.columns.length > 50 && reference.policies.length > 5 && reference.routines.length > 5)
 })
 
+test('a dump counts partitions, so that schemas of two days are equal', async (t) => {
+  const { url, drop } = await makeDatabase()
+  t.after(drop)
+  const [{ first } = {}] = await query(
+    url,
+    "select min(inhrelid::regclass::text) as first from pg_inherits where inhparent = 'request_log'::regclass",
+  )
+  await query(url, `drop table ${String(first)}`)
+  const partitionsOf = async () => (await dumpSchema(url)).partitions
+  assert.notDeepEqual(await partitionsOf(), reference.partitions)
+  await query(
+    url,
+    "create table request_log_of_a_later_day partition of request_log for values from ('2999-01-01') to ('2999-01-02')",
+  )
+  assert.deepEqual(await dumpSchema(url), reference)
+})
+
 test('two migrations at once on an empty database both succeed and make one schema', async (t) => {
   const url = await emptyDatabase(t)
   const runs = await Promise.all([migrate(url), migrate(url)])
