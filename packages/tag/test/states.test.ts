@@ -22,9 +22,15 @@ const phones: readonly View[] = isEveryView
     ]
   : []
 
-/** Keeps the end of a question, whose time is 2.5 or 6 s: axe may need longer, and two that ran out end the check. */
+/**
+ * Keeps the end of a question, whose time is 2.5 or 6 s: axe may need longer, and two that ran out end the check. Nor does the
+ * check watch for silence, which ends a question after 10 s, while it hears nothing because it is looked at.
+ */
 const questionTimers = `const start = setTimeout
+const repeat = setInterval
 window.ended = []
+window.isHeld = false
+window.setInterval = (run, ms, ...values) => repeat(() => { if (!isHeld) run() }, ms, ...values)
 window.setTimeout = (run, ms, ...values) =>
   start(ms > 2_500 && ms < 7_000 ? () => ended.push(run) : run, ms, ...values)`
 
@@ -66,12 +72,15 @@ const openPage = async ({ width, colorScheme }: View) => {
 type OpenPage = Awaited<ReturnType<typeof openPage>>
 
 /** The page hears nothing from the service before the release: a screen stays for as long as it is looked at. */
-const hold = ({ fixture, site }: OpenPage): (() => void) => {
+const hold = async ({ fixture, site, page }: OpenPage): Promise<() => Promise<void>> => {
   const { promise, resolve } = Promise.withResolvers<void>()
   fixture.network.held.set(site.url, promise)
-  return () => {
+  await page.evaluate('isHeld = true')
+  return async () => {
+    assert.equal(await inState(page, 'stuck').count(), 0, 'the screen was left while it was looked at')
     fixture.network.held.delete(site.url)
     resolve()
+    await page.evaluate('isHeld = false')
   }
 }
 
@@ -85,20 +94,20 @@ const endQuestion = async (page: Page): Promise<void> => {
 const checkQuestions = async (opened: OpenPage, check: (state: string) => Promise<void>): Promise<void> => {
   const { page } = opened
   await page.locator('pohf-check [data-state=point] .bar.runs').waitFor()
-  const releasePoint = hold(opened)
+  const releasePoint = await hold(opened)
   await check('point')
   await endQuestion(page)
-  releasePoint()
+  await releasePoint()
   await page.locator('pohf-check [data-state=point] b', { hasText: 'Too late' }).waitFor()
-  const releaseMissed = hold(opened)
+  const releaseMissed = await hold(opened)
   await check('missed')
   await page.click('pohf-check .other')
-  releaseMissed()
+  await releaseMissed()
   await page.locator('pohf-check [data-state=choose] .bar.runs').waitFor()
-  const releaseChoose = hold(opened)
+  const releaseChoose = await hold(opened)
   await check('choose')
   await page.click('pohf-check .x')
-  releaseChoose()
+  await releaseChoose()
   await inState(page, 'idle').waitFor()
 }
 
@@ -120,12 +129,12 @@ const checkBefore = async (opened: OpenPage, check: (state: string) => Promise<v
   await check('offline')
   await context.setOffline(false)
   await inState(page, 'idle').waitFor()
-  const release = hold(opened)
+  const release = await hold(opened)
   await page.click('pohf-check .go')
   await inState(page, 'opening').waitFor()
   await check('opening')
   fixture.network.cut.add(site.url)
-  release()
+  await release()
   await inState(page, 'stuck').or(inState(page, 'failed')).waitFor()
   await check('unreachable')
   fixture.network.cut.delete(site.url)

@@ -149,10 +149,12 @@ test('the words of the person reach the caller', async (t) => {
 
 test('a caller who gives up gets the reason of the signal, and the tool does not run', async (t) => {
   const controller = new AbortController()
-  const { pay, ran } = await start(t, { pendingReads: 1_000 }, { signal: controller.signal })
-  const paid = pay(payment())
-  setTimeout(() => controller.abort(new Error('stopped')), 400)
-  await assert.rejects(paid, /stopped/)
+  const stopAtRead = ({ name }: { readonly name: string }): undefined => {
+    if (name === 'read') controller.abort(new Error('stopped'))
+  }
+  const behaviour = { pendingReads: 1_000, reply: stopAtRead }
+  const { pay, ran } = await start(t, behaviour, { signal: controller.signal })
+  await assert.rejects(pay(payment()), /stopped/)
   assert.deepEqual(ran, [])
 })
 

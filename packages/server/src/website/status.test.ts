@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { after, mock, test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
+import { moveProcessTime } from '../../test/fixtures/time/process-time.ts'
 import type { PartStates } from './rules.ts'
 import { cacheSeconds, makeStatusReader } from './status.ts'
 
 const harness = await startHarness()
+const passProcessTime = moveProcessTime({ mock })
+after(() => mock.restoreAll())
 const accept = 'text/html'
 const laterMs = (cacheSeconds + 1) * 1_000
 const readStates = async (): Promise<Record<string, string>> => {
@@ -13,14 +15,11 @@ const readStates = async (): Promise<Record<string, string>> => {
   return Object.fromEntries(text.split('\n').map((line) => line.split(': ') as [string, string]))
 }
 
-/** Reads until a part has this state: a check that passed counts for a second of the real clock. */
-const waitForState = async (part: string, state: string): Promise<void> => {
-  for (let tries = 0; tries < 100; tries++) {
-    await harness.advance(laterMs)
-    if ((await readStates())[part] === state) return
-    await sleep(50)
-  }
-  assert.fail(`${part} is never ${state}`)
+/** The state of a part when the reading before has expired, and so has a check that passed, which counts for a second. */
+const readLaterState = async (part: string): Promise<string | undefined> => {
+  passProcessTime(1_001)
+  await harness.advance(laterMs)
+  return (await readStates())[part]
 }
 
 test('/status tells the state of each part, and of one that is switched off', async () => {
@@ -29,17 +28,17 @@ test('/status tells the state of each part, and of one that is switched off', as
   assert.deepEqual([api, database, signer, chain], ['working', 'working', 'working', 'off'])
   await harness.stopSigner()
   assert.equal((await readStates())['signer'], 'working', 'what was read is kept')
-  await waitForState('signer', 'failing')
+  assert.equal(await readLaterState('signer'), 'failing')
   const page = await harness.call('GET', '/status', { headers: { accept } })
   assert.equal(page.status, 200)
   assert.match(page.text, /Some parts do not work\.[\s\S]*Signer[\s\S]*not working/)
   await harness.startSigner()
-  await waitForState('signer', 'working')
+  assert.equal(await readLaterState('signer'), 'working')
 })
 
 test('a worker that has not run for a minute is not working', async () => {
   await harness.advance(10 * 60_000)
-  await waitForState('worker', 'failing')
+  assert.equal(await readLaterState('worker'), 'failing')
 })
 
 test('/status is in German on request', async () => {

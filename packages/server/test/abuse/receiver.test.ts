@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { deliveryJob } from '../../src/webhooks/delivery/deliver.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { pollUntil } from '../fixtures/polling.ts'
+import { holdLimits } from '../fixtures/time/held-limits.ts'
 import { respondWith, startReceiver } from '../fixtures/webhook-receiver.ts'
 import {
   attemptsOf,
@@ -17,18 +18,26 @@ import {
 
 const harness = await startHarness()
 
-test('a receiver that sends interim responses without end is a failed delivery after the time limit', async () => {
+test('a receiver that sends interim responses without end is a failed delivery after the time limit', async (t) => {
   const agent = await registerIdleAgent(harness)
   const open = new Set<NodeJS.Timeout>()
+  // A length that no other timer has.
+  const timeoutMs = 4_321
+  const limits = holdLimits(t, timeoutMs)
+  let interim = 0
   const endless = await startReceiver((response) => {
-    const timer = setInterval(() => response.writeProcessing(), 20)
+    const timer = setInterval(() => {
+      response.writeProcessing()
+      interim += 1
+      if (interim === 10) limits.runOut(limits.running())
+    }, 20)
     open.add(timer)
     response.on('close', () => clearInterval(timer))
   })
   const { id } = await subscribe(harness, agent, endless.url)
   await publishEvent(harness, agent)
   await drainEvents(harness)
-  await runUntilIdle(deliveryJob(harness.ctx, noContact, { timeoutMs: 500 }))
+  await runUntilIdle(deliveryJob(harness.ctx, noContact, { timeoutMs }))
   for (const timer of open) clearInterval(timer)
   const [attempt, ...more] = await attemptsOf(harness, id)
   assert.deepEqual(more, [])

@@ -43,9 +43,15 @@ test('the importers of a package are found, those of its parts and of its types 
       { path: 'vhh/rules.ts', text: "import { verify } from '@pohf/verify/vhh'" },
       { path: 'approvals/store.ts', text: "import type { Envelope } from '@pohf/verify'" },
       { path: 'evidence/score.ts', text: "import { score } from '@pohf/scorer'" },
+      { path: 'payments/card.ts', text: "import { start } from '@pohf/checkout-simulator'" },
       { path: 'agents/list.ts', text: "import { page } from '@pohf/protocol'" },
+      { path: 'agents/list.ts', text: "import { rate } from '@pohf/protocol/vhh'" },
     ]),
-    '@pohf/scorer  imported by evidence\n@pohf/verify  imported by approvals vhh',
+    [
+      '@pohf/checkout-simulator  imported by payments',
+      '@pohf/scorer  imported by evidence',
+      '@pohf/verify  imported by approvals vhh',
+    ].join('\n'),
   )
 })
 

@@ -71,7 +71,7 @@ export const diagramOf = (graph: ModuleGraph): string => {
 export const packageLinesOf = (files: readonly SourceFile[]): string => {
   const importers = new Map<string, Set<string>>()
   for (const { path, text } of files)
-    for (const [, name = ''] of text.matchAll(/from '(@pohf\/(?!protocol)[a-z]+)/g))
+    for (const [, name = ''] of text.matchAll(/from '(@pohf\/(?!protocol['/])[a-z-]+)/g))
       importers.set(name, (importers.get(name) ?? new Set()).add(moduleOf(path)))
   return [...importers]
     .map(([name, modules]) => `${name}  imported by ${[...modules].toSorted().join(' ')}`)

@@ -12,6 +12,15 @@ import { createPageTest } from './agent-fixture.ts'
 
 const onPage = await createPageTest()
 
+/** Waits until the page has an answer to every request: it asks nothing again before. */
+const watchRequests = (page: Page) => {
+  const open = new Set<unknown>()
+  page.on('request', (request) => open.add(request))
+  for (const end of ['requestfinished', 'requestfailed'] as const)
+    page.on(end as 'requestfinished', (request) => open.delete(request))
+  return () => pollUntil('every request is answered', async () => open.size === 0)
+}
+
 /**
  * Stops the clock of the page, lets something happen, and lets 5 seconds pass for the page: it must ask within them, however
  * slow the machine is. The page was opened after `page.clock.install()`.
@@ -21,9 +30,14 @@ const withinFiveSeconds = async (
   happen: () => Promise<unknown>,
   text: string | RegExp,
 ): Promise<void> => {
-  await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 1_000)
+  const answered = watchRequests(page)
+  // The page's time goes on until the call arrives, and cannot be set back.
+  await page.clock.pauseAt((await page.evaluate<number>('Date.now()')) + 60_000)
   await happen()
-  await page.clock.runFor(5_000)
+  for (let second = 0; second < 5; second++) {
+    await answered()
+    await page.clock.runFor(1_000)
+  }
   await waitForText(page, text)
   await page.clock.resume()
 }

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { startDnsServer } from '../../../test/fixtures/dns-server.ts'
 import { pollUntil } from '../../../test/fixtures/polling.ts'
+import { holdLimits } from '../../../test/fixtures/time/held-limits.ts'
 import { keepAliveAgents } from './keep-alive.ts'
 import { OutboundRefused, makeSend, type OutboundRequest } from './outbound.ts'
 
@@ -122,7 +123,7 @@ test('a name that leads elsewhere now is reached there, and not on the connectio
   assert.deepEqual([first?.at, second?.at], ['127.0.0.1', '127.0.0.2'])
 })
 
-test('a redirect on a kept connection is an answer and is not followed', async () => {
+test('a redirect on a keep-alive connection is an answer and is not followed', async () => {
   await post('redirects.example')
   answer = (_, response) =>
     void response.writeHead(307, { location: `http://127.0.0.2:${port}/secret` }).end()
@@ -159,20 +160,23 @@ test('an answer that nobody asked for is not taken for the answer to the next re
   answer = answerHello
 })
 
-test('a connection whose answer was cut or came too late is not used again', async () => {
+test('a connection whose answer was cut or came too late is not used again', async (t) => {
+  // A length that no other timer has.
+  const timeoutMs = 4_321
+  const limits = holdLimits(t, timeoutMs)
   for (const reply of [
     (_: IncomingMessage, response: ServerResponse) => void response.end('x'.repeat(100_000)),
-    () => undefined,
+    () => limits.runOut(limits.running()),
   ]) {
     answer = reply
-    const [first] = await arrivalsOf(() => post('cuts.example', { timeoutMs: 500 }).catch(() => undefined))
+    const [first] = await arrivalsOf(() => post('cuts.example', { timeoutMs }).catch(() => undefined))
     answer = answerHello
     const [second] = await arrivalsOf(() => post('cuts.example'))
     assert.notEqual(second?.connection, first?.connection)
   }
 })
 
-test('a receiver that closes a kept connection as it is used again gets the request on a new one', async () => {
+test('a receiver that closes a keep-alive connection as it is used again gets the request on a new one', async () => {
   await post('closes.example')
   answer = (request) => {
     answer = answerHello

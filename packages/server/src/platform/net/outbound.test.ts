@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { hostname } from 'node:os'
-import { after, test } from 'node:test'
+import { after, test, type TestContext } from 'node:test'
+import { holdLimits } from '../../../test/fixtures/time/held-limits.ts'
 import { OutboundRefused, isPublicAddress, send, type OutboundRequest } from './outbound.ts'
 
 /** A listener on every address of this machine: whatever the guard lets through arrives here and is counted. */
@@ -281,10 +282,20 @@ test('a response is cut at the size limit, and its status is kept', async () => 
 })
 
 const limited = { timeout: 60_000 }
-const silent: Reply = () => undefined
-const drip: Reply = (_, response) => {
-  const timer = setInterval(() => response.write('.'), 20)
-  response.on('close', () => clearInterval(timer))
+/** Replies that never end. The time of the request is over when nothing was answered, or after some bytes. */
+const endlessReplies = (t: TestContext, timeoutMs: number) => {
+  const limits = holdLimits(t, timeoutMs)
+  const runOut = (): void => limits.runOut(limits.running())
+  const drip: Reply = (_, response) => {
+    let bytes = 0
+    const timer = setInterval(() => {
+      response.write('.')
+      bytes += 1
+      if (bytes === 10) runOut()
+    }, 20)
+    response.on('close', () => clearInterval(timer))
+  }
+  return { silent: runOut, drip }
 }
 const hangUp: Reply = (request) => void request.socket.destroy()
 
@@ -292,10 +303,13 @@ const hangUp: Reply = (request) => void request.socket.destroy()
 test(
   'a receiver that is silent, or drips without end, holds a request no longer than its time',
   limited,
-  async () => {
+  async (t) => {
+    // A length that no other timer has.
+    const timeoutMs = 4_321
+    const { silent, drip } = endlessReplies(t, timeoutMs)
     for (const reply of [silent, drip]) {
       await withReply(reply, () =>
-        get('127.0.0.1', { allowLoopback: true, timeoutMs: 300 }).then(
+        get('127.0.0.1', { allowLoopback: true, timeoutMs }).then(
           () => assert.equal(reply, drip, 'a silent receiver cannot have answered'),
           (error: unknown) => assert.match(String(error), /abort|timeout/i),
         ),

@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { startHarness } from '../../../test/fixtures/harness.ts'
+import { pollUntil } from '../../../test/fixtures/polling.ts'
+import { holdLimits } from '../../../test/fixtures/time/held-limits.ts'
 import { moveProcessTime } from '../../../test/fixtures/time/process-time.ts'
 import { respondWith, startReceiver } from '../../../test/fixtures/webhook-receiver.ts'
 import {
@@ -23,7 +25,10 @@ import {
 import { startWorker } from '../../platform/queue/worker.ts'
 import { sendAttempt, claimBatch, deliveryJob, settle } from './deliver.ts'
 
-test('a receiver that never answers, and one that is not there, fail in their time', async () => {
+/** A length that no other timer has. */
+const timeoutMs = 1_234
+
+test('a receiver that never answers, and one that is not there, fail in their time', async (t) => {
   const harness = await startHarness()
   const silent = await startReceiver(() => undefined)
   const agent = await registerIdleAgent(harness)
@@ -32,7 +37,12 @@ test('a receiver that never answers, and one that is not there, fail in their ti
   const { id: absent } = await subscribe(harness, agent, 'http://127.0.0.1:9/')
   await publishEvent(harness, agent)
   await drainEvents(harness)
-  await runUntilIdle(deliveryJob(harness.ctx, noContact, { timeoutMs: 1_000 }))
+  const limits = holdLimits(t, timeoutMs)
+  const delivered = runUntilIdle(deliveryJob(harness.ctx, noContact, { timeoutMs }))
+  await pollUntil('the receiver has the request', async () => silent.received.length === 1)
+  await pollUntil('the other one has failed', async () => limits.running().length === 1)
+  limits.runOut(limits.running())
+  await delivered
   assert.equal(silent.received.length, 1)
   assert.deepEqual(await attemptsOf(harness, id), [
     { attempt: 1, outcome: 'failed', status: null, fault: 'timeout' },
