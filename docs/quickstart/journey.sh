@@ -31,7 +31,7 @@ trap 'kill $RECEIVER 2>/dev/null || true; rm -f "$RECEIVED" "$RECEIVED".*' EXIT
 until [ -s "$RECEIVED.port" ]; do sleep 0.1; done
 SECRET=$(post /api/agents/webhooks "{\"url\":\"http://127.0.0.1:$(cat "$RECEIVED.port")/hook\",\"events\":[\"*\"]}" | show | field signingSecret)
 
-say '3. Verify: to a test key any session id is a simulated attentive person'
+say '3. Verify: with a test key, a session id of your choice is a simulated attentive person'
 VERIFIED=$(post /api/agents/verify '{"sessionId":"my-first-session"}' | show)
 VT=$(printf '%s' "$VERIFIED" | field vt)
 

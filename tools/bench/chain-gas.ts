@@ -47,8 +47,8 @@ const gasOf = (outcome: number | string): number => {
 }
 const random = (bytes: number) =>
   `0x${Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex')}` as const
-type Measured = Record<string, number[]>
-const measure = async (options: object): Promise<Measured> => {
+type GasMeasurements = Record<string, number[]>
+const measure = async (options: object): Promise<GasMeasurements> => {
   const chain = await startChain(options)
   if (!chain) throw new Error(`no anvil package for ${process.platform}-${process.arch}`)
   try {
@@ -56,7 +56,7 @@ const measure = async (options: object): Promise<Measured> => {
     const issuer = makeIssuer()
     const block = (await chain.rpc('eth_getBlockByNumber', ['latest', false])) as { timestamp: string }
     const now = Number(block.timestamp)
-    const found: Measured = { deploy: [registry.deployGas] }
+    const found: GasMeasurements = { deploy: [registry.deployGas] }
     const note = (name: string, gas: number) => (found[name] ??= []).push(gas)
     note('addKey', gasOf(await registry.addKey(issuer.jwk, now + 400 * day)))
     let last: `0x${string}` = '0x'
@@ -95,7 +95,7 @@ const shown = (values: readonly number[]): string => {
   const [low, high] = [thousands(Math.min(...values)), thousands(Math.max(...values))]
   return low === high ? low : `${low} to ${high}`
 }
-const columns: Measured[] = []
+const columns: GasMeasurements[] = []
 for (const { options } of forks) columns.push(await measure(options))
 const rows = Object.keys(columns[0] ?? {}).map(
   (name) => `| ${name} | ${columns.map((column) => shown(column[name] ?? [])).join(' | ')} |`,

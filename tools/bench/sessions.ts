@@ -48,7 +48,7 @@ const cpuMsOf = (pid: number): number => {
 }
 
 type Quantiles = Readonly<Record<'p50' | 'p95' | 'p99' | 'max', number | null>>
-type Played = {
+type PlayResult = {
   readonly chunks: number
   readonly toldToWait: number
   readonly refused: number
@@ -64,14 +64,14 @@ type Played = {
   readonly verdictMs: Quantiles
   readonly cpuMs: number
 }
-const play = async (parameters: readonly string[]): Promise<Played> => {
+const play = async (parameters: readonly string[]): Promise<PlayResult> => {
   const path = fileURLToPath(new URL('sessions-client.ts', import.meta.url))
   const child = spawn(process.execPath, [path, ...parameters], { stdio: ['ignore', 'pipe', 'inherit'] })
   let text = ''
   child.stdout.on('data', (part: Buffer) => (text += part.toString()))
   const code = await new Promise<number | null>((resolve) => child.once('exit', resolve))
   if (code !== 0) throw new Error(`sessions-client ended with code ${code}`)
-  return JSON.parse(text) as Played
+  return JSON.parse(text) as PlayResult
 }
 
 const storedBytes = async (

@@ -7,16 +7,16 @@ import { median } from './median.ts'
 
 const connections = 64
 type Side = { readonly others: number; readonly statistics: 'absent' | 'present' }
-type Measured = Side & { readonly runs: RunFigures[]; readonly fixture: VerifyFixture }
+type SideMeasurements = Side & { readonly runs: RunFigures[]; readonly fixture: VerifyFixture }
 
-const middleOf = ({ runs }: Measured) => ({
+const middleOf = ({ runs }: SideMeasurements) => ({
   rate: median(runs.map(({ rate }) => rate)),
   p99: median(runs.map(({ p99 }) => p99)),
   pgCpu: median(runs.map(({ pgCpu }) => pgCpu)),
   cpu: median(runs.map(({ pgCpu, apiCpu, signerCpu }) => pgCpu + apiCpu + signerCpu)),
 })
 
-const figuresTable = (sides: readonly Measured[]): string =>
+const figuresTable = (sides: readonly SideMeasurements[]): string =>
   tableOf(
     ['Other agents', 'Statistics', 'Verifies/s', 'p99 ms', 'PostgreSQL CPU µs', 'CPU µs'],
     sides.map((side) => {
@@ -30,7 +30,7 @@ const figuresTable = (sides: readonly Measured[]): string =>
   )
 
 /** Absent divided by present, in percent more. Each pair of one round is compared, so that the load of others matters less. */
-const differences = (sides: readonly Measured[]) =>
+const differences = (sides: readonly SideMeasurements[]) =>
   [...new Set(sides.map(({ others }) => others))].map((others) => {
     const runsOf = (statistics: Side['statistics']) =>
       sides.find((side) => side.others === others && side.statistics === statistics)?.runs ?? []
@@ -45,7 +45,7 @@ const differences = (sides: readonly Measured[]) =>
     }
   })
 
-const differencesTable = (sides: readonly Measured[]): string =>
+const differencesTable = (sides: readonly SideMeasurements[]): string =>
   tableOf(
     ['Other agents', 'Verifies/s', 'PostgreSQL CPU', 'CPU'],
     differences(sides).map(({ others, rate, pgCpu, cpu }) => [
@@ -54,8 +54,8 @@ const differencesTable = (sides: readonly Measured[]): string =>
     ]),
   )
 
-const openSides = async (others: number): Promise<Measured[]> => {
-  const sides: Measured[] = []
+const openSides = async (others: number): Promise<SideMeasurements[]> => {
+  const sides: SideMeasurements[] = []
   for (const count of others > 0 ? [0, others] : [0])
     for (const statistics of ['absent', 'present'] as const)
       sides.push({

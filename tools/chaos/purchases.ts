@@ -198,7 +198,7 @@ const startMining = (chain: Chain) => {
 }
 
 type Wallets = Awaited<ReturnType<typeof makeWallets>>
-type Buying = {
+type PurchaseLoad = {
   readonly url: string
   readonly wallets: Wallets
   readonly plans: Map<string, PurchasePlan>
@@ -206,7 +206,7 @@ type Buying = {
 }
 
 /** Clients that buy one after another until all purchases have begun, each in a scenario that the seed draws. */
-const buyAll = async ({ url, wallets, plans, options }: Buying): Promise<Outcome[]> => {
+const buyAll = async ({ url, wallets, plans, options }: PurchaseLoad): Promise<Outcome[]> => {
   const random = randomFrom(options.seed)
   const outcomes: Outcome[] = []
   let begun = 0
@@ -251,7 +251,7 @@ const finishContractPurchases = async (url: string, outcomes: Outcome[]): Promis
 }
 
 /** Buys with a token that accepts every authorization and moves nothing, until the authorizations expire. */
-const buyWithSilentToken = async (chain: Chain, { url, wallets }: Buying, count: number) => {
+const buyWithSilentToken = async (chain: Chain, { url, wallets }: PurchaseLoad, count: number) => {
   await chain.putToken('silent')
   const pending = await Promise.all(
     Array.from({ length: count }, async (_, index) => {

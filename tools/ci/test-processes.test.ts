@@ -4,7 +4,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { alone, divide, filesToRepeat, writeEntries } from './test-processes.ts'
+import { filesToRepeat, groupFilesByProcess, isolatedFiles, writeEntries } from './test-processes.ts'
 
 test('every file is in one list, the longest lists are first, and files that run alone exist', () => {
   const modules = Array.from({ length: 13 }, (_, n) => `packages/server/src/part-${n}/one.test.ts`)
@@ -15,16 +15,16 @@ test('every file is in one list, the longest lists are first, and files that run
     'tools/ci/one.test.ts',
     'packages/tag/test/one.test.ts',
     'packages/tag/test/two.test.ts',
-    ...alone,
+    ...isolatedFiles,
   ]
-  const lists = divide([...modules, ...others])
+  const lists = groupFilesByProcess([...modules, ...others])
   assert.deepEqual(lists.flat().toSorted(), [...modules, ...others].toSorted())
   assert.deepEqual(
     lists.map((list) => list.length),
     // Folders of tests and tools, then modules.
     [2, 1, 1, 1, 1, 1, 1, 7, 6, 1],
   )
-  for (const file of alone) assert.ok(existsSync(file), file)
+  for (const file of isolatedFiles) assert.ok(existsSync(file), file)
 })
 
 const failing = `import { test } from 'node:test'

@@ -10,7 +10,7 @@ import { pathToFileURL } from 'node:url'
 const sharing = /^packages\/(?!tag\/)[^/]+\/(?:src\/|test\/(?:[^/]+\/)?)/
 
 /** Files that change what belongs to the process: its environment. */
-export const alone: readonly string[] = [
+export const isolatedFiles: readonly string[] = [
   'packages/arena/test/person.test.ts',
   'packages/server/src/signing/pkcs11.test.ts',
   'packages/server/test/operations/plans.test.ts',
@@ -23,9 +23,9 @@ const filesPerProcess = 12
 const rankOf = ([first = '']: readonly string[]): number => (first.includes('/src/') ? 1 : 0)
 
 /** The lists of files that run in one process each, the longest first; a list of one is a file that runs alone. */
-export const divide = (files: readonly string[]): string[][] => {
+export const groupFilesByProcess = (files: readonly string[]): string[][] => {
   const folders = Map.groupBy(files, (file) =>
-    alone.includes(file) ? file : (sharing.exec(file)?.[0] ?? file),
+    isolatedFiles.includes(file) ? file : (sharing.exec(file)?.[0] ?? file),
   )
   const lists = [...folders.values()].flatMap((members) => {
     const processes = Math.ceil(members.length / filesPerProcess)

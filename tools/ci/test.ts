@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { createDatabase, makeClusterFolder, startCluster } from '../../packages/server/dev/cluster.ts'
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
 import { compileCache } from './compile-cache.ts'
-import { divide, filesToRepeat, writeEntries } from './test-processes.ts'
+import { filesToRepeat, groupFilesByProcess, writeEntries } from './test-processes.ts'
 
 const cliArguments = process.argv.slice(2)
 const files = cliArguments.filter((argument) => !argument.startsWith('-'))
@@ -113,7 +113,7 @@ const run = async (group: readonly string[], concurrency: 1 | 2 | 3): Promise<Re
 try {
   await migrate(await createDatabase(cluster, 'pohf_template'))
   const others = chosen.filter((file) => !timed.includes(file))
-  const untimed = files.length > 0 ? others : writeEntries(folder, divide(others))
+  const untimed = files.length > 0 ? others : writeEntries(folder, groupFilesByProcess(others))
   const results: Result[] = []
   // With two at once a fifth of two cores was idle. No test of these files has to answer within seconds.
   if (untimed.length > 0) results.push(await run(untimed, 3))

@@ -262,7 +262,7 @@ function sections(measured: EvidenceMeasurements): Map<string, string> {
     ['lost', lostTable(measured.lost)],
     [
       'speed',
-      `Measured with the tables: ${Math.round(sessionsPerSecond)} sessions of one minute judged per second of one core's time.`,
+      `Measured with the tables: ${Math.round(sessionsPerSecond)} sessions of one minute scored per second of one core's time.`,
     ],
   ])
 }

@@ -16,7 +16,7 @@ import { measureReplay } from './replay/measure.ts'
 import { type EvidenceMeasurements, printTable, toJson, writeReport } from './report.ts'
 import { evaluateSessions, measureSpeed } from './motion/sessions.ts'
 import { FULL, loadDataset } from './motion/dataset.ts'
-import { reclock } from './motion/generate.ts'
+import { resampleToFrameClock } from './motion/generate.ts'
 
 const { values } = parseArgs({
   options: { json: { type: 'boolean', default: false }, quick: { type: 'boolean', default: false } },
@@ -40,7 +40,7 @@ const measured: EvidenceMeasurements = {
     repeats: values.quick ? 1 : 10,
   }),
   probes: computeProbes(),
-  lost: measureFalseRejections(people, reclock(people, 2_000_000)),
+  lost: measureFalseRejections(people, resampleToFrameClock(people, 2_000_000)),
   sessionsPerSecond: measureSpeed(),
 }
 console.log(printTable(measured))

@@ -5,7 +5,7 @@ import type { Conformance } from './conformance.ts'
 import type { SingleResult } from './single.ts'
 import type { UnitsResult } from './units-run.ts'
 
-export type Measured = {
+export type ImageMeasurements = {
   readonly buildSeconds: number
   /** In bytes. */
   readonly sizes: Readonly<Record<'image' | 'debian' | 'node', number>>
@@ -25,7 +25,7 @@ const seconds = (value: number): string => `${value.toFixed(1)} s`
 
 const countsOf = ({ passed, failed, skipped }: Conformance): string[] => [passed, failed, skipped].map(String)
 
-const figures = ({ sizes, buildSeconds, startSeconds, single, memory }: Measured): string =>
+const figures = ({ sizes, buildSeconds, startSeconds, single, memory }: ImageMeasurements): string =>
   tableOf(
     ['What', 'Figure'],
     [
@@ -51,7 +51,7 @@ const figures = ({ sizes, buildSeconds, startSeconds, single, memory }: Measured
     ],
   )
 
-const conformanceTable = ({ single, conformance }: Measured): string =>
+const conformanceTable = ({ single, conformance }: ImageMeasurements): string =>
   tableOf(
     ['Conformance suite against', 'Statements that hold', 'fail', 'are skipped'],
     [
@@ -66,13 +66,13 @@ const conformanceTable = ({ single, conformance }: Measured): string =>
     ],
   )
 
-const stopTable = ({ stops }: Measured): string =>
+const stopTable = ({ stops }: ImageMeasurements): string =>
   tableOf(
     ['Container', 'Duration', 'Exit code'],
     stops.map((stop) => [`\`${stop.name}\``, seconds(stop.seconds), String(stop.exitCode)]),
   )
 
-const exposureTable = ({ exposures }: Measured): string =>
+const exposureTable = ({ exposures }: ImageMeasurements): string =>
   tableOf(
     ['Unit', 'Exposure'],
     exposures.map(({ name, exposure }) => [`\`${name}\``, exposure.toFixed(1)]),
@@ -99,7 +99,7 @@ the battery ran the checks itself and gave the database a fixed address. The pub
 network of the containers. The limits of log files.`
 
 /** Writes docs/reports/<day>-image.md. Only for a run in which every statement held. */
-export const writeImageReport = (measured: Measured): void => {
+export const writeImageReport = (measured: ImageMeasurements): void => {
   const { units, machine, versions } = measured
   writeReport(
     'image.md',

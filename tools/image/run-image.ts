@@ -14,7 +14,7 @@ import { databasePassword, runConformance, writeSettings } from './conformance.t
 import * as confinement from './confinement.ts'
 import { dockerfilePath, repositoryRoot } from './dockerfile.ts'
 import { configurePodman, imageBytes, podman, run } from './podman.ts'
-import { writeImageReport, type Measured } from './report.ts'
+import { writeImageReport, type ImageMeasurements } from './report.ts'
 import { runSingle } from './single.ts'
 import { expect, failures } from './statements.ts'
 import { exposureOf, services, unitFolder } from './units.ts'
@@ -67,7 +67,7 @@ const checkConfinement = (compose: ComposeRun): void => {
   expect(inContainer(compose, 'api', confinement.imageProgram) === true, 'api: images are decoded')
 }
 
-const memoryOf = (compose: ComposeRun): Measured['memory'] =>
+const memoryOf = (compose: ComposeRun): ImageMeasurements['memory'] =>
   ['signer', 'api', 'worker'].map((name) => ({
     name,
     megabytes: Number(inContainer(compose, name, confinement.memoryProgram)),

@@ -20,7 +20,7 @@ const clients = [
 ] as const
 type Client = (typeof clients)[number]
 
-type Told = {
+type PurchaseReply = {
   readonly status: number
   readonly body: { readonly pohf_jwt?: string; readonly payment?: { readonly transaction?: string } }
   readonly receipt: { readonly success?: boolean; readonly transaction?: string } | null
@@ -41,7 +41,7 @@ const faultOf = async (server: Server, client: Client): Promise<string | undefin
       PAYER_PRIVATE_KEY: privateKey,
     },
   })
-  const { status, body, receipt } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as Told
+  const { status, body, receipt } = JSON.parse(stdout.trim().split('\n').at(-1) ?? '') as PurchaseReply
   if (status !== 200 || body.pohf_jwt === undefined)
     return `got ${status}: ${JSON.stringify(body).slice(0, 500)}`
   if (receipt?.success !== true || receipt.transaction !== body.payment?.transaction)

@@ -42,7 +42,7 @@ const stage = (published: PublishedPackage, staging: string, repository: string 
   return folder
 }
 
-type Packed = {
+type PackedPackage = {
   readonly name: string
   readonly version: string
   readonly filename: string
@@ -61,12 +61,14 @@ export const buildPackages = (out: string, repository?: string): Tarball[] => {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  return (JSON.parse(printed) as Packed[]).map(({ name, version, filename, files, size, unpackedSize }) => ({
-    name,
-    version,
-    path: join(out, filename),
-    files: files.map(({ path }) => path),
-    bytes: size,
-    unpackedBytes: unpackedSize,
-  }))
+  return (JSON.parse(printed) as PackedPackage[]).map(
+    ({ name, version, filename, files, size, unpackedSize }) => ({
+      name,
+      version,
+      path: join(out, filename),
+      files: files.map(({ path }) => path),
+      bytes: size,
+      unpackedBytes: unpackedSize,
+    }),
+  )
 }

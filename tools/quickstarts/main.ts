@@ -18,7 +18,7 @@ const { values } = parseArgs({
 })
 const isChosen = (name: string): boolean => values.case === undefined || values.case.includes(name)
 
-type Measured = Pick<Case, 'name' | 'result' | 'limitSeconds' | 'limitCommands'> & {
+type CaseMeasurement = Pick<Case, 'name' | 'result' | 'limitSeconds' | 'limitCommands'> & {
   readonly seconds: number
   readonly commands: number
 }
@@ -31,7 +31,7 @@ const measure = async (
   one: Case,
   clone: Clone,
   { ciSeconds, devSeconds }: Installation,
-): Promise<Measured> => {
+): Promise<CaseMeasurement> => {
   const text = readFileSync(join(clone.folder, one.page), 'utf8')
   const page = pageUntil(withoutInstallation(text), one.lastBlock)
   const { times } = await runPage(page, {
@@ -55,7 +55,7 @@ const measure = async (
 }
 
 /** The installation page from `npm ci` to a service that is ready, on a clone of its own. */
-const measureOperator = async (): Promise<Measured> => {
+const measureOperator = async (): Promise<CaseMeasurement> => {
   const source = missingPostgres('system') === undefined ? 'system' : 'embedded'
   const missing = missingPostgres(source)
   if (missing !== undefined) throw new Error(missing)
@@ -78,14 +78,14 @@ const measureOperator = async (): Promise<Measured> => {
   }
 }
 
-const measureCases = async (): Promise<{ installation: Installation; measured: Measured[] }> => {
+const measureCases = async (): Promise<{ installation: Installation; measured: CaseMeasurement[] }> => {
   const clone = await makeClone()
   try {
     const ciSeconds = install(clone)
     const dev = await startDev(clone)
     try {
       const installation = { ciSeconds, devSeconds: dev.seconds }
-      const measured: Measured[] = []
+      const measured: CaseMeasurement[] = []
       for (const one of cases.filter(({ name }) => isChosen(name))) {
         measured.push(await measure(one, clone, installation))
         console.log(`✓ ${one.name}`)
@@ -104,7 +104,7 @@ const isOver = ({
   limitSeconds = Infinity,
   commands,
   limitCommands = Infinity,
-}: Measured): boolean => seconds > limitSeconds || commands > limitCommands
+}: CaseMeasurement): boolean => seconds > limitSeconds || commands > limitCommands
 const limited = (value: string, max: number | undefined): string =>
   max === undefined ? value : `${value} (at most ${max})`
 

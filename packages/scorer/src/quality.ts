@@ -58,7 +58,10 @@ const weightedMean = (parts: readonly (readonly [value: number, weight: number])
   return total === 0 ? 0 : exponential(sum / total)
 }
 
-/** Weighted geometric mean of what was measured; gaze may only raise it; flags cap it. Three decimals. */
+/**
+ * The quality of a session: weighted geometric mean of what was measured; gaze may only raise it; flags cap it. Three
+ * decimals.
+ */
 export const qualityOf = (components: Components, flags: readonly FlagName[]): number => {
   const measured = componentNames.flatMap((name) => {
     const value = components[name]

@@ -52,18 +52,18 @@ export type BuyOptions = {
 
 type Delivery = Awaited<ReturnType<Client['work']['taskBuy']>>
 /** What was bought: the service's answer, and the claims of its credential, which was verified. */
-export type Bought = Delivery & { readonly claims: Claims }
+export type PurchaseResult = Delivery & { readonly claims: Claims }
 
 /** A question that was paid, and the receipt of its payment. */
 export type PaidQuestion = Awaited<ReturnType<Client['questions']['pay']>>
 
 export type Buyer = {
   /** Buys one unit. It signs once; after that it only repeats what it has sent. */
-  readonly buy: (workflowId: string, options?: BuyOptions) => Promise<Bought>
+  readonly buy: (workflowId: string, options?: BuyOptions) => Promise<PurchaseResult>
   /** Pays a question that was asked with the same key. It signs once, as `buy` does. */
   readonly payQuestion: (questionId: string, options?: BuyOptions) => Promise<PaidQuestion>
   /** Finds out how an open purchase ended. It signs nothing. */
-  readonly resume: (purchaseId: string, options?: BuyOptions) => Promise<Bought>
+  readonly resume: (purchaseId: string, options?: BuyOptions) => Promise<PurchaseResult>
 }
 
 const waitSecondsMax = 30
@@ -144,7 +144,7 @@ const verifyDelivery = async (
   { settings, base }: Service,
   delivery: Delivery,
   purchaseId: string,
-): Promise<Bought> => {
+): Promise<PurchaseResult> => {
   const result = await verifyCredential(delivery.pohf_jwt, {
     issuer: settings.issuer ?? base,
     policy: {
@@ -167,8 +167,8 @@ const verifyDelivery = async (
   )
 }
 
-type Paid = { readonly payment: { readonly transaction: string } }
-type PolledPurchase<Result extends Paid> = {
+type PaidDelivery = { readonly payment: { readonly transaction: string } }
+type PolledPurchase<Result extends PaidDelivery> = {
   readonly purchaseId: string
   readonly send: (signal: AbortSignal | undefined) => Promise<Answer>
   readonly outcomeOf: (answer: Answer, purchaseId: string) => PurchaseOutcome
@@ -179,7 +179,7 @@ type PolledPurchase<Result extends Paid> = {
 }
 
 /** Repeats one request until its outcome is final. Bounded by time, and by count in case the clock does not advance. */
-const pollUntilFinal = async <Result extends Paid>(
+const pollUntilFinal = async <Result extends PaidDelivery>(
   service: Service,
   purchase: PolledPurchase<Result>,
   { onProgress, signal }: BuyOptions,
@@ -218,7 +218,11 @@ const pollUntilFinal = async <Result extends Paid>(
   )
 }
 
-const resumeWith = (service: Service, purchaseId: string, options: BuyOptions = {}): Promise<Bought> => {
+const resumeWith = (
+  service: Service,
+  purchaseId: string,
+  options: BuyOptions = {},
+): Promise<PurchaseResult> => {
   const url = `${service.base}/api/agent/purchases/${encodeURIComponent(purchaseId)}`
   const purchase = {
     purchaseId,
@@ -235,7 +239,7 @@ export const resumePurchase = (
   settings: ServiceSettings,
   purchaseId: string,
   options?: BuyOptions,
-): Promise<Bought> => resumeWith(serviceOf(settings), purchaseId, options)
+): Promise<PurchaseResult> => resumeWith(serviceOf(settings), purchaseId, options)
 
 /** A buyer with a wallet and a price limit. It stores nothing: `onProgress` reports what the caller should store. */
 export const createBuyer = (settings: BuyerSettings): Buyer => {
@@ -243,7 +247,7 @@ export const createBuyer = (settings: BuyerSettings): Buyer => {
   const method = settings.apiKey === undefined ? 'GET' : 'POST'
 
   /** Reads the terms, signs once, and sends the payment until its outcome is final. */
-  const payAt = async <Result extends Paid>(
+  const payAt = async <Result extends PaidDelivery>(
     path: string,
     options: BuyOptions,
     finish: (delivery: unknown, purchaseId: string) => Promise<Result>,

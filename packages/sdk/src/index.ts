@@ -1,12 +1,12 @@
 export {
   createBuyer,
   resumePurchase,
-  type Bought,
   type Buyer,
   type BuyerSettings,
   type PaidQuestion,
   type BuyOptions,
   type Progress,
+  type PurchaseResult,
   type ServiceSettings,
   type Wallet,
 } from './buyer.ts'

@@ -5,7 +5,7 @@ import { makeCourse } from './course.ts'
 import { button, el } from './dom.ts'
 import { consentLines, idleScreen } from './screens.ts'
 import { asksForPrivacy, ownOrigin, start, type FinishedSession, type Options } from './session.ts'
-import { fill, messagesFor } from './messages.ts'
+import { fillPlaceholders, messagesFor } from './messages.ts'
 import { makeView } from './view.ts'
 
 /** The service reserves what a passed check needs for this long; a page may want less. */
@@ -174,7 +174,7 @@ const createControl = (host: HTMLElement, internals: ElementInternals, root: Sha
       state: 'passed',
       icon: 'ok',
       title: returning ? `${messages.welcome} ${messages.passed}` : messages.passed,
-      text: fill(messages.passedNext, Math.round((expiresAt - performance.now()) / 60_000)),
+      text: fillPlaceholders(messages.passedNext, Math.round((expiresAt - performance.now()) / 60_000)),
       acts: isKept ? [button('link', forget, messages.forget)] : [],
     })
   }

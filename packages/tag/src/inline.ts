@@ -1,6 +1,6 @@
 import sheetText from './check.css?inline'
 import { button } from './dom.ts'
-import { fill, messagesFor, type Messages } from './messages.ts'
+import { fillPlaceholders, messagesFor, type Messages } from './messages.ts'
 import { makeProbePresenter } from './probe-presenter.ts'
 import { start, type FinishedSession, type Options, type Progress, type Session } from './session.ts'
 import { makeView, type Screen } from './view.ts'
@@ -71,7 +71,7 @@ const startScreen = ({ texts }: InlineOptions, { messages, progress, missed, act
   return {
     state: 'task',
     title: missed || texts.title,
-    text: missed ? fill(messages.questionCount, done + 1, of) : texts.why,
+    text: missed ? fillPlaceholders(messages.questionCount, done + 1, of) : texts.why,
     acts,
   }
 }

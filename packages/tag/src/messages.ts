@@ -96,5 +96,5 @@ export const messagesFor = (element: Element) => {
 export type Messages = ReturnType<typeof messagesFor>['messages']
 
 /** Puts the values into the places of the text, in order. */
-export const fill = (text: string, ...values: readonly (string | number)[]): string =>
+export const fillPlaceholders = (text: string, ...values: readonly (string | number)[]): string =>
   values.reduce<string>((filled, value) => filled.replace('{}', String(value)), text)

@@ -1,5 +1,5 @@
 import { button, el, link } from './dom.ts'
-import { fill, type Messages } from './messages.ts'
+import { fillPlaceholders, type Messages } from './messages.ts'
 import type { FinishedSession } from './session.ts'
 import type { Screen } from './view.ts'
 
@@ -17,7 +17,7 @@ export const consentLines = (
   messages: Messages,
   { host, remembers, privacyUrl, helpUrl }: Consent,
 ): Node[] => [
-  el('p', { class: 'sm' }, fill(messages.consent, host)),
+  el('p', { class: 'sm' }, fillPlaceholders(messages.consent, host)),
   el(
     'details',
     { class: 'sm' },
@@ -106,7 +106,7 @@ export const verdictScreen = (
       : isStep
         ? messages.step
         : messages[verdict === 'retry' ? 'retry' : 'failed'],
-    text: retryAfter ? fill(messages.busyUntil, timeAfter(retryAfter, lang)) : '',
+    text: retryAfter ? fillPlaceholders(messages.busyUntil, timeAfter(retryAfter, lang)) : '',
     content: known.length > 0 ? [el('ul', {}, ...known.map((text) => el('li', {}, text)))] : [],
     acts: [
       ...(isStep ? stepButtons(messages, finished) : retryButtons(messages, on)),

@@ -1,6 +1,6 @@
 import type { Probe } from '@pohf/protocol'
 import { button, el, sign } from './dom.ts'
-import { fill, type Messages } from './messages.ts'
+import { fillPlaceholders, type Messages } from './messages.ts'
 import type { Progress } from './session.ts'
 
 type State =
@@ -106,7 +106,7 @@ export const makeView = (messages: Messages, lang: string, onStop: () => void) =
     box.scrollIntoView({ block: 'nearest' })
   }
   const count = ({ progress: { done, of } }: QuestionState): string =>
-    fill(messages.questionCount, Math.min(done + 1, of), of)
+    fillPlaceholders(messages.questionCount, Math.min(done + 1, of), of)
   const other = (onOther: () => void) => button('other link', onOther, messages.other)
 
   return {

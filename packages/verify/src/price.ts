@@ -110,7 +110,7 @@ const networkCost = (inputs: ForgingInputs, family: ForgingFamily): number => {
   )
 }
 
-/** The cost of 1,000 credentials by one family, before rounding; infinite where it never succeeds. */
+/** The cost of 1,000 forged credentials by one family, before rounding; infinite where it never succeeds. */
 export const costPer1000 = (inputs: ForgingInputs, family: ForgingFamily): number => {
   const fixed = family.fixed.reduce(
     (sum, { item, quantity, lifeActs }) => sum + (priceOfItem(inputs, item) * quantity) / lifeActs,

@@ -25,10 +25,11 @@ export type ReceiverOptions = {
 /** The service sends at most 20,480 bytes. */
 const bodyBytesMax = 65_536
 
-type Refused = { readonly reason: WebhookReason | 'too_large'; readonly message: string }
+type DeliveryRefusal = { readonly reason: WebhookReason | 'too_large'; readonly message: string }
 /** The answer to a delivery: 204, or why it was refused. */
 type Answer =
-  { readonly status: 204; readonly body?: never } | { readonly status: 400 | 413; readonly body: Refused }
+  | { readonly status: 204; readonly body?: never }
+  | { readonly status: 400 | 413; readonly body: DeliveryRefusal }
 type Delivery = {
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
   readonly body: unknown

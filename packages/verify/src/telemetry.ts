@@ -42,13 +42,13 @@ export type TelemetryReason =
   | 'wrong_receipt'
   | 'wrong_clock'
   | 'wrong_end'
-type Failed = {
+type TelemetryFailure = {
   readonly ok: false
   readonly reason: TelemetryReason
   readonly seq: number
   readonly message: string
 }
-export type OpenChunkResult = { readonly ok: true; readonly record: OpenedRecord } | Failed
+export type OpenChunkResult = { readonly ok: true; readonly record: OpenedRecord } | TelemetryFailure
 export type CheckChunksResult =
   | {
       readonly ok: true
@@ -56,7 +56,7 @@ export type CheckChunksResult =
       /** Whether these are all chunks of the session, up to its signed end. */
       readonly complete: boolean
     }
-  | Failed
+  | TelemetryFailure
 
 type Bytes = Uint8Array<ArrayBuffer>
 const { subtle } = globalThis.crypto
@@ -139,7 +139,7 @@ class RecordingMismatch extends Error {
 }
 const asResult = async <T extends object>(
   work: () => Promise<T>,
-): Promise<(T & { readonly ok: true }) | Failed> => {
+): Promise<(T & { readonly ok: true }) | TelemetryFailure> => {
   try {
     return { ...(await work()), ok: true }
   } catch (error) {

@@ -135,7 +135,7 @@ const measureForged = async (fixture: VerifyFixture, count: number) => {
   return { sent, rows, rounds, ratio: rounded(median(rounds.map(({ alone, beside }) => beside / alone)), 2) }
 }
 
-type Measured = {
+type BeaconMeasurements = {
   readonly rounds: Awaited<ReturnType<typeof measureRounds>>
   readonly ratio: number
   readonly forged: Awaited<ReturnType<typeof measureForged>>
@@ -145,7 +145,7 @@ type Measured = {
 const runRow = (round: number, name: string, run: Run, load: number) =>
   [round, name, run.rate, run.p50, run.p99, run.apiCpu, run.pgCpu, rounded(load, 1)].map(String)
 
-const report = ({ rounds, ratio, forged, seconds }: Measured): void =>
+const report = ({ rounds, ratio, forged, seconds }: BeaconMeasurements): void =>
   writeReport(
     'beacons.md',
     `# Durable beacons against the same server's bare 204, ${today()}

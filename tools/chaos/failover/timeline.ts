@@ -10,7 +10,7 @@ const text = (x: number, y: number, words: string, more = ''): string =>
 
 const secondsOf = (ms: number) => ms / 1_000
 
-type Recorded = FailoverRun & { readonly record: RunRecord }
+type RecordedRun = FailoverRun & { readonly record: RunRecord }
 
 /** How many calls ended in each step of time from the beginning of the fault on, by the number of the step. */
 const countSteps = (
@@ -40,7 +40,7 @@ const drawKeys = (most: number): string =>
 
 /** For each run a row: acknowledgements upwards, refusals downwards, and the time of the fault shaded. */
 export const drawTimeline = (title: string, all: readonly FailoverRun[]): string => {
-  const runs = all.filter((run): run is Recorded => run.record !== undefined)
+  const runs = all.filter((run): run is RecordedRun => run.record !== undefined)
   const until = Math.ceil(
     Math.max(10, ...runs.map(({ record }) => secondsOf(record.observedUntil - record.beganAt))) + 2,
   )
@@ -58,7 +58,7 @@ export const drawTimeline = (title: string, all: readonly FailoverRun[]): string
       const y = downwards ? middle : middle - size
       return `<rect x="${x(second).toFixed(1)}" y="${y.toFixed(1)}" width="${Math.max(1, x(stepMs / 1_000) - x(0) - 0.5).toFixed(1)}" height="${size.toFixed(1)}" fill="${colour}"/>`
     }
-  const rowOf = (run: Recorded, index: number): string => {
+  const rowOf = (run: RecordedRun, index: number): string => {
     const { record } = run
     const rowTop = top + index * (rowHeight + rowGap)
     const middle = rowTop + rowHeight / 1.5

@@ -94,7 +94,7 @@ export const readVersions = async (uris: ReadonlySet<string>): Promise<ReadonlyM
 }
 
 /** How many lists have an older version than before, or are gone. */
-export const countListsBack = async (before: ReadonlyMap<string, number>): Promise<number> => {
+export const countRevertedLists = async (before: ReadonlyMap<string, number>): Promise<number> => {
   const versions = await readVersions(new Set(before.keys()))
   return [...before].filter(([uri, version]) => (versions.get(uri) ?? -1) < version).length
 }

@@ -4,7 +4,7 @@ import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
 import { openService, type TimelineEvent, type RestoreOptions, type Service } from './deployment.ts'
 import { findFaults } from './faults.ts'
 import {
-  countListsBack,
+  countRevertedLists,
   countUnrevoked,
   makeOperator,
   mintAll,
@@ -145,7 +145,7 @@ export const runRunbook = async (service: Service, beforeLoss: BeforeLoss) => {
   }
   const applied = await runCommand(['restore', 'apply', ...remote, ...found], env)
   const unrevoked = await countUnrevoked(revoked, 0)
-  const listsBack = await countListsBack(versions)
+  const listsBack = await countRevertedLists(versions)
   const [after, ledger] = await Promise.all([
     runCommand(['restore', 'plan', ...remote], env),
     runCommand(['ledger', 'check', '--whole', ...remote], env),

@@ -7,7 +7,7 @@ import { makeWallets, submitAsThirdParty, type SignedPayment } from '../purchase
 import { claimsOf, request, withOwner, type HeldCredential } from './service.ts'
 
 /** A payment on the chain, and the credential that it bought. */
-type Bought = { readonly payment: SignedPayment; readonly held: HeldCredential }
+type BoughtCredential = { readonly payment: SignedPayment; readonly held: HeldCredential }
 
 const packs = ['starter', 'growth', 'scale'] as const
 
@@ -47,8 +47,8 @@ const makeBuyer = async (chain: Chain, baseUrl: string) => {
   }
   return {
     /** Buys one after another; returns what was delivered. */
-    buy: async (purchases: number): Promise<Bought[]> => {
-      const bought: Bought[] = []
+    buy: async (purchases: number): Promise<BoughtCredential[]> => {
+      const bought: BoughtCredential[] = []
       for (let n = 0; n < purchases; n++) {
         const payment = await wallets.sign(url, count, count % 2 === 0 ? 'derived' : 'random')
         count += 1

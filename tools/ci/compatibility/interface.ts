@@ -72,7 +72,7 @@ const bare = (schema: Schema): Schema =>
   )
 
 type Content = Readonly<Record<string, { readonly schema: Schema }>>
-type Described = {
+type OperationDescription = {
   readonly parameters?: readonly Parameter[]
   readonly requestBody?: { readonly content: Content }
   readonly responses: Readonly<Record<string, { readonly content?: Content }>>
@@ -81,7 +81,7 @@ type Described = {
 const bodiesOf = (content: Content = {}): Bodies =>
   Object.fromEntries(Object.entries(content).map(([type, { schema }]) => [type, bare(schema)]))
 
-const operationOf = (row: Endpoint, described: Described): Operation => ({
+const operationOf = (row: Endpoint, described: OperationDescription): Operation => ({
   operation: `${row.method} ${row.path}`,
   publicId: row.publicId,
   auth: row.auth,
@@ -104,7 +104,7 @@ const operationOf = (row: Endpoint, described: Described): Operation => ({
 /** The interface of these sources, from the endpoint table and the document that is generated from it. */
 export const currentInterface = (): Interface => {
   const document = openApiDocument() as {
-    readonly paths: Readonly<Record<string, Readonly<Record<string, Described>>>>
+    readonly paths: Readonly<Record<string, Readonly<Record<string, OperationDescription>>>>
     readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
   }
   const operations = endpoints.map((row) => {

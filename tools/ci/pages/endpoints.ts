@@ -16,7 +16,7 @@ const authMeanings: Readonly<Record<Auth, string>> = {
   optional:
     'A key may be sent and is then checked. A query parameter that asks for the licensed tier requires one: 403 `license_required`.',
   bearer:
-    'An API key with the scope of the endpoint is required: `Authorization: Bearer svc_…`. Without one: 401. Where the scope is (owner), no key is accepted (403): the call needs the bearer of an owner who signed in to the console within the last hour, in live mode with a passkey.',
+    'An API key with the scope of the endpoint is required: `Authorization: Bearer svc_…`. Without one: 401. Where the scope is (owner), no key is accepted (403): the call needs the console token of an owner who signed in to the console within the last hour, in live mode with a passkey.',
   licensed: 'An API key is required. Without one: 403 `license_required`.',
   order:
     'An API key is required, or a [credential of a trusted agent](../guides/keyless-orders.md). Without either: 401 `auth_required`.',

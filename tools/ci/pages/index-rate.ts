@@ -1,7 +1,7 @@
 import {
   attackPrice,
   attacks,
-  marketsMade,
+  marketCount,
   rates,
   simulate,
   spreads,
@@ -61,7 +61,7 @@ ${barsOf(shifts)}
 export const indexRateFiles = (): GeneratedFile[] => {
   const narrow = simulate(spreads.narrow)
   const content = [
-    `Mean shift over ${marketsMade} markets of 40 buyers. The attacker pays ${attackPrice} times the narrow price.`,
+    `Mean shift over ${marketCount} markets of 40 buyers. The attacker pays ${attackPrice} times the narrow price.`,
     tableFor(narrow),
     'The same where prices of an hour differ twice as much (standard deviation of the logarithm 0.30 instead of 0.15):',
     tableFor(simulate(spreads.wide)),

@@ -17,8 +17,8 @@ const masterKeyPage = (): string => {
 ${purposes.length} purposes from it (HKDF-SHA256). Every api and worker process of a deployment needs the same file. The signer does
 not use it.
 
-**Back it up apart from the database, and never lose it.** Where the file is missing, the next start makes a new one and
-says nothing. It cannot be rotated: there is no command that re-encrypts or re-derives what exists.
+**Back it up apart from the database, and never lose it.** Where the file is missing, the next start makes a new one, and
+the api and the worker refuse to start with it. It cannot be rotated: there is no command that re-encrypts or re-derives what exists.
 
 **If it leaks,** there is no repair in place, because it cannot be rotated. Move to a new deployment, or accept the costs
 in the last column. Most of them also need a copy of the database.

@@ -11,7 +11,7 @@ const usualUsdPerHour = 18
 export const attackPrice = 3
 /** The share that a trimmed mean cuts at each end. */
 const trimmedShare = 0.15
-export const marketsMade = 200
+export const marketCount = 200
 
 export type Attack = {
   readonly name: string
@@ -105,7 +105,7 @@ export const spreads = { narrow: 0.15, wide: 0.3 } as const
 
 export const simulate = (spread: number, seed = 20_261_117): Shift[] => {
   const random = makeRandom(seed)
-  const markets = Array.from({ length: marketsMade }, () => makeMarket(random, spread))
+  const markets = Array.from({ length: marketCount }, () => makeMarket(random, spread))
   return rates.flatMap(([rate, read]) =>
     attacks.map((attack) => {
       const shifts = markets.map((rows) => read(addAttack(rows, attack)) / read(rows) - 1)

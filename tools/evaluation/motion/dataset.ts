@@ -1,6 +1,6 @@
 // Everything the fits and the evaluation look at, read or generated once.
 import { readBots, readHumans, type Session } from '../data.ts'
-import { attackerLibrary, generateBots, generateVariants, reclock } from './generate.ts'
+import { attackerLibrary, generateBots, generateVariants, resampleToFrameClock } from './generate.ts'
 import { extractFeatures, type FeaturedSession } from './windows.ts'
 import { readSplit, type Split } from './split.ts'
 
@@ -31,8 +31,8 @@ export function loadDataset(
   return {
     split,
     people: trainAndTestPeople.map(toFeatures),
-    reclockedTrainingPeople: reclock(trainAndTestPeople, 1_000_000).map(toFeatures),
-    reclockedTestPeople: reclock(trainAndTestPeople, 2_000_000).map(toFeatures),
+    reclockedTrainingPeople: resampleToFrameClock(trainAndTestPeople, 1_000_000).map(toFeatures),
+    reclockedTestPeople: resampleToFrameClock(trainAndTestPeople, 2_000_000).map(toFeatures),
     bots: [
       ...given.filter(({ source }) => source === 'offline'),
       ...generateBots(library, sessionsPerFamily),

@@ -4,7 +4,7 @@ import { evaluateMotion, type MotionPoint } from '../../../packages/scorer/src/i
 import { currentModel } from '../../../packages/scorer/src/current-model.ts'
 import { offlineSession } from '../../../packages/arena/src/index.ts'
 import { findData, readHumans } from '../data.ts'
-import { reclock } from './generate.ts'
+import { resampleToFrameClock } from './generate.ts'
 import { splitByMotionSeconds, isRejected, falseRejectionsAt } from './false-rejections.ts'
 import { readSplit } from './split.ts'
 
@@ -53,7 +53,7 @@ test('a person is rejected by the quality of the formula and by the flag of a ca
 test('a new visitor is lost no more often than before, with two thirds of the motion', { skip }, () => {
   const split = readSplit(folder)
   const people = readHumans(folder).filter(({ user }) => user !== null && split.test.has(user))
-  for (const recorded of [people, reclock(people, 2_000_000)]) {
+  for (const recorded of [people, resampleToFrameClock(people, 2_000_000)]) {
     const [two, three] = [falseRejectionsAt(recorded, 2), falseRejectionsAt(recorded, 3)]
     assert.ok(two.windows > 100 && three.windows > 100)
     assert.ok(two.bySequence.newVisitor <= three.bySequence.before)

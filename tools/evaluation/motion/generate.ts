@@ -105,7 +105,7 @@ function onFrames(path: readonly { t: number; x: number; y: number }[], random: 
  * The same people, read off by the frame clock that the generated bots go through. Without them in training a model
  * learns the clock: it then takes these people for bots, and every bot of the same clock looks easier than it is.
  */
-export function reclock(people: readonly Session[], seed: number): Session[] {
+export function resampleToFrameClock(people: readonly Session[], seed: number): Session[] {
   return people.map((session, index) => {
     const random = createRandom(seed + index)
     const points: MotionPoint[] = []

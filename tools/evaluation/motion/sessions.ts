@@ -3,7 +3,7 @@ import { currentModel } from '../../../packages/scorer/src/current-model.ts'
 import { evaluateMotion } from '../../../packages/scorer/src/index.ts'
 import { offlineSession } from '../../../packages/arena/src/index.ts'
 import { readBots, readCircles, readHumans, type Session } from '../data.ts'
-import { reclock } from './generate.ts'
+import { resampleToFrameClock } from './generate.ts'
 import type { Split } from './split.ts'
 
 export type SessionRates = {
@@ -24,7 +24,7 @@ export function evaluateSessions(folder: string, split: Split): SessionRates[] {
   const circles = readCircles(folder)
   return [
     rowOf('test people, as recorded', people),
-    rowOf('test people, on the frame clock', reclock(people, 2_000_000)),
+    rowOf('test people, on the frame clock', resampleToFrameClock(people, 2_000_000)),
     ...families(captured).map((family) =>
       rowOf(
         `${family}, in Chromium`,

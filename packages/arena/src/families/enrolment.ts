@@ -7,7 +7,7 @@ import { callOver } from '../../../server/test/fixtures/processes/attacked-serve
 import { launchBrowser } from '../bots/index.ts'
 import { addVirtualAuthenticator, openStealthPage, passCheckByKeys, pressIn } from '../browser/stealth.ts'
 import type { Attempt, Outcome, PlayedFamily } from './family.ts'
-import { askSite, outcomeOf, whenScored } from './mint.ts'
+import { askSite, outcomeOf, pollUntilScored } from './mint.ts'
 import { playBot } from './sessions.ts'
 
 /** Enrols by script: a passkey of its own making, and the attention check by its words. */
@@ -20,7 +20,7 @@ const enrolByScript = async (attempt: Attempt): Promise<string> => {
   if (agreed.status !== 200) throw new Error(`enrolment refused: ${agreed.text}`)
   const { site: checkSite, challenge } = agreed.json as { site: string; challenge: string }
   const sessionId = await playBot('lean_script', attempt, { site: checkSite, challenge })
-  const checked = await whenScored(() => browser.post('attention', { token, sessionId }))
+  const checked = await pollUntilScored(() => browser.post('attention', { token, sessionId }))
   if (checked.status !== 200) throw new Error(`attention check refused: ${checked.text}`)
   return memberId
 }

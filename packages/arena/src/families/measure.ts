@@ -83,7 +83,7 @@ const playAll = async (
 
 const rounded = (value: number): number => Math.round(value * 1_000) / 1_000
 
-type Reached = Pick<MeasuredFamily, 'root' | 'assurance'>
+type ReachedAssurance = Pick<MeasuredFamily, 'root' | 'assurance'>
 
 /** One row for each root and assurance that was reached; one with a rate of 0 for the aim that was not, or where nothing was. */
 export const rowsOf = (
@@ -92,7 +92,7 @@ export const rowsOf = (
   costs: Costs,
 ): MeasuredFamily[] => {
   const minted = outcomes.flatMap((outcome) => ('refused' in outcome ? [] : [outcome]))
-  const row = ({ root, assurance }: Reached, count: number): MeasuredFamily => ({
+  const row = ({ root, assurance }: ReachedAssurance, count: number): MeasuredFamily => ({
     name,
     kind,
     root,

@@ -24,7 +24,7 @@ export const outcomeOf = ({ status, json }: TestResponse): Outcome => {
 /** A worker of the server scores a session soon after its end. */
 const attemptsMax = 80
 /** Calls until the session is scored. */
-export const whenScored = async (ask: () => Promise<TestResponse>): Promise<TestResponse> => {
+export const pollUntilScored = async (ask: () => Promise<TestResponse>): Promise<TestResponse> => {
   for (let attempt = 0; ; attempt += 1) {
     const answer = await ask()
     const { error } = (answer.json ?? {}) as Record<string, unknown>
@@ -35,7 +35,7 @@ export const whenScored = async (ask: () => Promise<TestResponse>): Promise<Test
 
 /** The site asks for a credential, as it does for every visitor. */
 export const askSite = ({ server, site }: Attempt, path: string, body: unknown): Promise<TestResponse> =>
-  whenScored(() => server.call('POST', `/api/agents/${path}`, { key: site.apiKey, body }))
+  pollUntilScored(() => server.call('POST', `/api/agents/${path}`, { key: site.apiKey, body }))
 
 export const verifySession = async (attempt: Attempt, sessionId: string): Promise<Outcome> =>
   outcomeOf(await askSite(attempt, 'verify', { sessionId }))

@@ -54,7 +54,7 @@ const addForwards = (program: Command): void => {
     'forwards move fwd_0123 invoiced --invoice 2026-118',
   )
     .option('--cents <number>', 'price for all hours in US cents; required to quote')
-    .option('--invoice <text>', 'number of the invoice in your accounts; required to invoice')
+    .option('--invoice <text>', 'number of the invoice in your bookkeeping; required to invoice')
     .option('--note <text>', 'a note for operators')
     .action((orderId: string, status: string, options) =>
       operatorCall(options, 'POST', `/operator/forwards/${encodeURIComponent(orderId)}/move`, {

@@ -5,9 +5,9 @@ import {
   PohfUnreachable,
   PurchaseError,
   resumePurchase,
-  type Bought,
   type NetworkName,
   type Progress,
+  type PurchaseResult,
   type Wallet,
 } from '@pohf/sdk'
 import { privateKeyToAccount } from 'viem/accounts'
@@ -88,7 +88,7 @@ const showProgress = (progress: Progress, resume: string): void => {
   }
 }
 
-const print = (bought: Bought): void => {
+const print = (bought: PurchaseResult): void => {
   const { claims, payment } = bought
   console.log(`
 Bought: ${claims.purchase?.workflow ?? 'a unit'}${claims.test ? ', a test: no person was involved' : ''}

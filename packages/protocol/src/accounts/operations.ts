@@ -92,7 +92,7 @@ export const account = operation({
   }),
 })
 export const consoleToken = operation({
-  summary: 'Get a bearer of ten minutes for the API, as the live or the test agent of the account.',
+  summary: 'Get a console token of ten minutes for the API, as the live or the test agent of the account.',
   limit: 'console',
   showsSecret: true,
   errors: ['not_found', 'other_account'],

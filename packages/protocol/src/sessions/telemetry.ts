@@ -86,8 +86,8 @@ export const nodeBytes = (left: Uint8Array, right: Uint8Array): Uint8Array<Array
 /** Mouse, touch, pen; for clicks also `k`: from a keyboard or an assistive device. */
 export type PointerKind = 'm' | 't' | 'p'
 
-type Timed = { readonly t: number }
-export type TelemetryEvent = Timed &
+type EventTime = { readonly t: number }
+export type TelemetryEvent = EventTime &
   (
     | {
         readonly type: 'motion'

@@ -215,7 +215,7 @@ export const operatorForwardMove = operation({
     status: z.enum(['quoted', 'countersigned', 'invoiced', 'closed']),
     /** Required to quote: the price for all hours, in whole cents. */
     quotedUsdCents: z.int().min(1).max(100_000_000_000).optional(),
-    /** Required to invoice: the number of the invoice in your accounts. */
+    /** Required to invoice: the number of the invoice in your bookkeeping. */
     invoiceRef: text(200).optional(),
     note: text(1_000, 0).optional(),
   }),

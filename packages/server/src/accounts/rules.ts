@@ -3,9 +3,12 @@ import { makeCookieReader, strictCookie } from '../platform/sign-in/own-page.ts'
 
 /** A session ends after this time, whatever its person does. */
 export const sessionHours = 24
-/** A session that nobody uses ends earlier. An open console gets a bearer every ten minutes, which counts as use. */
+/** Session timeout by inactivity. An open console gets a console token every ten minutes, which counts as use. */
 export const idleHours = 4
-/** Changes that outlast the session need a sign-in this recent: people, passkeys, claims, keys, new webhooks, live billing. */
+/**
+ * Changes that outlast the session need a sign-in this recent: people, passkeys, claims, keys, webhooks (not their removal),
+ * settings of an agent, live billing.
+ */
 export const recentMinutes = 60
 export const bearerMinutes = 10
 export const linkMinutes = 15

@@ -68,7 +68,7 @@ const findAgentByBearer = async <Claims>(
     return { agent: { ...agentOf(row), ...rights }, validMs }
   })
 
-/** Finds the agent of an API key or of a console token. A text of neither form needs no query. */
+/** Checks an API key or a console token, and finds its agent. A text of neither form needs no query. */
 export const makeAuthenticator = <Claims>(ctx: Ctx, bearers: ConsoleBearers<Claims>) => {
   const cache = new Map<string, CachedAgent>()
   let generation = 0

@@ -88,7 +88,7 @@ const refuseOtherHost = ({ session, allowedOrigins }: SiteverifyCall) => {
   )
 }
 
-/** The refusals before those of verify, in order. */
+/** The refusals of siteverify before those of verify, in order. */
 export const siteverifyRefusals: Refusals<SiteverifyCall> = [
   ['response_missing', refuseMissingResponse],
   ['sitekey_mismatch', refuseOtherSite],

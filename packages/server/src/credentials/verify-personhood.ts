@@ -172,8 +172,8 @@ const refuseWithoutCredits = ({ allowance, ctx }: PayingCall) =>
   allowance === false ? insufficientCredits(ctx) : undefined
 
 /**
- * The refusals of a call that is not a repeat, in order. A new wallet signature does not undo a revocation. Payment
- * comes before the member: an agent without credits learns nothing about members.
+ * The refusals of verify-personhood for a call that is not a repeat, in order. A new wallet signature does not undo a
+ * revocation. Payment comes before the member: an agent without credits learns nothing about members.
  */
 export const personhoodRefusals: Refusals<PayingCall> = [
   ['credential_revoked', refuseRevoked],

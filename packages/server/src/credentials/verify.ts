@@ -243,7 +243,7 @@ export const repeatRefusals: Refusals<RepeatedCall & DecisionContext> = [
 ]
 
 /**
- * The refusals of every other call, in order. Payment comes first: an agent without credits learns nothing about
+ * The refusals of verify for every other call, in order. Payment comes first: an agent without credits learns nothing about
  * sessions.
  */
 export const verifyRefusals: Refusals<PayingCall> = [

@@ -1,5 +1,11 @@
 import { packs } from '@pohf/protocol'
-import { findPosting, listPosted, listReferences, type Comparison, type Posting } from '../ledger/index.ts'
+import {
+  findPosting,
+  listPostedEntries,
+  listReferences,
+  type Comparison,
+  type Posting,
+} from '../ledger/index.ts'
 import { findPaidCheckout, listPaidBetween, listPaidCheckouts, listPaidAmong } from '../payments/index.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { packOf, reversalKind } from './card.ts'
@@ -102,7 +108,7 @@ export const cardComparison: Comparison = {
   name,
   find: async (tx, span) => {
     const checkouts = await listPaidBetween(tx, { ...span, purpose: 'credits' })
-    const posted = await listPosted(tx, 'purchase', span)
+    const posted = await listPostedEntries(tx, 'purchase', span)
     if (Math.max(checkouts.length, posted.length) >= span.rowsMax) return undefined
     const faults: CardMismatch[] = []
     for (const checkout of checkouts) {

@@ -38,6 +38,7 @@ const postCreditsChange = async (tx: Tx, checkout: PaidCheckout, credits: bigint
   }
 }
 
+/** Reversal of credits after a refund or a lost dispute. A dispute that is won later restores them. */
 const applyReversal = async (tx: Tx, checkout: PaidCheckout, change: ReversalChange): Promise<void> => {
   const whole = BigInt(packs[packOf(checkout.reference)].credits)
   const creditsOf = (cents: bigint) => reversedCredits(whole, cents, checkout.amountUsdCents)

@@ -1,5 +1,5 @@
 import { qualityBins, usageBucketsMax, type Usage } from '@pohf/protocol'
-import { balanceOf, listConsumed } from '../ledger/index.ts'
+import { balanceOf, listConsumption } from '../ledger/index.ts'
 import type { Agent } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
@@ -38,7 +38,7 @@ const readWindow = (query: Query, now: Date) => {
 const readSeries = async (tx: Tx, window: BucketWindow & { readonly buckets: number }) => {
   const sessions = await listSessionFigures(tx, window)
   const reasons = await listRefusedByReason(tx, window)
-  const spent = await listConsumed(tx, { ...window, accounts: consumed, unit: 'credit' })
+  const spent = await listConsumption(tx, { ...window, accounts: consumed, unit: 'credit' })
   const sessionsAt = new Map(sessions.map((row) => [row.at.getTime(), row]))
   const spentAt = new Map(spent.map((row) => [row.at.getTime(), Number(row.amount)]))
   const reasonsAt = Map.groupBy(reasons, (row) => row.at.getTime())
@@ -72,7 +72,7 @@ const readRunway = async (tx: Tx, credits: Credits, { agentId, mode }: Agent, no
     now,
   )
   const key = { agentId, mode, bucket: 'day', accounts: consumed, unit: 'credit' } as const
-  const spent = (await listConsumed(tx, { ...key, ...window })).reduce(
+  const spent = (await listConsumption(tx, { ...key, ...window })).reduce(
     (sum, row) => sum + Number(row.amount),
     0,
   )

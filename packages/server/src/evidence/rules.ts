@@ -85,7 +85,8 @@ export const walletMessage = (text: WalletMessageFields): string => {
 }
 
 /**
- * Whether the attestation says that the device keeps its key in hardware. This alone raises no assurance: see `assuranceOf`.
+ * Whether the attested assurance is `hardware` or `hardware_strong`. A certificate of level 1 suffices for it and proves no key
+ * in hardware: see `keepsKeysInHardware`.
  */
 export const isHardware = (device: DeviceAssurance | undefined): boolean =>
   device === 'hardware' || device === 'hardware_strong'

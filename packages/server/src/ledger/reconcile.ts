@@ -142,9 +142,9 @@ const clearResolvedDrift = async (ctx: Ctx, comparisons: readonly Comparison[]):
 }
 
 /**
- * Checks what has changed since the last run: a balance is the sum of its lines, lines have no gaps, all accounts of an
- * agent sum to zero per unit, and the ledger agrees with the other records. Drift stops minting for its agent and is
- * logged as an error. With `whole`, every line is read again from the first.
+ * Reconciles the ledger where it has changed since the last run: a balance is the sum of its lines, lines have no gaps,
+ * all accounts of an agent sum to zero per unit, and the ledger agrees with the other records. Drift stops minting for its
+ * agent and is logged as an error. With `whole`, every line is read again from the first.
  */
 export const reconcile = async (ctx: Ctx, comparisons: readonly Comparison[], whole = false) => {
   const accounts = await checkAccounts(ctx, whole)

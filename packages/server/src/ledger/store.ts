@@ -274,7 +274,7 @@ type ConsumedWindow = Omit<Account, 'account'> & {
 }
 
 /** The amounts posted to accounts of consumption in each bucket, in UTC. Buckets without an amount are missing. */
-export const listConsumed = async (
+export const listConsumption = async (
   tx: Tx,
   window: ConsumedWindow,
 ): Promise<{ readonly at: Date; readonly amount: bigint }[]> => {
@@ -289,7 +289,7 @@ export const listConsumed = async (
 }
 
 /** The entries of a kind within a time span, of all agents; at most `rowsMax`. */
-export const listPosted = async (
+export const listPostedEntries = async (
   tx: Tx,
   kind: string,
   span: { readonly from: Date; readonly to: Date; readonly rowsMax: number },
@@ -302,7 +302,7 @@ export const listPosted = async (
 }
 
 /** Those of the references that were never posted under this kind. */
-export const listUnposted = async (
+export const listUnpostedReferences = async (
   tx: Tx,
   kind: string,
   keys: readonly PostedKey[],

@@ -2,7 +2,7 @@ import type { Tx } from '../platform/db/db.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { payHeldReward, releaseReward } from './rewards.ts'
 import { isShared } from './rules.ts'
-import { listTrusted, taskIdOf } from './settle.ts'
+import { listTrustedAnswers, taskIdOf } from './settle.ts'
 import { claimOldAnswers } from './ending/store.ts'
 import { listAnswers, updateAnswerEnded } from './store.ts'
 
@@ -18,7 +18,7 @@ export const endOldAnswers = async (tx: Tx): Promise<number> => {
   const old = await claimOldAnswers(tx, waitingDays, batch)
   for (const { hasEnded, ...answer } of old) {
     const { agentId, mode, campaignId, completionId, memberId, visitor } = answer
-    const trusted = await listTrusted(tx, answer, await listAnswers(tx, answer))
+    const trusted = await listTrustedAnswers(tx, answer, await listAnswers(tx, answer))
     const isRight =
       trusted.some((one) => one.visitor === visitor) &&
       isShared(

@@ -74,7 +74,7 @@ const endAnswer = async (tx: Tx, deps: CompletionDeps, ending: Ending): Promise<
 }
 
 /** The answers of visitors who are trusted now. */
-export const listTrusted = async (
+export const listTrustedAnswers = async (
   tx: Tx,
   question: QuestionKey,
   answers: readonly QuestionAnswer[],
@@ -94,7 +94,7 @@ export const settleQuestion = async (
   question: QuestionKey,
 ): Promise<void> => {
   const answers = await listAnswers(tx, question)
-  const counted = await listTrusted(tx, question, answers)
+  const counted = await listTrustedAnswers(tx, question, answers)
   const trusted = new Set(counted.map(({ visitor }) => visitor))
   const agreement = agreementOf(
     counted.map(({ answer }) => answer),

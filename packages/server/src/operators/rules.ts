@@ -53,7 +53,7 @@ export type AuditEntry = {
 
 export const initialHash = Buffer.alloc(32)
 
-/** The hash of an entry: over the previous hash and every field. */
+/** The hash of an entry in the hash chain of the audit log: over the previous hash and every field. */
 export const hashEntry = (previous: Buffer, entry: AuditEntry): Buffer => {
   const line = [
     entry.seq.toString(),

@@ -36,12 +36,12 @@ type ConversionRequest = {
   readonly key: string | undefined
 }
 
-type Priced = { readonly conversion: Conversion; readonly rate: Rate; readonly worth: StarsValue }
+type PricedConversion = { readonly conversion: Conversion; readonly rate: Rate; readonly worth: StarsValue }
 
 /** The stored answer of a repeated call, or the time of a new claim. */
 const claimConversion = async (
   tx: Tx,
-  { conversion, rate, worth }: Priced,
+  { conversion, rate, worth }: PricedConversion,
 ): Promise<{ stored: Awaited<ReturnType<typeof findConversion>> } | { claimedAt: Date }> => {
   const claimedAt = await insertConversion(tx, conversion, { ...worth, rate })
   if (claimedAt) return { claimedAt }
@@ -84,7 +84,7 @@ const postConversion = async (
 /** Posts the Stars against the receivable of the partner and returns the user's new balance. */
 const postStars = async (
   tx: Tx,
-  { conversion, worth: { stars } }: Priced,
+  { conversion, worth: { stars } }: PricedConversion,
   claimedAt: Date,
 ): Promise<bigint> => {
   const { agentId, mode, userRef, points, claim } = conversion
@@ -105,7 +105,7 @@ const postStars = async (
 }
 
 /** Points that are worth less than one Star would move nothing and look like a success. */
-const requireStar = ({ worth, rate }: Priced): void => {
+const requireStar = ({ worth, rate }: PricedConversion): void => {
   if (worth.stars > 0n) return
   throw new Refusal('validation_failed', {
     details: [

@@ -1,5 +1,5 @@
 import type { Mode } from '@pohf/protocol'
-import { listPosted, listUnposted, type Comparison } from '../ledger/index.ts'
+import { listPostedEntries, listUnpostedReferences, type Comparison } from '../ledger/index.ts'
 import { paymentKind } from './rules.ts'
 import { listPaidPurchases, listPostingsWithoutPurchase } from './store.ts'
 
@@ -18,9 +18,9 @@ export const purchaseReconciliation: Comparison = {
   name,
   find: async (tx, span) => {
     const paid = await listPaidPurchases(tx, span)
-    const posted = await listPosted(tx, paymentKind, span)
+    const posted = await listPostedEntries(tx, paymentKind, span)
     if (Math.max(paid.length, posted.length) >= span.rowsMax) return undefined
-    const unposted = await listUnposted(tx, paymentKind, paid)
+    const unposted = await listUnpostedReferences(tx, paymentKind, paid)
     const unknown = await listPostingsWithoutPurchase(tx, posted)
     return [
       ...unposted.map((key) => driftOf(key, 'a purchase was paid on the chain and is not in the ledger')),
@@ -29,7 +29,7 @@ export const purchaseReconciliation: Comparison = {
   },
   persists: async (tx, drift) => {
     const key = { agentId: drift.agentId, mode: drift.mode, reference: drift.subject }
-    const unposted = (await listUnposted(tx, paymentKind, [key])).length > 0
+    const unposted = (await listUnpostedReferences(tx, paymentKind, [key])).length > 0
     const unknown = (await listPostingsWithoutPurchase(tx, [key])).length > 0
     return unposted !== unknown
   },

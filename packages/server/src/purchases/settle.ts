@@ -110,7 +110,7 @@ const recordDeliveryFailure = async (
   )
 }
 
-/** Applies the status of the payment, and returns the purchase as it is then. */
+/** Settles an x402 purchase: applies the status of the payment, and returns the purchase as it is then. */
 export const applySettlementStatus = async (
   deps: PurchaseSettlement,
   purchase: Purchase,

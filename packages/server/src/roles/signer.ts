@@ -12,11 +12,11 @@ import { tlsListenOf } from '../signing/transport/signer-addresses.ts'
 import { startSignerServer } from '../signing/signer-server.ts'
 import type { TlsListen } from '../signing/transport/signer-socket.ts'
 
-type Measured = { readonly keyring: Keyring; readonly tls: TlsListen | undefined }
+type MeasuredKeyring = { readonly keyring: Keyring; readonly tls: TlsListen | undefined }
 
 /** Counts what the keyring signs and opens the metrics listener, if there is to be one. Loads neither otherwise. */
 const measureSigning = async (
-  { keyring, tls }: Measured,
+  { keyring, tls }: MeasuredKeyring,
   config: SignerConfig,
   log: Logger,
 ): Promise<Keyring> => {

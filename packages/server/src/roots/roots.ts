@@ -24,8 +24,8 @@ import {
 } from './rules.ts'
 import {
   copySessionNetworks,
-  findHeld,
   findSuspension,
+  hasReservation,
   insertReservation,
   listSessionNetworks,
   moveReservation,
@@ -215,7 +215,7 @@ const inherit: Roots['inherit'] = (tx, from, to) =>
   )
 
 /**
- * For ROOT_BUDGETS=off: nothing is counted. Stronger roots are still recorded, so that credentials can be found by them, and
+ * Where budgets are off (ROOT_BUDGETS=off, or auto on a loopback address): nothing is counted. Stronger roots are still recorded, so that credentials can be found by them, and
  * no credential is minted on a suspended root.
  */
 const off: Roots = {
@@ -245,7 +245,7 @@ export const makeRoots = (ctx: Ctx): Roots => {
     admitBrowser: makeAdmitBrowser(deps),
     listCharges: makeListCharges(deps),
     reserve: makeReserve(deps),
-    isHeld: findHeld,
+    isHeld: hasReservation,
     inherit,
     replace: async (tx, from, to) => {
       await inherit(tx, from, to)

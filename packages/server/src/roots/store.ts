@@ -181,7 +181,7 @@ export const insertReservation = async (tx: Tx, wanted: NewReservation): Promise
 }
 
 /** Whether a session holds places now. */
-export const findHeld = async (tx: Tx, sessionId: string): Promise<boolean> => {
+export const hasReservation = async (tx: Tx, sessionId: string): Promise<boolean> => {
   const { rows } = await sql`
     select from root_reservations where session_id = ${sessionId} and expires_at > pohf_now() limit 1`.execute(
     tx,

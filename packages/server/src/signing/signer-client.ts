@@ -139,11 +139,11 @@ const makePublishIndex = () => {
 /** The published keys of this process, synchronised again when they are old. */
 const makeKeySet = (ctx: Ctx, endpoints: readonly Endpoint[]) => {
   const manifests = openManifestFiles(join(ctx.config.DATA_DIR, 'manifests'), ctx.config.ADMISSION_KEY)
-  const exchange = makeManifestSync({ ctx, manifests, endpoints })
+  const sync = makeManifestSync({ ctx, manifests, endpoints })
   let running: Promise<void> | undefined
   let syncedAt: number | undefined
   const syncManifests = (): Promise<void> => {
-    running ??= exchange()
+    running ??= sync()
       .then(() => {
         syncedAt = ctx.clock.now().getTime()
       })
@@ -357,7 +357,7 @@ export const connectSigner = (ctx: Ctx): Signer => {
     figures: async () =>
       (await requestAll<SignerFigures>(endpoints, { op: 'figures' })).map(({ answer }) => answer),
     selfTest: async (database) => {
-      // Known keys are good enough: an exchange takes several statements, and readiness has little time on a slow path.
+      // Known keys are good enough: a synchronisation takes several statements, and readiness has little time on a slow path.
       if (!keySet.hasManifest()) await keySet.publicKeys()
       const limitMs = questionMsOf(endpoints)
       await requestAny(({ connection }) => connection.requestWithin(limitMs, { op: 'self-test', database }))

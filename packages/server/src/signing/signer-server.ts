@@ -25,7 +25,7 @@ const version = z.int().min(0).max(1_000_000_000)
 const statements = z.array(z.string()).max(100)
 
 /** What this signer knows of the keys of the deployment, for somebody who has version `after`. */
-const exchangeOf = ({ keys, signer }: Keyring, after: number | undefined) => {
+const manifestsOf = ({ keys, signer }: Keyring, after: number | undefined) => {
   keys.current()
   const newest = keys.manifests.current()
   return {
@@ -37,7 +37,7 @@ const exchangeOf = ({ keys, signer }: Keyring, after: number | undefined) => {
     revocations: keys.manifests.openRevocations().map(({ jws }) => jws),
   }
 }
-export type SignerManifests = ReturnType<typeof exchangeOf>
+export type SignerManifests = ReturnType<typeof manifestsOf>
 
 const signBatch = (keyring: Keyring, request: SignerRequest) => {
   const { id, batch, database } = request
@@ -75,13 +75,13 @@ const handleRequest = (keyring: Keyring, request: SignerRequest): unknown => {
       keyring.timelines.check(request['database'])
       return keyring.signTyped(request['typ'] as Typ, request['payload'])
     case 'exchange':
-      return exchangeOf(keyring, version.optional().parse(request['after']))
+      return manifestsOf(keyring, version.optional().parse(request['after']))
     case 'offer':
       keyring.keys.offer({
         manifests: statements.parse(request['manifests']),
         revocations: statements.parse(request['revocations']),
       })
-      return exchangeOf(keyring, undefined).version
+      return manifestsOf(keyring, undefined).version
     case 'list':
       return keyring.list()
     case 'figures':

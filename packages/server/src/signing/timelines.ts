@@ -14,7 +14,7 @@ const databasePosition = z.strictObject({
 export type DatabasePosition = z.output<typeof databasePosition>
 
 /** The database that asks is not the one that this signer signs for. Nothing is signed. */
-export class StaleDatabase extends Error {}
+export class WrongDatabase extends Error {}
 
 /** Remembers the highest timeline, in `database.json` of the key folder, and refuses what is behind it. */
 export const openTimelines = (folder: string) => {
@@ -22,15 +22,15 @@ export const openTimelines = (folder: string) => {
   const text = readFileIfThere(path)
   let known =
     text === undefined ? undefined : (databasePosition.nullable().parse(JSON.parse(text)) ?? undefined)
-  /** Throws `StaleDatabase` where nothing is signed for this database. Changes nothing. */
+  /** Throws `WrongDatabase` where nothing is signed for this database. Changes nothing. */
   const compare = (value: unknown): DatabasePosition => {
     const asked = databasePosition.parse(value)
     if (known && asked.system !== known.system)
-      throw new StaleDatabase(
+      throw new WrongDatabase(
         `this signer signs for database cluster ${known.system}, and the request comes from cluster ${asked.system}. After a move to a new cluster run: pohf keys database accept`,
       )
     if (known && asked.timeline < known.timeline)
-      throw new StaleDatabase(
+      throw new WrongDatabase(
         `the request comes from a database on timeline ${asked.timeline}, but timeline ${known.timeline} was seen: that database is a former primary`,
       )
     return asked

@@ -203,7 +203,7 @@ const useMandates = async (tx: Tx, { quote, uses }: VerifiedMandates): Promise<v
       : await insertUse(tx, use)
     if (!isWithin)
       throw new Refusal('mandate_used', {
-        message: 'This open mandate has reached its number of uses or its budget.',
+        message: 'This order does not fit the recurrence or the budget of this open mandate.',
       })
   }
 }

@@ -4,7 +4,7 @@ import { computeSeries, ensureEpochs, listDocuments } from './epochs.ts'
 import { compositeCode, monthOf, monthSpan, noInputs, usdOf } from './rules.ts'
 import { collectWork } from './sources/collect.ts'
 import type { IndexDeps } from './sources/sources.ts'
-import { findRunning, listCodes, upsertRunning } from './store.ts'
+import { findRunningMonth, listCodes, upsertRunning } from './store.ts'
 
 /** The figures of the running month are at most this old while there is work. */
 const keptMs = 3_600_000
@@ -14,7 +14,7 @@ const refreshRunning = async (deps: IndexDeps): Promise<boolean> => {
   const { ctx } = deps
   const { now, known, knownCodes } = await inTransaction(ctx, 'system', async (tx) => ({
     now: await readNow(tx),
-    known: await findRunning(tx, compositeCode),
+    known: await findRunningMonth(tx, compositeCode),
     knownCodes: await listCodes(tx),
   }))
   const month = monthOf(now)
@@ -41,7 +41,7 @@ const refreshRunning = async (deps: IndexDeps): Promise<boolean> => {
 export const readMonthToDate = async (tx: Tx, code: string) => {
   const now = await readNow(tx)
   const month = monthOf(now)
-  const known = await findRunning(tx, code)
+  const known = await findRunningMonth(tx, code)
   if (known?.month !== month)
     return { month, value: null, status: 'insufficient_data', inputs: noInputs, asOf: now.toISOString() }
   const { valueUsdCents, status, inputs, asOf } = known

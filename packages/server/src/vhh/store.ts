@@ -205,7 +205,7 @@ export const upsertRunning = async (tx: Tx, running: RunningMonth): Promise<void
     .onConflict((conflict) => conflict.column('code').doUpdateSet(values))
     .execute()
 }
-export const findRunning = async (tx: Tx, code: string): Promise<RunningMonth | undefined> => {
+export const findRunningMonth = async (tx: Tx, code: string): Promise<RunningMonth | undefined> => {
   const row = await tx
     .selectFrom('vhh_running')
     .select(['code', 'month', 'value_usd_cents', 'status', 'as_of'])

@@ -78,7 +78,7 @@ export const formatSecret = (bytes: Buffer): string => `${secretPrefix}${bytes.t
 export const signingKeyOf = (secret: string): KeyObject =>
   createSecretKey(Buffer.from(secret.slice(secretPrefix.length), 'base64'))
 
-/** The Standard Webhooks signature. */
+/** The signature of a webhook, by Standard Webhooks. */
 const signatureOf = (
   key: KeyObject,
   message: { readonly id: string; readonly seconds: number; readonly body: string },

@@ -23,7 +23,7 @@ export type App = {
   readonly operator: FastifyInstance
   /** The metrics of this process, in the text format of Prometheus. */
   readonly renderMetrics: () => ReturnType<typeof renderMetrics>
-  /** Writes the rows that must exist, or does so later if the database cannot be compared yet. Safe to run at every start. */
+  /** Writes the required rows, or does so later if the database cannot be compared yet. Safe to run at every start. */
   readonly start: () => Promise<void>
   /** Passes key manifests and revocations on, every second until the stop. */
   readonly startManifestSync: () => void
@@ -36,7 +36,7 @@ export type App = {
   readonly stop: (waitSeconds: number) => Promise<void>
 }
 
-/** The delay before the next attempt to write the required rows, while a database from the past must not be written to. */
+/** The delay before the next attempt to write the required rows, after a failure or while a restore may be pending. */
 const retryMs = 1_000
 
 /** Writes the rows that every deployment needs, as soon as it is known that the database was not restored to an earlier state. */

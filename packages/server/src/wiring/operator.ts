@@ -60,7 +60,7 @@ const operatorRoutes = (services: Services, readChecks: Health['readChecks']): R
     ...agents.operatorRoutes(ctx, services.authenticator, { audit, readHoldings }),
     ...signing.operatorRoutes(ctx, services.signer, {
       audit,
-      listStored: credentials.listSigned,
+      listStored: credentials.listSignedTokens,
       guard: services.restoreGuard,
       parts: restorePartsOf(services),
     }),

@@ -34,7 +34,10 @@ export const settlersOf = (ctx: Ctx): payments.Settlers => ({
 
 /** The records that reconciliation compares the ledger with. */
 export const comparisons: readonly ledger.Comparison[] = [
-  credentials.debitReconciliation({ listPosted: ledger.listPosted, listUnposted: ledger.listUnposted }),
+  credentials.debitReconciliation({
+    listPostedEntries: ledger.listPostedEntries,
+    listUnpostedReferences: ledger.listUnpostedReferences,
+  }),
   credits.cardComparison,
   purchases.purchaseReconciliation,
   work.escrowReconciliation,

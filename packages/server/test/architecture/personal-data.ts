@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Pool } from 'pg'
 
-/** What erasure does with what a table holds of a person. */
+/** What the erasure of a person does with what a table holds of them. */
 type ErasureEffect =
   /** No column is about a person whom we enrol. */
   | 'nothing'

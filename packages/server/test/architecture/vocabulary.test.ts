@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import {
   findOldNames,
+  findWord,
   readRenamedNames,
   readRepositorySources,
   readWhereabouts,
@@ -53,4 +54,29 @@ test('an answer that is not true is found: no file, no symbol, no word', () => {
     whereaboutsFault({ ...answer, word: 'backoff' }, 'const retryDelaysMs = []') ?? '',
     /"backoff"/,
   )
+})
+
+const foundMax = 12
+
+test('the words of every answer are found in few source files', () => {
+  for (const answer of whereabouts) {
+    const found = findWord(sources, answer)
+    assert.ok(
+      found.length <= foundMax,
+      `"${answer.word}" is found in ${found.length} files: ${answer.question}`,
+    )
+  }
+})
+
+test('planted words that are too common are found: in source files and in any case, not in tests', () => {
+  const answer = { question: '', word: 'retry', symbol: 'retryDelaysMs', path: 'packages/a/src/0.ts' }
+  const planted = (folder: string, ending: string) =>
+    Array.from({ length: foundMax + 1 }, (_, n) => ({
+      path: `packages/a/${folder}/${n}${ending}`,
+      text: '// Retry',
+    }))
+  assert.ok(findWord(planted('src', '.ts'), answer).length > foundMax)
+  assert.ok(findWord(planted('src', '.tsx'), answer).length > foundMax)
+  assert.deepEqual(findWord([...planted('src', '.test.ts'), ...planted('test', '.ts')], answer), [])
+  assert.deepEqual(findWord(planted('src', '.ts'), { ...answer, word: 'retry schedule' }), [])
 })

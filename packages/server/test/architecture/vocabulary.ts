@@ -72,7 +72,7 @@ export const readWhereabouts = (): Whereabouts[] => {
   )
 }
 
-/** What of an answer does not hold: the file, the symbol in it, or the everyday word in it. */
+/** What of an answer does not hold: the file, the symbol in it, or the everyday words in it. */
 export const whereaboutsFault = (
   { word, symbol, path }: Whereabouts,
   text: string | undefined,
@@ -82,3 +82,10 @@ export const whereaboutsFault = (
   const isFound = text.toLowerCase().includes(word.toLowerCase())
   return isFound ? undefined : `a search for "${word}" does not find ${path}`
 }
+
+/** The source files of the packages, tests left out, that a search for the words of an answer finds. */
+export const findWord = (sources: readonly Source[], { word }: Whereabouts): string[] =>
+  sources
+    .filter(({ path }) => /^packages\/[^/]+\/src\//.test(path) && !/\.test\.tsx?$/.test(path))
+    .filter(({ text }) => text.toLowerCase().includes(word.toLowerCase()))
+    .map(({ path }) => path)

@@ -3,7 +3,7 @@ import checkSheet from '../check.css?inline'
 import { PohfError } from '../connection.ts'
 import { makeCourse } from '../course.ts'
 import { button, el } from '../dom.ts'
-import { fill, messagesFor } from '../messages.ts'
+import { fillPlaceholders, messagesFor } from '../messages.ts'
 import { draw } from '../picture.ts'
 import { brokenScreen, consentLines } from '../screens.ts'
 import { ownOrigin, type FinishedSession, type Options } from '../session.ts'
@@ -140,7 +140,7 @@ const createTask = (host: HTMLElement, root: ShadowRoot) => {
   const showResult = (done: Completion): void => {
     const isKept = done.verified || done.reason === 'agreement_pending'
     const text = done.rewardStars
-      ? fill(own.earned, done.rewardStars)
+      ? fillPlaceholders(own.earned, done.rewardStars)
       : done.reason === 'agreement_pending'
         ? own.waiting
         : ''
@@ -218,7 +218,7 @@ const createTask = (host: HTMLElement, root: ShadowRoot) => {
       'go',
       () => begin(false),
       el('i'),
-      el('span', {}, own.start, el('small', {}, fill(own.takes, 20))),
+      el('span', {}, own.start, el('small', {}, fillPlaceholders(own.takes, 20))),
     )
     go.part.add('button')
     view.show({

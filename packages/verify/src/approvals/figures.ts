@@ -49,9 +49,9 @@ export const chanceOfFewer = (person: Count, others: Count): number => {
 const falseNamingMax = 0.01
 
 type Candidate = { readonly id: string; readonly caught: Count }
-type Compared = Candidate & { readonly chance: number; readonly isBelow: boolean }
+type CandidateComparison = Candidate & { readonly chance: number; readonly isBelow: boolean }
 
-const compareWithOthers = (candidate: Candidate, all: readonly Candidate[]): Compared => {
+const compareWithOthers = (candidate: Candidate, all: readonly Candidate[]): CandidateComparison => {
   const others = all
     .filter(({ id }) => id !== candidate.id)
     .reduce((sum, { caught }) => ({ n: sum.n + caught.n, of: sum.of + caught.of }), { n: 0, of: 0 })

@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { fill } from '../shared/person/messages.ts'
+import { fillPlaceholders } from '../shared/person/messages.ts'
 import { useQuery } from '../shared/person/use-query.tsx'
 import { call } from './api.ts'
 import { Name } from './approval/fields.tsx'
@@ -8,13 +8,13 @@ import type { Messages, PageContext } from './messages.ts'
 import type { OwnFigures } from './wire.ts'
 
 const shareText = ({ figures }: Messages, { n, of }: { readonly n: number; readonly of: number }): string =>
-  of === 0 ? figures.none : fill(figures.share, { n, of })
+  of === 0 ? figures.none : fillPlaceholders(figures.share, { n, of })
 
 const rowsOf = (messages: Messages, { figures }: OwnFigures): (readonly [string, string])[] => {
   const texts = messages.figures
   const { decisions: n, approved, denied, medianSecondsInView: seconds } = figures
   return [
-    [texts.decisions, n === 0 ? texts.none : fill(texts.decisionsOf, { n, approved, denied })],
+    [texts.decisions, n === 0 ? texts.none : fillPlaceholders(texts.decisionsOf, { n, approved, denied })],
     [texts.caught, shareText(messages, figures.caught)],
     [texts.fast, shareText(messages, figures.fast)],
     [texts.time, seconds === null ? texts.none : durationText(messages, seconds * 1_000)],

@@ -1,10 +1,10 @@
-import { fill } from '../shared/person/messages.ts'
+import { fillPlaceholders } from '../shared/person/messages.ts'
 import type { Messages } from './messages.ts'
 
 type Unit = 'seconds' | 'minutes' | 'hours' | 'days'
 
 const unitText = ({ duration }: Messages, n: number, unit: Unit): string =>
-  n === 1 ? duration[`${unit}One`] : fill(duration[unit], { n })
+  n === 1 ? duration[`${unit}One`] : fillPlaceholders(duration[unit], { n })
 
 /** How long that is, in at most two units: "26 minutes", "1 hour 56 minutes", "12 seconds". */
 export const durationText = (messages: Messages, ms: number): string => {
@@ -13,7 +13,7 @@ export const durationText = (messages: Messages, ms: number): string => {
   const hours = Math.floor(minutes / 60)
   const days = Math.floor(hours / 24)
   const both = (a: string, n: number, unit: Unit): string =>
-    n === 0 ? a : fill(messages.duration.and, { a, b: unitText(messages, n, unit) })
+    n === 0 ? a : fillPlaceholders(messages.duration.and, { a, b: unitText(messages, n, unit) })
   if (seconds < 120) return unitText(messages, seconds, 'seconds')
   if (minutes < 60) return unitText(messages, minutes, 'minutes')
   if (hours < 24) return both(unitText(messages, hours, 'hours'), minutes % 60, 'minutes')
@@ -21,7 +21,9 @@ export const durationText = (messages: Messages, ms: number): string => {
 }
 
 export const agoText = (messages: Messages, ms: number): string =>
-  ms < 2_000 ? messages.duration.now : fill(messages.duration.ago, { time: durationText(messages, ms) })
+  ms < 2_000
+    ? messages.duration.now
+    : fillPlaceholders(messages.duration.ago, { time: durationText(messages, ms) })
 
 /** The time with its zone; the day too where it is not today. */
 export const timeText = (instant: string, locale: string, now: number): string => {

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { serverNow } from '../shared/person/api.ts'
-import { fill } from '../shared/person/messages.ts'
+import { fillPlaceholders } from '../shared/person/messages.ts'
 import { hrefOf, Title } from '../shared/person/parts.tsx'
 import { useQuery } from '../shared/person/use-query.tsx'
 import { call } from './api.ts'
@@ -17,7 +17,7 @@ const pathOf = ({ approvalId }: ListedApproval): string =>
   hrefOf(`/approve/${encodeURIComponent(approvalId)}`)
 
 const TitleOf = ({ messages, listed }: { messages: Messages; listed: ListedApproval }) => (
-  <Name text={listed.title ?? fill(messages.list.unregistered, { type: listed.type })} />
+  <Name text={listed.title ?? fillPlaceholders(messages.list.unregistered, { type: listed.type })} />
 )
 
 const WaitingCard = ({
@@ -29,14 +29,14 @@ const WaitingCard = ({
 }) => (
   <li class="card pad waits">
     <p class="small muted">
-      <Name text={fill(messages.list.from, { agent: listed.agentName })} />{' '}
+      <Name text={fillPlaceholders(messages.list.from, { agent: listed.agentName })} />{' '}
       {listed.mode === 'test' ? <span class="chip test">{messages.test}</span> : null}
     </p>
     <h2 class="h3">
       <TitleOf messages={messages} listed={listed} />
     </h2>
     <p class="muted num">
-      {fill(messages.list.due, { time: timeText(listed.decideBy, locale, serverNow()) })}
+      {fillPlaceholders(messages.list.due, { time: timeText(listed.decideBy, locale, serverNow()) })}
     </p>
     <a class="btn main wide" href={pathOf(listed)}>
       {messages.list.open}
@@ -78,7 +78,7 @@ const DecidedRow = ({
 }
 
 const listTitle = ({ list }: Messages, n: number): string =>
-  n === 0 ? list.none : n === 1 ? list.waitingOne : fill(list.waiting, { n })
+  n === 0 ? list.none : n === 1 ? list.waitingOne : fillPlaceholders(list.waiting, { n })
 
 /** What waits for the person, what they decided, and their own figures. */
 export const ListPage = (page: PageContext) => {

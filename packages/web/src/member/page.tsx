@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { openRecording, type RecordingPage } from '../shared/replay/open.ts'
 import { Replay } from '../shared/replay/replay.tsx'
 import type { SessionTimeline } from '../shared/replay/timeline.ts'
-import { fill, replayMessages } from '../shared/replay/messages.ts'
+import { fillPlaceholders, replayMessages } from '../shared/replay/messages.ts'
 import { recordingMessages, type RecordingMessages } from './messages.ts'
 
 export type Language = keyof typeof recordingMessages
@@ -70,14 +70,14 @@ const RecordingDetails = ({ timeline, language }: { timeline: SessionTimeline; l
   const facts = { seconds: Math.round(timeline.durationMs / 1_000), questions: timeline.questions.length }
   return (
     <>
-      <h1>{fill(facts.questions === 0 ? messages.heading : messages.headingAsked, facts)}</h1>
+      <h1>{fillPlaceholders(facts.questions === 0 ? messages.heading : messages.headingAsked, facts)}</h1>
       <p class="muted">{messages.lead}</p>
       <section class="card pad" aria-labelledby="replay">
         <h2 class="h3" id="replay">
           {messages.replay}
         </h2>
         <Replay timeline={timeline} messages={replayMessages[language]} />
-        {timeline.lost > 0 && <p class="muted">{fill(messages.lost, { n: timeline.lost })}</p>}
+        {timeline.lost > 0 && <p class="muted">{fillPlaceholders(messages.lost, { n: timeline.lost })}</p>}
       </section>
       <List title={messages.recordedTitle} texts={messages.recorded} />
       <List title={messages.notRecordedTitle} texts={messages.notRecorded} />

@@ -5,14 +5,14 @@ import { CheckList } from '../shared/credential/check-list.tsx'
 import type { CheckLine } from '../shared/credential/outcome.ts'
 
 type ApprovalClaim = NonNullable<Claims['approval']>
-type Compared = { readonly lines: readonly CheckLine[]; readonly view: ApprovalView | undefined }
+type EnvelopeCheck = { readonly lines: readonly CheckLine[]; readonly view: ApprovalView | undefined }
 
 /** An answer of the service has an envelope of at most 32 kB, the definition, and credentials. */
 const charsMax = 200_000
 
-const refused = (text: string): Compared => ({ lines: [{ sign: '✗', text }], view: undefined })
+const refused = (text: string): EnvelopeCheck => ({ lines: [{ sign: '✗', text }], view: undefined })
 
-const compareText = async (text: string, approval: ApprovalClaim): Promise<Compared> => {
+const compareText = async (text: string, approval: ApprovalClaim): Promise<EnvelopeCheck> => {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -88,7 +88,7 @@ const Shown = ({ view }: { view: ApprovalView }) => {
 /** Compares an envelope with the credential in the browser, and shows the action by the rules of the approver's page. */
 export const EnvelopeCard = ({ approval }: { approval: ApprovalClaim }) => {
   const [text, setText] = useState('')
-  const [compared, setCompared] = useState<Compared>({ lines: [], view: undefined })
+  const [compared, setCompared] = useState<EnvelopeCheck>({ lines: [], view: undefined })
   const run = async () => {
     setCompared(text.trim() === '' ? refused('Paste the envelope first.') : await compareText(text, approval))
   }

@@ -4,7 +4,7 @@ import { starsPerHour } from './hourly.ts'
 import { statusTone, payableStars } from './status.ts'
 import type { StarsAccount, Earnings, Payout, AssignmentSummary } from './wire.ts'
 import { toApiError, type ApiError } from '../shared/person/api.ts'
-import { fill } from '../shared/person/messages.ts'
+import { fillPlaceholders } from '../shared/person/messages.ts'
 import { hrefOf, Title, ErrorNote } from '../shared/person/parts.tsx'
 import { useQuery } from '../shared/person/use-query.tsx'
 import { call } from './api.ts'
@@ -66,7 +66,9 @@ const usePayoutDraft = ({ vestedStars }: StarsAccount, messages: Messages) => {
     stars: fits,
     isComplete: fits !== undefined && hasAccount,
     wrongStars:
-      checked && fits === undefined ? fill(messages.earnings.payoutWrong, { n: vestedStars }) : undefined,
+      checked && fits === undefined
+        ? fillPlaceholders(messages.earnings.payoutWrong, { n: vestedStars })
+        : undefined,
     wrongAccount: checked && !hasAccount ? messages.earnings.payoutAccountWrong : undefined,
     check: () => setChecked(true),
     set: (changed: Draft) => {
@@ -129,7 +131,7 @@ const PayoutForm = ({ page: { messages }, account: book, onDone }: FormProps) =>
       <button class="btn main wide" type="submit" disabled={busy}>
         {stars === undefined
           ? messages.earnings.payoutButtonEmpty
-          : fill(messages.earnings.payoutButton, { stars: starsText(messages, stars) })}
+          : fillPlaceholders(messages.earnings.payoutButton, { stars: starsText(messages, stars) })}
       </button>
     </form>
   )
@@ -142,8 +144,8 @@ const NamedAccounts = ({ page: { messages, locale }, accounts }: { page: PageCon
       {accounts.map(({ end, paidAt }) => (
         <li key={`${end} ${paidAt ?? ''}`}>
           {paidAt === null
-            ? fill(messages.earnings.accountNamed, { end })
-            : fill(messages.earnings.accountPaid, { end, date: dateText(paidAt, locale) })}
+            ? fillPlaceholders(messages.earnings.accountNamed, { end })
+            : fillPlaceholders(messages.earnings.accountPaid, { end, date: dateText(paidAt, locale) })}
         </li>
       ))}
     </ul>
@@ -157,10 +159,10 @@ const HourlyPay = ({ page: { messages, locale }, account }: { page: PageContext;
   if (!measured || hourly === undefined || mode === 'test') return null
   return (
     <p class="muted num">
-      {fill(messages.earnings.hourly, {
+      {fillPlaceholders(messages.earnings.hourly, {
         usd: usdText(measured.stars, locale),
         time: durationText(messages, measured.seconds * 1_000),
-        perHour: fill(messages.perHour, { usd: usdText(hourly, locale) }),
+        perHour: fillPlaceholders(messages.perHour, { usd: usdText(hourly, locale) }),
       })}
     </p>
   )
@@ -202,13 +204,13 @@ const StarsAccountCard = ({ page, account, onPayout }: CardProps) => {
       <HourlyPay page={page} account={account} />
       {account.nextVestsAt === null ? null : (
         <p class="muted">
-          {fill(messages.earnings.nextVests, { date: dateText(account.nextVestsAt, locale) })}
+          {fillPlaceholders(messages.earnings.nextVests, { date: dateText(account.nextVestsAt, locale) })}
         </p>
       )}
       {isTest ? <p class="muted small">{messages.earnings.payoutTest}</p> : null}
       {payoutRequest ? (
         <p class="note ok" role="status">
-          {fill(messages.earnings.payoutDone, {
+          {fillPlaceholders(messages.earnings.payoutDone, {
             id: payoutRequest.requestId,
             end: payoutRequest.accountEnd,
           })}
@@ -254,9 +256,10 @@ const earningsHeadline = (messages: Messages, { books, assignments }: Earnings):
     (assignments.length === 0 && account.vestedStars + account.vestingStars + account.paidStars === 0)
   )
     return text.none
-  if (account.vestedStars > 0) return fill(text.ready, { stars: starsText(messages, account.vestedStars) })
+  if (account.vestedStars > 0)
+    return fillPlaceholders(text.ready, { stars: starsText(messages, account.vestedStars) })
   return account.vestingStars > 0
-    ? fill(text.readyNone, { stars: starsText(messages, account.vestingStars) })
+    ? fillPlaceholders(text.readyNone, { stars: starsText(messages, account.vestingStars) })
     : text.nothingLeft
 }
 

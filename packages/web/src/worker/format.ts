@@ -1,4 +1,4 @@
-import { fill } from '../shared/person/messages.ts'
+import { fillPlaceholders } from '../shared/person/messages.ts'
 import type { Messages } from './messages.ts'
 
 /** Stars are hundredths of a dollar. */
@@ -7,25 +7,26 @@ const starsPerUsd = 100
 const localeOf = (): string => document.documentElement.lang
 
 export const starsText = (messages: Messages, stars: number): string =>
-  stars === 1 ? messages.starsOne : fill(messages.stars, { n: stars.toLocaleString(localeOf()) })
+  stars === 1 ? messages.starsOne : fillPlaceholders(messages.stars, { n: stars.toLocaleString(localeOf()) })
 
 export const usdText = (stars: number, locale: string): string =>
   `${(stars / starsPerUsd).toLocaleString(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 })} USD`
 
 export const minutesText = (messages: Messages, minutes: number): string =>
-  minutes < 1 ? messages.minutesLess : fill(messages.minutes, { n: Math.round(minutes) })
+  minutes < 1 ? messages.minutesLess : fillPlaceholders(messages.minutes, { n: Math.round(minutes) })
 
 /** How long that is: whole minutes, and seconds under two of them. */
 export const durationText = ({ duration }: Messages, ms: number): string => {
   const seconds = Math.max(0, Math.round(ms / 1_000))
-  if (seconds < 120) return fill(duration.seconds, { s: seconds })
+  if (seconds < 120) return fillPlaceholders(duration.seconds, { s: seconds })
   const minutes = Math.floor(seconds / 60)
   return minutes < 60
-    ? fill(duration.minutes, { m: minutes })
-    : fill(duration.hours, { h: Math.floor(minutes / 60), m: minutes % 60 })
+    ? fillPlaceholders(duration.minutes, { m: minutes })
+    : fillPlaceholders(duration.hours, { h: Math.floor(minutes / 60), m: minutes % 60 })
 }
 
-export const countText = (n: number, one: string, many: string): string => (n === 1 ? one : fill(many, { n }))
+export const countText = (n: number, one: string, many: string): string =>
+  n === 1 ? one : fillPlaceholders(many, { n })
 
 export const dateText = (instant: string, locale: string): string =>
   new Date(instant).toLocaleDateString(locale, { day: 'numeric', month: 'long', year: 'numeric' })

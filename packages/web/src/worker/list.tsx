@@ -3,7 +3,7 @@ import { countText, durationText, minutesText, starsText, usdText } from './form
 import { starsPerHour, taskSeconds } from './hourly.ts'
 import type { Assignment, AssignmentSummary, Task, Tasks } from './wire.ts'
 import { toApiError, serverNow, type ApiError } from '../shared/person/api.ts'
-import { fill } from '../shared/person/messages.ts'
+import { fillPlaceholders } from '../shared/person/messages.ts'
 import { hrefOf, Title, ErrorNote } from '../shared/person/parts.tsx'
 import { useQuery } from '../shared/person/use-query.tsx'
 import { call } from './api.ts'
@@ -25,7 +25,7 @@ const CurrentTask = ({ messages, current }: { messages: Messages; current: Assig
     </p>
     <h2 class="h3">{current.title}</h2>
     <p class="muted num">
-      {fill(messages.list.timeLeft, {
+      {fillPlaceholders(messages.list.timeLeft, {
         time: durationText(messages, Date.parse(current.dueAt) - serverNow()),
       })}
     </p>
@@ -39,7 +39,7 @@ const CurrentTask = ({ messages, current }: { messages: Messages; current: Assig
 const HourlyPay = ({ page: { messages, locale }, task }: { page: PageContext; task: Task }) => {
   const hourly = task.mode === 'test' ? undefined : starsPerHour(task.rewardStars, taskSeconds(task))
   return hourly === undefined ? null : (
-    <p class="small muted num">{fill(messages.perHour, { usd: usdText(hourly, locale) })}</p>
+    <p class="small muted num">{fillPlaceholders(messages.perHour, { usd: usdText(hourly, locale) })}</p>
   )
 }
 

@@ -3,7 +3,7 @@ import { dateTimeText, qualityLevel, starsText, usdText } from './format.ts'
 import { statusTone, payableStars } from './status.ts'
 import type { Assignment, AssignmentSummary } from './wire.ts'
 import { toApiError, serverNow, type ApiError } from '../shared/person/api.ts'
-import { fill } from '../shared/person/messages.ts'
+import { fillPlaceholders } from '../shared/person/messages.ts'
 import { hrefOf, Title, ErrorNote } from '../shared/person/parts.tsx'
 import { call } from './api.ts'
 import type { PageContext, Messages } from './messages.ts'
@@ -29,7 +29,7 @@ const resultTextOf = ({ result }: Messages, assignment: Assignment, stars: strin
   const { title, lead } = wasWithdrawn(assignment)
     ? { title: result.withdrawn, lead: result.withdrawnLead }
     : table[assignment.status]
-  return { title: fill(title, { stars }), lead: fill(lead, { stars }) }
+  return { title: fillPlaceholders(title, { stars }), lead: fillPlaceholders(lead, { stars }) }
 }
 const signs = { ok: 'ok', warn: 'warn', stop: 'stop', '': 'none' } as const
 const signOf = (assignment: Assignment) =>
@@ -43,7 +43,7 @@ const Reasons = ({ messages, reasons }: { messages: Messages; reasons: readonly 
       </h2>
       <ul class="plain">
         {reasons.map((code) => (
-          <li key={code}>{messages.reasons[code] ?? fill(messages.reasonElse, { code })}</li>
+          <li key={code}>{messages.reasons[code] ?? fillPlaceholders(messages.reasonElse, { code })}</li>
         ))}
       </ul>
     </section>
@@ -67,7 +67,7 @@ const Facts = ({ page: { messages, locale }, assignment }: { page: PageContext; 
           <dt>{messages.result.quality}</dt>
           <dd class={`num meter ${qualityLevel(quality)}`}>
             <span class="track" style={{ '--v': `${Math.round(quality * 100)}%` }} aria-hidden="true" />
-            {fill(messages.result.qualityOf, {
+            {fillPlaceholders(messages.result.qualityOf, {
               n: quality.toLocaleString(locale, { minimumFractionDigits: 2, maximumFractionDigits: 2 }),
             })}
             , {messages.result.qualityWords[qualityLevel(quality)]}
@@ -188,7 +188,9 @@ const AppealForm = ({ page: { messages, locale }, assignment, onAgain }: ResultP
   return (
     <form class="card pad stack" onSubmit={(event) => void send(event)} noValidate>
       <h2 class="h3">{messages.result.appealTitle}</h2>
-      <p class="muted">{fill(messages.result.appealLead, { until: dateTimeText(appealUntil, locale) })}</p>
+      <p class="muted">
+        {fillPlaceholders(messages.result.appealLead, { until: dateTimeText(appealUntil, locale) })}
+      </p>
       <AppealText
         messages={messages}
         text={text}

@@ -1,6 +1,6 @@
 import { ok, problem, warning, type Finding } from './finding.ts'
 import { scriptPathOf, type Frame, type ScriptTag } from './page.ts'
-import { isOtherProduct, isOurs, type ScriptResponse, type ServiceFacts } from './service.ts'
+import { isOtherProduct, isPohfScript, type ScriptResponse, type ServiceFacts } from './service.ts'
 import type { LoadedScript, Visit } from './visit.ts'
 
 const blockedFinding = ({ url, failure, status }: LoadedScript): Finding => {
@@ -136,7 +136,7 @@ const loadedFindings = (script: LoadedScript, visit: Visit, facts: ServiceFacts)
 
 /** Findings about the scripts of ours that the page loads. `service` is the one that the command names. */
 export const scriptFindings = (visit: Visit, facts: ServiceFacts, service: string): Finding[] => {
-  const ours = visit.scripts.filter(isOurs)
+  const ours = visit.scripts.filter(isPohfScript)
   const loaded = ours.filter(({ body, failure }) => body !== null && failure === null)
   // A script that did not arrive may be a stranger's, such as a tag.js of another product.
   const missing = ours.filter(

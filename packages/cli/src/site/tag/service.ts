@@ -49,14 +49,14 @@ export const isOtherProduct = (url: string): boolean =>
   URL.canParse(url) && otherProducts.test(new URL(url).hostname)
 
 /** Other products have a tag.js too: a script that arrived is ours if it names us. */
-export const isOurs = (script: LoadedScript): boolean =>
+export const isPohfScript = (script: LoadedScript): boolean =>
   !isOtherProduct(script.url) && (script.body === null || script.body.includes('pohf'))
 
 /** The service of a frame's controls: by `base-url`, otherwise the origin of the script that arrived. */
 export const targetsOf = ({ frames, scripts }: Visit): Target[] =>
   frames.flatMap((frame) => {
     const ours = scripts.filter(
-      (script) => isOurs(script) && frame.scripts.some((tag) => tag.src === script.url),
+      (script) => isPohfScript(script) && frame.scripts.some((tag) => tag.src === script.url),
     )
     const script = ours.find(({ body }) => body !== null) ?? ours[0]
     return frame.controls.map((control) => {
@@ -111,7 +111,8 @@ const servicesOf = ({ frames, scripts }: Visit, targets: readonly Target[]): Rea
   const visits = frames
     .flatMap((frame) => frame.scripts)
     .filter(
-      ({ src }) => scriptPathOf(src) === '/visit.js' && scripts.some((one) => one.url === src && isOurs(one)),
+      ({ src }) =>
+        scriptPathOf(src) === '/visit.js' && scripts.some((one) => one.url === src && isPohfScript(one)),
     )
   const all = [...targets.map(({ service }) => service), ...visits.map(visitServiceOf)]
   return new Set(all.filter((service) => service !== null))
@@ -179,7 +180,7 @@ export const siteKey = (target: Target): string => `${connectionKey(target)} ${t
 export const askServices = async (opened: OpenVisit, remote: AgentRemote): Promise<ServiceFacts> => {
   const targets = targetsOf(opened.visit)
   const delivered = new Map<string, ScriptResponse>()
-  for (const script of opened.visit.scripts.filter(isOurs)) {
+  for (const script of opened.visit.scripts.filter(isPohfScript)) {
     const path = scriptPathOf(script.url)
     const service = path === '/visit.js' ? visitService(opened.visit, script) : serviceOf(script, targets)
     if (path && service !== null) delivered.set(script.url, await fetchScript(service, path))

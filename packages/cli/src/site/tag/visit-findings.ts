@@ -1,6 +1,6 @@
 import { ok, problem, type Finding } from './finding.ts'
 import { scriptPathOf, type Frame, type ScriptTag } from './page.ts'
-import { isOurs, visitServiceOf } from './service.ts'
+import { isPohfScript, visitServiceOf } from './service.ts'
 import type { OpenVisit, PageCall, Visit } from './visit.ts'
 
 /** Policies under which other origins get the whole address of a page, with the token that a landing address has. */
@@ -62,7 +62,7 @@ const consentFinding = ({ consent }: ScriptTag): Finding =>
 export const visitFindings = async ({ visit, call }: OpenVisit): Promise<Finding[]> => {
   // One that a policy blocks counts, too: the policy may block its beacons as well, and one look should tell both.
   const known = visit.scripts.filter(
-    (script) => isOurs(script) && (script.body !== null || /csp/i.test(script.failure ?? '')),
+    (script) => isPohfScript(script) && (script.body !== null || /csp/i.test(script.failure ?? '')),
   )
   const found: Finding[] = []
   for (const frame of visit.frames) {

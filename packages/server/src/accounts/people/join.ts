@@ -6,10 +6,10 @@ import { accountsPerPersonMax } from '../rules.ts'
 import { lockAccount } from '../store.ts'
 import { consumeInvitation, insertRole, listAccountsOf, lockPerson } from './store.ts'
 
-type Invited = { readonly personId: string; readonly email: string }
+type InvitedPerson = { readonly personId: string; readonly email: string }
 
 /** Takes a person into the account that invited their address. */
-export const joinAccount = async (tx: Tx, { personId, email }: Invited, accountId: string) => {
+export const joinAccount = async (tx: Tx, { personId, email }: InvitedPerson, accountId: string) => {
   await lockAccount(tx, accountId)
   if (!(await lockPerson(tx, personId))) throw new Refusal('sign_in_required')
   if ((await listAccountsOf(tx, personId)).length >= accountsPerPersonMax)

@@ -12,7 +12,8 @@ const mailsPerHourMax = 3
 export type IsInAccount = (tx: Tx, agentId: string) => Promise<boolean>
 
 /**
- * Mails a recovery link for every agent that has this confirmed address and no account. An agent of an account gets none: a
+ * Mails a recovery link for each of the newest `agentsPerMailMax` agents that have this confirmed address and no account, at
+ * most `mailsPerHourMax` within `recoverMinutes`. An agent of an account gets none: a
  * person who left the account must not get a key by the address. The response does not reveal whether an agent has the
  * address.
  */

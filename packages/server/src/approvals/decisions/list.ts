@@ -3,7 +3,7 @@ import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import type { Person } from '../../platform/http/call.ts'
 import type { ApprovalsDeps } from '../deps.ts'
 import { statusAt } from '../rules.ts'
-import { listDecided, listWaiting, type ListedTurn } from './store.ts'
+import { listDecidedTurns, listWaitingTurns, type ListedTurn } from './store.ts'
 
 /** The names of these agents; an agent that may not act is called by its id. */
 export const findAgentNames = async (
@@ -32,8 +32,8 @@ const present = (turn: ListedTurn, names: ReadonlyMap<string, string>, now: Date
 export const list = async (deps: ApprovalsDeps, { personId }: Person) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
     const memberships = await listMemberships(tx, personId)
-    const { waiting, hasMore } = await listWaiting(tx, memberships)
-    const decided = await listDecided(tx, memberships)
+    const { waiting, hasMore } = await listWaitingTurns(tx, memberships)
+    const decided = await listDecidedTurns(tx, memberships)
     const agentIds = [...waiting, ...decided].map((turn) => turn.agent_id)
     const names = await findAgentNames(tx, deps, agentIds)
     const now = await readNow(tx)

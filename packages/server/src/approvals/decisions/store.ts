@@ -59,7 +59,7 @@ const listedColumns = sql`approval.agent_id, approval.mode, approval.approval_id
  * the first of every agent, then the second of every agent, and so on, so that an agent with many requests does not hide
  * those of others. The query sorts at most the pending requests of each agent.
  */
-export const listWaiting = async (
+export const listWaitingTurns = async (
   tx: Tx,
   memberships: readonly Membership[],
 ): Promise<{ readonly waiting: ListedTurn[]; readonly hasMore: boolean }> => {
@@ -83,7 +83,7 @@ export const listWaiting = async (
 }
 
 /** What these memberships decided, newest first. */
-export const listDecided = async (tx: Tx, memberships: readonly Membership[]): Promise<ListedTurn[]> => {
+export const listDecidedTurns = async (tx: Tx, memberships: readonly Membership[]): Promise<ListedTurn[]> => {
   const { rows } = await sql<ListedTurn>`
     select ${listedColumns}, decided.decision from ${membershipsTable(memberships)}
     cross join lateral (

@@ -6,9 +6,12 @@ import { approvalRefused, isSimulatedApprover } from '../rules.ts'
 /** An approver of a request. One that is simulated has no address. */
 export type RequestedApprover = { readonly approver: string; readonly email: string | undefined }
 
-type Requested = { readonly approvers?: readonly string[] | undefined; readonly group?: string | undefined }
+type ApproverSelection = {
+  readonly approvers?: readonly string[] | undefined
+  readonly group?: string | undefined
+}
 
-const requestedIds = async (tx: Tx, owner: Owner, { approvers, group }: Requested) => {
+const requestedIds = async (tx: Tx, owner: Owner, { approvers, group }: ApproverSelection) => {
   if ((approvers === undefined) === (group === undefined))
     throw approvalRefused('body.approvers', 'approvers_or_group', 'send either approvers or a group')
   if (group === undefined) return { path: 'body.approvers', ids: approvers ?? [] }
@@ -21,7 +24,7 @@ const requestedIds = async (tx: Tx, owner: Owner, { approvers, group }: Requeste
 export const resolveApprovers = async (
   tx: Tx,
   owner: Owner,
-  requested: Requested,
+  requested: ApproverSelection,
 ): Promise<readonly RequestedApprover[]> => {
   const { path, ids } = await requestedIds(tx, owner, requested)
   if (new Set(ids).size < ids.length)

@@ -58,7 +58,7 @@ export type CredentialStrength = {
   readonly root?: RootClaim | undefined
 }
 
-/** Why a credential does not reach a floor, in words; undefined where it does. An unknown price reaches no class. */
+/** Why a credential is below the floor, in words; undefined where it is not. An unknown price reaches no class. */
 export const floorFault = (
   floor: CredentialFloor,
   strength: CredentialStrength,

@@ -15,8 +15,8 @@ type Drift = {
 
 /** The ledger queries, injected by the wiring. */
 export type SpendLedger = {
-  readonly listPosted: (tx: Tx, kind: string, span: Span) => Promise<readonly Key[]>
-  readonly listUnposted: (tx: Tx, kind: string, keys: readonly Key[]) => Promise<readonly Key[]>
+  readonly listPostedEntries: (tx: Tx, kind: string, span: Span) => Promise<readonly Key[]>
+  readonly listUnpostedReferences: (tx: Tx, kind: string, keys: readonly Key[]) => Promise<readonly Key[]>
 }
 
 const name = 'credential_debit'
@@ -43,9 +43,9 @@ export const debitReconciliation = (spends: SpendLedger) => ({
   name,
   find: async (tx: Tx, span: Span): Promise<Drift[] | undefined> => {
     const charged = await listChargedCredentials(tx, span)
-    const posted = await spends.listPosted(tx, kind, span)
+    const posted = await spends.listPostedEntries(tx, kind, span)
     if (Math.max(charged.length, posted.length) >= span.rowsMax) return undefined
-    const unpaid = await spends.listUnposted(tx, kind, charged)
+    const unpaid = await spends.listUnpostedReferences(tx, kind, charged)
     const empty = await listUnknownCredentials(tx, posted, dayAround(span))
     return [
       ...unpaid.map((key) => driftOf(key, 'a credential was minted and nothing was spent for it')),
@@ -54,7 +54,7 @@ export const debitReconciliation = (spends: SpendLedger) => ({
   },
   persists: async (tx: Tx, drift: Drift): Promise<boolean> => {
     const key = { agentId: drift.agentId, mode: drift.mode, reference: drift.subject }
-    const unpaid = (await spends.listUnposted(tx, kind, [key])).length > 0
+    const unpaid = (await spends.listUnpostedReferences(tx, kind, [key])).length > 0
     const unknown = (await listUnknownCredentials(tx, [key], anyTime)).length > 0
     return unpaid !== unknown
   },

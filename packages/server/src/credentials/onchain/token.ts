@@ -139,7 +139,7 @@ const jwtOf = ({ payload, r, s, keyId }: z.infer<typeof onchainToken>): string =
 }
 
 /** Everything signed in a period: credentials and their on-chain tokens. */
-export const listSigned = async (
+export const listSignedTokens = async (
   tx: Tx,
   span: { readonly from: Date; readonly to: Date },
   limit: number,

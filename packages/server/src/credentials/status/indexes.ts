@@ -40,8 +40,8 @@ const claimBlock = async (ctx: Ctx, signer: Signer, mode: Mode, shape: ListLayou
 }
 
 /**
- * Assigns indexes from a block claimed by this process: one transaction for 1,024 credentials, at most one block in
- * memory for each mode, in random order. Indexes left over when the process ends stay unused.
+ * Assigns each credential its status list index, from a block claimed by this process: one transaction for 1,024
+ * credentials, at most one block in memory for each mode, in random order. Indexes left over when the process ends stay unused.
  */
 export const makeStatusIndexes = (
   ctx: Ctx,

@@ -10,7 +10,10 @@ const relyingPartyOf = ({ origin, rpId }: { origin: string; rpId: string }) => (
   requiresUserVerification: true,
 })
 
-/** Verifies members' passkeys by the same code as device attestation; here user verification is required. */
+/**
+ * Passkey verification at sign-in and registration, by the same code as device attestation; here user verification is
+ * required.
+ */
 export const makePasskeyVerifier = (trust: Promise<DeviceTrust>): PasskeyVerifier => ({
   verifyNew: async (credential, expected) => {
     const { findModel, capped } = await trust

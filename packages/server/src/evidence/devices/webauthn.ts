@@ -20,7 +20,7 @@ export type FindModel = (aaguid: string) => AuthenticatorModel | undefined
 
 /**
  * Whether a model keeps its keys in hardware: a certificate of level 2 or above says so, or metadata whose key protection
- * names no software.
+ * names no software. A certificate of level 1 alone says nothing of it.
  */
 export const keepsKeysInHardware = ({ level, keyProtection }: AuthenticatorModel): boolean =>
   level >= 2 || (keyProtection.length > 0 && !keyProtection.includes('software'))

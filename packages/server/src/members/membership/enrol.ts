@@ -66,7 +66,7 @@ const requireConsentVersion = (version: string): void => {
 }
 
 /** Verifies a new passkey outside any transaction; its challenge is consumed whatever the result. */
-export const verifyNewPasskey = async (
+export const verifyMemberPasskey = async (
   { ctx, passkeyVerifier }: MembersDeps,
   credential: unknown,
   boundTo: string,
@@ -140,7 +140,7 @@ export const enrol = async (deps: MembersDeps, page: PageRequest, input: Input) 
   })
   const boundTo = boundToOf(signedIn === undefined ? { token: input.token } : { personId: signedIn })
   const passkey =
-    input.credential === undefined ? undefined : await verifyNewPasskey(deps, input.credential, boundTo)
+    input.credential === undefined ? undefined : await verifyMemberPasskey(deps, input.credential, boundTo)
   return inTransaction(ctx, 'system', async (tx) => {
     const member = await requireInvited(tx, input.token)
     const newPerson = passkey && signedIn === undefined ? await makePerson(tx, passkey) : undefined

@@ -22,7 +22,7 @@ const byCode = async ({ ctx }: MembersDeps, code: string) =>
     return signPersonIn(tx, personId)
   })
 
-/** Sign in: by a passkey, or by a recovery code, which works once. */
+/** The sign-in of a person: by a passkey, or by a recovery code, which works once. */
 export const signIn = async (deps: MembersDeps, page: PageRequest, input: Input) => {
   requireOwnPage(deps.ctx, page)
   const headers =

@@ -14,7 +14,7 @@ export type OwnRefundState = 'wanted' | 'sent' | 'done' | 'failed'
 
 /** After this many failed attempts an operator must act: with the delays below that is about 16 hours. */
 export const refundAttemptsMax = 24
-/** Backoff: 10 s, 20 s, 40 s and so on, an hour at most. */
+/** Backoff of the retries of a refund: 10 s, 20 s, 40 s and so on, an hour at most. */
 export const refundRetryDelaySeconds = (attempts: number): number =>
   Math.min(3_600, 10 * 2 ** Math.min(attempts, 12))
 /** How often a sent refund is polled, in case its event is lost. */

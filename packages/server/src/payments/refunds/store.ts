@@ -52,8 +52,8 @@ const columns = [
   'changed_at',
 ] as const
 const query = (tx: Tx) => tx.selectFrom('card_refunds').select(columns)
-type Selected = Pick<Selectable<DB['card_refunds']>, (typeof columns)[number]>
-const rowOf = (row: Selected): RefundRow => ({
+type StoredRefund = Pick<Selectable<DB['card_refunds']>, (typeof columns)[number]>
+const rowOf = (row: StoredRefund): RefundRow => ({
   agentId: row.agent_id,
   refundId: row.refund_id,
   mode: row.mode,

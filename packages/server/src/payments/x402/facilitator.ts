@@ -27,8 +27,8 @@ type Parts = {
   readonly marginBlocks: bigint
 }
 
-type Authorized = Pick<SignedPayment, 'authorization' | 'signature'>
-const bodyOf = (network: Network, { authorization, signature }: Authorized): string => {
+type SignedAuthorization = Pick<SignedPayment, 'authorization' | 'signature'>
+const bodyOf = (network: Network, { authorization, signature }: SignedAuthorization): string => {
   const requirement = {
     scheme: 'exact',
     network: network.caip2,
@@ -63,7 +63,7 @@ export const makeFacilitator = ({ url, network, chain, marginBlocks }: Parts): S
   const callFacilitator = async <T>(
     schema: z.ZodType<T>,
     operation: 'verify' | 'settle',
-    payment: Authorized,
+    payment: SignedAuthorization,
   ): Promise<T> => {
     try {
       const { body } = await send({
@@ -81,7 +81,7 @@ export const makeFacilitator = ({ url, network, chain, marginBlocks }: Parts): S
       throw new RpcError(`${operation}: the facilitator was not reached: ${fault}`, { cause: error })
     }
   }
-  const settle = async (payment: Authorized) => {
+  const settle = async (payment: SignedAuthorization) => {
     const { success, transaction } = await callFacilitator(settleResponse, 'settle', payment)
     return success && transaction !== undefined && /^0x[0-9a-fA-F]{64}$/.test(transaction)
       ? await chain.findReceipt(transaction.toLowerCase() as Hex)

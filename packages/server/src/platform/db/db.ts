@@ -191,7 +191,8 @@ export const inLongTransaction = async <T>(
 
 /**
  * Runs one statement that is its own transaction: one round trip, and its locks do not wait for this process. It has no
- * tenant, so row-level security hides every row; it can only call a SQL function that sets the tenant itself.
+ * tenant, so row-level security hides the rows of agents: it reads tables that belong to no agent, or calls a SQL function that
+ * sets the tenant itself.
  */
 export const inSingleStatement = <T>(ctx: WithDatabase, work: (tx: Tx) => Promise<T>): Promise<T> =>
   withClient(ctx, { statementMs: ctx.db.statementMs }, work)

@@ -34,9 +34,9 @@ export const readMigrations = (from: URL = folder): Migration[] => {
   })
 }
 
-type Applied = { readonly number: number; readonly hash: string }
+type AppliedMigration = { readonly number: number; readonly hash: string }
 
-const pendingOf = (migrations: readonly Migration[], applied: readonly Applied[]): Migration[] => {
+const pendingOf = (migrations: readonly Migration[], applied: readonly AppliedMigration[]): Migration[] => {
   for (const row of applied) {
     const known = migrations.find((migration) => migration.number === row.number)
     if (known && known.hash !== row.hash)
@@ -73,7 +73,7 @@ export const migrate = async (
     await client.query(
       'create table if not exists platform_migrations (number int primary key, name text not null, hash text not null, applied_at timestamptz not null default now())',
     )
-    const { rows } = await client.query<Applied>('select number, hash from platform_migrations')
+    const { rows } = await client.query<AppliedMigration>('select number, hash from platform_migrations')
     const pending = pendingOf(migrations, rows)
     for (const migration of pending) await apply(client, migration)
     return pending.map((migration) => migration.name)
@@ -101,7 +101,7 @@ const apply = async (client: Client, migration: Migration): Promise<void> => {
 }
 
 /** Reads which migrations have run; none where the database is empty. */
-const readApplied = async (databaseUrl: string): Promise<Applied[]> => {
+const readApplied = async (databaseUrl: string): Promise<AppliedMigration[]> => {
   const client = new Client({
     connectionString: databaseUrl,
     connectionTimeoutMillis: 5_000,
@@ -115,7 +115,7 @@ const readApplied = async (databaseUrl: string): Promise<Applied[]> => {
       "select to_regclass('platform_migrations') is not null as found",
     )
     return rows[0]?.found
-      ? (await client.query<Applied>('select number, hash from platform_migrations')).rows
+      ? (await client.query<AppliedMigration>('select number, hash from platform_migrations')).rows
       : []
   } finally {
     // Not awaited: after a failed connection, end() never returns.

@@ -246,9 +246,9 @@ export const unknownFields = (endpoint: Endpoint, body: unknown): string[] => {
 }
 
 /**
- * The Idempotency-Key of a call that is not a GET and has a known caller; other calls ignore the header. So do rows with the
- * key in the body and rows of an operator's session, and rows whose response shows a person a secret: there is no API key to
- * encrypt the stored response with.
+ * The Idempotency-Key of a call that is not a GET and has a known caller; other calls ignore the header, as do rows with the
+ * key in the body. So do rows of an operator's session and rows whose response shows a person a secret: there is no API key
+ * to encrypt the stored response with.
  */
 export const idempotencyKeyOf = (endpoint: Endpoint, request: IncomingRequest): string | undefined => {
   if (endpoint.auth === 'secret' || endpoint.auth === 'operatorSession') return undefined

@@ -4,7 +4,7 @@
 export const languages = ['en', 'de'] as const
 export type Language = (typeof languages)[number]
 
-/** The chosen language, else the browser's most preferred one that is supported. */
+/** The language of the translation: the chosen one, else the browser's most preferred one that is supported. */
 export const languageOf = (chosen: string | undefined, accepted: string | undefined): Language => {
   const acceptedTags = (accepted ?? '')
     .slice(0, 512)

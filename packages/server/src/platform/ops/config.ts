@@ -282,7 +282,7 @@ const parseSettings = <T extends z.ZodObject>(
   return parsed.data
 }
 
-/** Reads and checks the settings. */
+/** Reads the settings from environment variables, secrets also from the files that these name, and checks them. */
 export const readConfig = (environment: NodeJS.ProcessEnv = process.env): Config =>
   withDefaults(
     parseSettings(settings, environment, (values) => [

@@ -123,7 +123,7 @@ const makeSignerFigures = (registry: Registry) => ({
   }),
 })
 
-/** The metrics of an api or a worker, in a registry of their own so that tests do not share one. */
+/** All metrics of an api or a worker for Prometheus, in a registry of their own so that tests do not share one. */
 export const makeMetrics = () => {
   const registry = new Registry()
   collectDefaultMetrics({ register: registry })

@@ -90,7 +90,8 @@ export type EndedSession = {
 
 /**
  * Ends sessions in batches. Scoring starts when a batch has committed, outside its transaction; a caller may wait for its
- * score. A batch that fails is split, down to the session at fault. While `inProgressMax` batches are in progress, the next batch waits and takes further sessions in.
+ * score. A batch that fails is split, down to the session at fault. While `inProgressMax` batches are in progress, the next
+ * batch waits and takes further sessions in.
  */
 export const makeCloser = (deps: CloseDeps): ((submission: ChunkSubmission) => Promise<EndedSession>) => {
   const inSlot = makeSlots({ slotsMax: inProgressMax, waitingMax: 1 })

@@ -197,4 +197,5 @@ export const makeChunkVerifier =
     }
   }
 
+/** Verifies the signature of a telemetry chunk, its place in the chain, and the rules for its content. */
 export const verifyChunk = makeChunkVerifier(signedRules)

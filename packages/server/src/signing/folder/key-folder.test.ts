@@ -12,7 +12,7 @@ import { requireKeyFolder } from './key-folder.ts'
 import { openKeyring } from '../keyring.ts'
 import { openManifestFiles } from '../manifest/files.ts'
 import { signerIdOf } from '../signer-id.ts'
-import { StaleDatabase, openTimelines } from '../timelines.ts'
+import { WrongDatabase, openTimelines } from '../timelines.ts'
 
 const makeFolder = () => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-folder-'))
@@ -88,8 +88,8 @@ test('a signer refuses a lower timeline and a foreign cluster, also after a rest
   timelines.check({ system: '71', timeline: 3 })
   timelines.check({ system: '71', timeline: 5 })
   for (const signer of [timelines, openTimelines(folder)]) {
-    assert.throws(() => signer.check({ system: '71', timeline: 4 }), StaleDatabase)
-    assert.throws(() => signer.check({ system: '72', timeline: 9 }), StaleDatabase)
+    assert.throws(() => signer.check({ system: '71', timeline: 4 }), WrongDatabase)
+    assert.throws(() => signer.check({ system: '72', timeline: 9 }), WrongDatabase)
     for (const wrong of [
       undefined,
       {},

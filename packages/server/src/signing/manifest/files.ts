@@ -32,12 +32,12 @@ export const findAdmission = (folder: string): string | undefined =>
 /** Pins the admission key of the folder, once and for all. */
 const pinAdmissionKey = (folder: string, kid: string): string => {
   createFile(admissionPath(folder), `${kid}\n`)
-  const tied = findAdmission(folder) ?? ''
-  if (tied !== kid)
+  const pinned = findAdmission(folder) ?? ''
+  if (pinned !== kid)
     throw new Error(
-      `${folder} belongs to the deployment of admission key ${tied}, not of ${kid}. Use the folder of this deployment, or see docs/operate/keys.md.`,
+      `${folder} belongs to the deployment of admission key ${pinned}, not of ${kid}. Use the folder of this deployment, or see docs/operate/keys.md.`,
     )
-  return tied
+  return pinned
 }
 
 const readVersion = (folder: string, version: number, admission: string): VerifiedManifest => {

@@ -64,7 +64,7 @@ test('a manifest of a lower version, of the same version or with another previou
   assert.equal(readdirSync(folder).filter((name) => name.endsWith('.jws')).length, 2)
 })
 
-test('only the pinned admission key signs a manifest, and a folder is tied to one for ever', () => {
+test('only the pinned admission key signs a manifest, and a folder never changes the key that is pinned in it', () => {
   const [key, stranger] = [generateStatementKey(), generateStatementKey()]
   const folder = makeFolder()
   const files = openManifestFiles(folder, key.kid)

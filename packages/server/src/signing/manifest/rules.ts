@@ -136,7 +136,7 @@ export const revokedKidOf = (jws: unknown): string | undefined => {
   }
 }
 
-type Revoked = Manifest['revocations'][number]
+type ManifestRevocation = Manifest['revocations'][number]
 
 /** What the operator who admits a request decides. */
 export type AdmissionTerms = {
@@ -200,7 +200,7 @@ export const nextManifest = (
   const earlier = current?.manifest.revocations ?? []
   const added = admission.revocations
     .filter(({ kid }) => until.has(kid) && !earlier.some((each) => each.kid === kid))
-    .map(({ kid, at }): Revoked => ({ kid, at, until: until.get(kid) ?? now }))
+    .map(({ kid, at }): ManifestRevocation => ({ kid, at, until: until.get(kid) ?? now }))
   const revocations = [...earlier, ...added].filter((each) => each.until > now)
   const revoked = new Set(revocations.map(({ kid }) => kid))
   const manifest: Manifest = {

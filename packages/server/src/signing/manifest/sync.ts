@@ -26,7 +26,7 @@ export type Endpoint = {
 /** How long a signer that did not answer is asked after all others, unless a round finds that it answers again. */
 export const unansweredMs = 30_000
 
-type Answer = { readonly endpoint: Endpoint; readonly exchange: SignerManifests }
+type Answer = { readonly endpoint: Endpoint; readonly signerManifests: SignerManifests }
 type SyncDeps = {
   readonly ctx: Ctx
   readonly manifests: ManifestFiles
@@ -48,7 +48,7 @@ type FaultLog = ReturnType<typeof makeFaultLog>
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error))
 
 const restoreAdvice =
-  'If its key folder was lost or exchanged, restore KEYS_DIR from its backup. To add a new signer, admit it: docs/operate/keys.md'
+  'If its key folder was lost or replaced, restore KEYS_DIR from its backup. To add a new signer, admit it: docs/operate/keys.md'
 
 /**
  * Pins the admission key of the signer at first contact. A deployment whose database knows another
@@ -58,7 +58,7 @@ const pinAdmissionKeyOfSigner = async (
   { ctx, manifests }: SyncDeps,
   answers: readonly Answer[],
 ): Promise<void> => {
-  const offered = [...new Set(answers.flatMap(({ exchange }) => exchange.admission ?? []))]
+  const offered = [...new Set(answers.flatMap(({ signerManifests }) => signerManifests.admission ?? []))]
   const [admission] = offered
   if (admission === undefined) return
   if (offered.length > 1)
@@ -102,10 +102,10 @@ const takeOver = (
 
 type SignerCheck = { readonly state: SignerState; readonly fault?: string }
 /** Whether a signer may sign for this process, and otherwise what is wrong. */
-const checkSigner = ({ ctx, manifests }: SyncDeps, exchange: SignerManifests): SignerCheck => {
+const checkSigner = ({ ctx, manifests }: SyncDeps, signerManifests: SignerManifests): SignerCheck => {
   const fault = `is not admitted in this deployment. ${restoreAdvice}`
-  if (exchange.admission !== manifests.admission()) return { state: 'foreign', fault }
-  const known = manifests.current()?.manifest.signers.find(({ signer }) => signer === exchange.signer)
+  if (signerManifests.admission !== manifests.admission()) return { state: 'foreign', fault }
+  const known = manifests.current()?.manifest.signers.find(({ signer }) => signer === signerManifests.signer)
   if (!known) return { state: 'not_admitted', fault }
   // Its journal would be compared with credentials of another cell.
   if (known.cell !== ctx.config.CELL)
@@ -146,14 +146,20 @@ const makeDatabaseSync = ({ ctx, manifests }: SyncDeps, logFault: FaultLog) => {
 const offeredMax = 100
 
 /** Hands a signer what it lacks. */
-const offerMissing = async ({ manifests }: SyncDeps, { endpoint, exchange }: Answer): Promise<void> => {
+const offerMissing = async (
+  { manifests }: SyncDeps,
+  { endpoint, signerManifests }: Answer,
+): Promise<void> => {
   const newest = manifests.current()
   if (!newest || endpoint.state === 'foreign') return
-  const isBehind = exchange.version <= newest.manifest.version && exchange.hash !== newest.hash
+  const isBehind = signerManifests.version <= newest.manifest.version && signerManifests.hash !== newest.hash
   const open = manifests.openRevocations().map(({ jws }) => jws)
-  const revocations = open.filter((jws) => !exchange.revocations.includes(jws)).slice(0, offeredMax)
+  const revocations = open.filter((jws) => !signerManifests.revocations.includes(jws)).slice(0, offeredMax)
   if (!isBehind && revocations.length === 0) return
-  const line = exchange.version === newest.manifest.version ? [newest.jws] : manifests.after(exchange.version)
+  const line =
+    signerManifests.version === newest.manifest.version
+      ? [newest.jws]
+      : manifests.after(signerManifests.version)
   await endpoint.connection.request({ op: 'offer', manifests: isBehind ? line : [], revocations })
 }
 
@@ -170,9 +176,9 @@ export const makeManifestSync = (deps: SyncDeps): (() => Promise<void>) => {
     const answers = await Promise.allSettled(
       endpoints.map(async (endpoint): Promise<Answer> => {
         try {
-          const exchange = await endpoint.connection.request({ op: 'exchange', after })
+          const signerManifests = await endpoint.connection.request({ op: 'exchange', after })
           endpoint.asideUntil = 0
-          return { endpoint, exchange: exchange as SignerManifests }
+          return { endpoint, signerManifests: signerManifests as SignerManifests }
         } catch (error) {
           // So only this round, every second, tries a signer that hangs, and no call of an agent does.
           endpoint.asideUntil = performance.now() + unansweredMs
@@ -188,22 +194,22 @@ export const makeManifestSync = (deps: SyncDeps): (() => Promise<void>) => {
   return async () => {
     const answers = await askAll()
     if (manifests.admission() === undefined) await pinAdmissionKeyOfSigner(deps, answers)
-    for (const { endpoint, exchange } of answers) {
-      const isForeign = exchange.admission !== manifests.admission()
+    for (const { endpoint, signerManifests } of answers) {
+      const isForeign = signerManifests.admission !== manifests.admission()
       const from = `the signer at ${endpoint.connection.name}`
-      if (!isForeign) takeOver(manifests, { ...exchange, from }, logFault)
+      if (!isForeign) takeOver(manifests, { ...signerManifests, from }, logFault)
     }
     await syncWithDatabase().catch((error: unknown) =>
       ctx.log.debug({ err: error }, 'manifests not synchronised with the database'),
     )
-    for (const { endpoint, exchange } of answers) {
-      const { state, fault } = checkSigner(deps, exchange)
+    for (const { endpoint, signerManifests } of answers) {
+      const { state, fault } = checkSigner(deps, signerManifests)
       endpoint.state = state
-      endpoint.signer = exchange.signer
+      endpoint.signer = signerManifests.signer
       if (fault !== undefined)
-        logFault(`signer ${exchange.signer} at ${endpoint.connection.name} ${fault}`, {
-          signer: exchange.signer,
-          admission: exchange.admission,
+        logFault(`signer ${signerManifests.signer} at ${endpoint.connection.name} ${fault}`, {
+          signer: signerManifests.signer,
+          admission: signerManifests.admission,
         })
     }
     await Promise.allSettled(answers.map((answer) => offerMissing(deps, answer)))

@@ -1,6 +1,6 @@
 import type { Signer } from '../signer-client.ts'
 import type { PublishedStates } from './parts.ts'
-import type { SubmittedDocuments } from './presented.ts'
+import type { SubmittedDocuments } from './submitted-documents.ts'
 import { statesOf } from './signed-lists.ts'
 import type { SignerState } from './signer-records.ts'
 

@@ -6,12 +6,12 @@ import type { Logger } from '../../platform/ops/log.ts'
 import { isRequestId, makeRequestScope, withinRequest } from '../../platform/ops/tracing/request-scope.ts'
 import { inCausedSpan } from '../../platform/ops/tracing.ts'
 import { SigningRefused } from '../keyring.ts'
-import { StaleDatabase } from '../timelines.ts'
+import { WrongDatabase } from '../timelines.ts'
 
 /** Requests and responses are one line of JSON each. A longer line closes the connection. */
 const lineBytesMax = 8_388_608
 const connectionsMax = 256
-/** Clients exchange keys every second. */
+/** Clients synchronise manifests every second. */
 const idleMsMax = 600_000
 /** The protocol that both sides of a TLS connection must name. */
 export const signerProtocol = 'pohf-signer/1'
@@ -27,7 +27,7 @@ export class WrongSigner extends Error {}
 const codeOf = (error: unknown): { readonly code?: FailureCode } => {
   if (error instanceof SigningRefused) return { code: 'cannot_sign' }
   if (error instanceof WrongSigner) return { code: 'other_signer' }
-  return error instanceof StaleDatabase ? { code: 'database_refused' } : {}
+  return error instanceof WrongDatabase ? { code: 'database_refused' } : {}
 }
 
 /** Parses a line; undefined where it is no request. */

@@ -7,8 +7,8 @@ import { readBody } from '../spool/body.ts'
 import { sendBody } from '../spool/deliver.ts'
 import { findSpoolState } from '../spool/store.ts'
 import {
+  countReturnedBatches,
   findCopyStart,
-  findReturned,
   insertReturnedBeacons,
   insertReturnedConversions,
   readCopyChunk,
@@ -53,7 +53,8 @@ const backfillTable = async (
 
 /**
  * Copies what PostgreSQL has to ClickHouse, from where an earlier run ended. A row is in PostgreSQL or went by the spool,
- * never both. Figures that do not agree with the rows in the end are counted again, for example after the engine was changed twice.
+ * never both. Figures that do not agree with the rows in the end are counted again, for example after the engine was changed
+ * twice.
  */
 export const backfill = async (ctx: Ctx, clickhouse: ClickHouse, report: Report) => {
   const beacons = await backfillTable(ctx, clickhouse, 'beacons', report)
@@ -72,7 +73,7 @@ class SpoolNotEmpty extends Error {
 export const copyBack = async (ctx: Ctx, clickhouse: ClickHouse, report: Report) => {
   const { entries } = await inTransaction(ctx, 'system', findSpoolState)
   if (entries > 0) throw new SpoolNotEmpty(entries)
-  const { returned, sealed } = await inTransaction(ctx, 'system', findReturned)
+  const { returned, sealed } = await inTransaction(ctx, 'system', countReturnedBatches)
   const total = { beacons: 0, conversions: 0 }
   for (let batch = returned + 1; batch <= sealed; batch += 1) {
     const beacons = await listBatchBeacons(clickhouse, batch)

@@ -173,8 +173,8 @@ export const insertReturnedConversions = async (
     on conflict do nothing`.execute(tx)
 }
 
-/** The batches that are still to be copied back. */
-export const findReturned = async (
+/** How many batches were copied back, and how many were sealed. */
+export const countReturnedBatches = async (
   tx: Tx,
 ): Promise<{ readonly returned: number; readonly sealed: number }> => {
   const { rows } = await sql<{ returned: number; sealed: number }>`

@@ -25,7 +25,7 @@ export const operatorMove = ({ ctx, audit }: MoveDeps, operator: Operator, input
     if (status === 'quoted' && quotedUsdCents === undefined)
       throw required('quotedUsdCents', 'a quote names the price for all hours')
     if (status === 'invoiced' && invoiceRef === undefined)
-      throw required('invoiceRef', 'the number of the invoice in your accounts is required')
+      throw required('invoiceRef', 'the number of the invoice in your bookkeeping is required')
     const known = await findForwardForUpdate(tx, orderId)
     if (!known) throw new Refusal('not_found', { message: 'No such request for capacity.' })
     if (!canMove(known.status, status))

@@ -18,8 +18,12 @@ const workSecondsMin = 10
 /** A longer recording was left open: no workflow is meant to take four hours. */
 const workSecondsMax = 4 * 3_600
 
-type Measured = { readonly seconds: number | null; readonly worker: string | null; readonly price: bigint }
-const measureExclusion = ({ seconds, worker, price }: Measured): ExclusionReason | undefined => {
+type UnitMeasurement = {
+  readonly seconds: number | null
+  readonly worker: string | null
+  readonly price: bigint
+}
+const measureExclusion = ({ seconds, worker, price }: UnitMeasurement): ExclusionReason | undefined => {
   if (price <= 0n) return 'no_price'
   if (seconds === null || worker === null) return 'not_measured'
   if (seconds < workSecondsMin) return 'too_short'

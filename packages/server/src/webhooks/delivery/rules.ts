@@ -41,7 +41,7 @@ export const firstWaitOf = (
 
 type EndpointKey = { readonly agentId: string; readonly endpointId: string }
 /** How many deliveries of an endpoint a worker may claim. */
-export type EndpointRoom = EndpointKey & { readonly slots: number }
+export type EndpointCapacity = EndpointKey & { readonly slots: number }
 /** Where claims of a worker stopped: the last endpoint that was looked at, if there are more, and the last that got slots. */
 export type EndpointPosition = {
   readonly scannedTo: EndpointKey | undefined
@@ -53,9 +53,9 @@ const isAfter = (one: EndpointKey, other: EndpointKey): boolean =>
 
 /** The endpoints with room for a delivery, from the one after which the last claim stopped. */
 export const orderInTurn = (
-  ready: readonly EndpointRoom[],
+  ready: readonly EndpointCapacity[],
   grantedTo: EndpointKey | undefined,
-): EndpointRoom[] => {
+): EndpointCapacity[] => {
   const next = grantedTo === undefined ? 0 : ready.findIndex((one) => isAfter(one, grantedTo))
   const first = Math.max(next, 0)
   return [...ready.slice(first), ...ready.slice(0, first)].filter(({ slots }) => slots > 0)

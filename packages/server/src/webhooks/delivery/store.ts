@@ -2,7 +2,7 @@ import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
-import { heldClaims, type ClaimedDelivery } from './claims/store.ts'
+import { lockHeldClaims, type ClaimedDelivery } from './claims/store.ts'
 import type { AttemptOutcome, EndpointReply, Publication } from './rules.ts'
 import { sentWithDelay, updateCarriedDead, updateCarriedDelivered, updateCarriedDue } from './shared/store.ts'
 
@@ -124,7 +124,7 @@ export const updateDeliveriesDelivered = async (
 ): Promise<void> => {
   const { rows } = await sql<Pick<DeliveryRow, 'delivery_id'>>`
     update webhook_deliveries delivery set state = 'delivered', settled_at = pohf_now()
-    from (${heldClaims(claims)}) held
+    from (${lockHeldClaims(claims)}) held
     where delivery.agent_id = held.agent_id and delivery.delivery_id = held.delivery_id
     returning delivery.delivery_id`.execute(tx)
   const held = new Set(rows.map((row) => row.delivery_id))

@@ -9,7 +9,7 @@ import { updateClaimsReturned, type ClaimedDelivery } from './claims/store.ts'
 /** Settling an attempt takes less than this. A worker that crashed keeps its host busy for the timeout plus this time. */
 const settlingSeconds = 5
 
-type Postponed = { readonly waitMs: number }
+type Postponement = { readonly waitMs: number }
 type Send = (options: {
   readonly timeoutMs: number
   readonly beforeConnect: (address: string) => Promise<void>
@@ -25,7 +25,7 @@ export const sendToUnproven = async (
   claimed: ClaimedDelivery & { readonly hostLimit: HostLimit },
   timeoutMs: number,
   send: Send,
-): Promise<AttemptResult | Postponed> => {
+): Promise<AttemptResult | Postponement> => {
   const holder = `${claimed.deliveryId} ${claimed.attempt}`
   const seconds = timeoutMs / 1_000 + settlingSeconds
   const held: string[] = []

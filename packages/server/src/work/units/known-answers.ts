@@ -121,7 +121,7 @@ export const moveToKnownAnswerOrder = async (
   }
 }
 
-/** The review of a known-answer item: a right answer is paid, a wrong one is not and counts against the person. */
+/** Grades a known-answer item: a right answer is paid, a wrong one is not and counts against the person. */
 export const gradeKnownAnswer = async (tx: Tx, unitDeps: UnitDeps, locked: LockedUnit): Promise<void> => {
   const { order, unit, holder } = locked
   const isCorrect = matchesKnownAnswer(order.terms?.goldAnswer, unit.answer)

@@ -296,7 +296,7 @@ export const upsertWorkerAccuracy = async (
       set golds = known.golds + 1, golds_right = known.golds_right + ${right}`.execute(tx)
   return findWorkerAccuracy(tx, key)
 }
-/** Pauses (bans) the person in a workflow for some days, and resets the counts: afterwards only new answers count. */
+/** Bans the person in a workflow for some days (a pause), and resets the counts: afterwards only new answers count. */
 export const updateWorkerPaused = async (tx: Tx, key: WorkerAccuracyKey, days: number): Promise<void> => {
   await sql`
     update worker_standing set golds = 0, golds_right = 0, paused_until = pohf_now() + make_interval(days => ${days})

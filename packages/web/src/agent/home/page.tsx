@@ -11,7 +11,7 @@ import type { CredentialRecord, Usage } from '../wire.ts'
 import { ChecklistCard } from './checklist-card.tsx'
 import { checklistOf, type ChecklistStep, type HomeData } from './checklist.ts'
 import { HomeTiles, lastDay, sumOf } from './tiles.tsx'
-import { isWhole, useHome } from './use-home.ts'
+import { isComplete, useHome } from './use-home.ts'
 import { WebhooksCard } from './webhooks-card.tsx'
 
 const EmptyPlot = ({ title, children }: { title: string; children: string }) => (
@@ -137,7 +137,7 @@ export const HomePage = ({ api }: PageProps) => {
   const daily = useUsage(api, { bucket: 'day', hours: 29 * 24 })
   const isTest = api.mode === 'test'
   const data = home.value
-  const whole = data && isWhole(data) ? data : undefined
+  const whole = data && isComplete(data) ? data : undefined
   const steps = whole
     ? checklistOf(whole, {
         mode: isTest ? 'test' : 'live',

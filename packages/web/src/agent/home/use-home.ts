@@ -35,7 +35,7 @@ const load = async (api: Api): Promise<Partial<HomeData>> => {
 export const useHome = (api: Api): QueryState<Partial<HomeData>> => useQuery(() => load(api), 'home', 10_000)
 
 /** All of it, which the checklist needs. */
-export const isWhole = (data: Partial<HomeData>): data is HomeData =>
+export const isComplete = (data: Partial<HomeData>): data is HomeData =>
   (['profile', 'keys', 'credentials', 'sessions', 'webhooks'] as const).every(
     (name) => data[name] !== undefined,
   )

@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { serverNow } from '../../shared/person/api.ts'
-import { fill } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/person/messages.ts'
 import { timeText } from '../format.ts'
 import type { Messages, PageContext } from '../messages.ts'
 import type { Blocker } from './rules.ts'
@@ -12,7 +12,7 @@ const hintOf = ({ messages, locale }: PageContext, blocker: Blocker | undefined,
   if (!blocker) return decide.confirm
   switch (blocker.what) {
     case 'rate':
-      return fill(messages.retryAt, { time: timeText(blocker.at, locale, serverNow()) })
+      return fillPlaceholders(messages.retryAt, { time: timeText(blocker.at, locale, serverNow()) })
     case 'opening':
       return decide.waits
     case 'stopped':
@@ -20,11 +20,11 @@ const hintOf = ({ messages, locale }: PageContext, blocker: Blocker | undefined,
     case 'missed':
       return decide.missedAll
     case 'question':
-      return fill(decide.first, { label })
+      return fillPlaceholders(decide.first, { label })
     case 'scroll':
-      return fill(decide.scroll, { label: blocker.label })
+      return fillPlaceholders(decide.scroll, { label: blocker.label })
     case 'seconds':
-      return blocker.n === 1 ? decide.secondsOne : fill(decide.seconds, { n: blocker.n })
+      return blocker.n === 1 ? decide.secondsOne : fillPlaceholders(decide.seconds, { n: blocker.n })
   }
 }
 

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { ErrorNote } from '../../shared/person/parts.tsx'
 import type { ApiError } from '../../shared/person/api.ts'
-import { fill } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/person/messages.ts'
 import type { Messages } from '../messages.ts'
 
 /** Why a recording or a rule does not allow it, in plain words. */
@@ -9,7 +9,7 @@ const reasonsOf = (messages: Messages, { details }: ApiError): string[] =>
   details.flatMap(({ code }) =>
     code === undefined
       ? []
-      : [messages.rules[code] ?? messages.reasons[code] ?? fill(messages.reasonElse, { code })],
+      : [messages.rules[code] ?? messages.reasons[code] ?? fillPlaceholders(messages.reasonElse, { code })],
   )
 
 /** A decision that was not made: what happened, why, what next. */

@@ -1,7 +1,7 @@
 import { visibleText, type ApprovalView, type ShownField } from '@pohf/verify/approvals'
 import { Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { fill } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/person/messages.ts'
 import type { Messages } from '../messages.ts'
 import { isCode, isHeadline, isLong, partsOf } from './rules.ts'
 
@@ -43,7 +43,7 @@ const LongValue = ({ messages, field, onRead }: FieldProps) => {
         ref={box}
         tabIndex={0}
         role="region"
-        aria-label={fill(messages.longValue, { label: field.label })}
+        aria-label={fillPlaceholders(messages.longValue, { label: field.label })}
         onScroll={measure}
       >
         <Visible shown={field.text} />
@@ -119,5 +119,5 @@ export const FieldList = ({
 /** The question that the person decides, by the administrator's title. */
 export const decisionQuestion = (messages: Messages, view: ApprovalView): string =>
   view.title === null
-    ? fill(messages.questionUnregistered, { type: view.type })
-    : fill(messages.question, { title: view.title.replace(/[.?!]+$/, '') })
+    ? fillPlaceholders(messages.questionUnregistered, { type: view.type })
+    : fillPlaceholders(messages.question, { title: view.title.replace(/[.?!]+$/, '') })

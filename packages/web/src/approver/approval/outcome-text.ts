@@ -1,5 +1,5 @@
 import { serverNow } from '../../shared/person/api.ts'
-import { fill } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/person/messages.ts'
 import { agoText, timeText } from '../format.ts'
 import type { PageContext } from '../messages.ts'
 import type { Approval } from '../wire.ts'
@@ -31,10 +31,12 @@ const permissionText = ({ messages, locale }: PageContext, approval: Approval): 
   if (status === 'consumed') return outcome.consumedLead
   if (status === 'approved')
     return consumableAt !== null && vetoUntil(approval) !== undefined
-      ? fill(outcome.mayDoFrom, { agent, from: at(consumableAt), time })
-      : fill(outcome.mayDo, { agent, time })
+      ? fillPlaceholders(outcome.mayDoFrom, { agent, from: at(consumableAt), time })
+      : fillPlaceholders(outcome.mayDo, { agent, time })
   const n = envelope.policy.quorum - approvers.filter(({ decision }) => decision === 'approve').length
-  return n === 1 ? fill(outcome.mayDoAfterOne, { agent, time }) : fill(outcome.mayDoAfter, { agent, time, n })
+  return n === 1
+    ? fillPlaceholders(outcome.mayDoAfterOne, { agent, time })
+    : fillPlaceholders(outcome.mayDoAfter, { agent, time, n })
 }
 
 const expiredText = ({ messages, locale }: PageContext, approval: Approval): OutcomeText => {
@@ -43,7 +45,7 @@ const expiredText = ({ messages, locale }: PageContext, approval: Approval): Out
   return {
     title: isApproved
       ? outcome.expiredUnused
-      : fill(outcome.expired, { time: timeText(approval.decideBy, locale, serverNow()) }),
+      : fillPlaceholders(outcome.expired, { time: timeText(approval.decideBy, locale, serverNow()) }),
     lead: isApproved ? outcome.expiredUnusedLead : outcome.expiredLead,
     mark: 'expired',
   }
@@ -55,12 +57,16 @@ export const outcomeText = (page: PageContext, approval: Approval): OutcomeText 
   const { own, status, agentName: agent } = approval
   const ago = own === null ? '' : agoText(page.messages, serverNow() - Date.parse(own.decidedAt))
   if (approval.ownDecision === 'deny')
-    return { title: fill(outcome.denied, { ago }), lead: fill(outcome.deniedLead, { agent }), mark: 'denied' }
+    return {
+      title: fillPlaceholders(outcome.denied, { ago }),
+      lead: fillPlaceholders(outcome.deniedLead, { agent }),
+      mark: 'denied',
+    }
   if (status === 'denied')
     return { title: outcome.otherDenied, lead: outcome.otherDeniedLead, mark: 'denied' }
   if (status === 'expired') return expiredText(page, approval)
   const lead = permissionText(page, approval)
   if (approval.ownDecision === 'approve')
-    return { title: fill(outcome.approved, { ago }), lead, mark: 'approved' }
+    return { title: fillPlaceholders(outcome.approved, { ago }), lead, mark: 'approved' }
   return { title: status === 'consumed' ? outcome.consumed : outcome.othersApproved, lead, mark: 'approved' }
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { AssuranceChip } from '../../shared/design/assurance.tsx'
 import { Seal } from '../../shared/design/seal.tsx'
 import { serverNow } from '../../shared/person/api.ts'
-import { fill } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/person/messages.ts'
 import { hrefOf, Title } from '../../shared/person/parts.tsx'
 import { call } from '../api.ts'
 import { shortHash, timeText } from '../format.ts'
@@ -74,7 +74,7 @@ const People = ({ messages, approval }: { messages: Messages; approval: Approval
   return (
     <section class="card pad" aria-labelledby="people">
       <h2 class="h3" id="people">
-        {fill(messages.outcome.people, { n, of: approval.envelope.policy.quorum })}
+        {fillPlaceholders(messages.outcome.people, { n, of: approval.envelope.policy.quorum })}
       </h2>
       <ul class="q">
         {approval.approvers.map(({ approver, name, decision }) => (
@@ -115,7 +115,7 @@ const OwnCredential = ({ messages, own }: { messages: Messages; own: Approval['o
         {own.inViewSeconds === null ? null : (
           <div>
             <dt>{messages.outcome.inView}</dt>
-            <dd class="num">{fill(messages.outcome.inViewFor, { n: own.inViewSeconds })}</dd>
+            <dd class="num">{fillPlaceholders(messages.outcome.inViewFor, { n: own.inViewSeconds })}</dd>
           </div>
         )}
         <div>
@@ -152,7 +152,7 @@ const Veto = ({ page, approval, viewHash, until, onChanged }: OutcomeProps & { r
     <section class="card pad" aria-label={messages.decide.veto}>
       <p role="status">
         {step === undefined
-          ? fill(messages.decide.vetoLead, { time: timeText(until, locale, serverNow()) })
+          ? fillPlaceholders(messages.decide.vetoLead, { time: timeText(until, locale, serverNow()) })
           : messages.decide.steps[step]}
       </p>
       {failed ? <Failure messages={messages} failed={failed} isKept={false} /> : null}
@@ -182,13 +182,17 @@ const Next = ({ page: { messages, locale }, approval }: OutcomeProps) => {
   const [next] = waiting
   if (!next) return null
   const { outcome, list } = messages
-  const title = next.title ?? fill(list.unregistered, { type: next.type })
+  const title = next.title ?? fillPlaceholders(list.unregistered, { type: next.type })
   return (
     <section class="card pad next" aria-label={outcome.nextWaits}>
       <div>
-        <b>{waiting.length === 1 ? outcome.nextWaits : fill(outcome.nextWaitsMany, { n: waiting.length })}</b>
+        <b>
+          {waiting.length === 1
+            ? outcome.nextWaits
+            : fillPlaceholders(outcome.nextWaitsMany, { n: waiting.length })}
+        </b>
         <p class="muted small">
-          {fill(outcome.nextDue, { title, time: timeText(next.decideBy, locale, serverNow()) })}
+          {fillPlaceholders(outcome.nextDue, { title, time: timeText(next.decideBy, locale, serverNow()) })}
         </p>
       </div>
       <a class="btn" href={hrefOf(`/approve/${encodeURIComponent(next.approvalId)}`)}>

@@ -1,7 +1,7 @@
 import { canonicalJson, visibleText, type ApprovalView } from '@pohf/verify/approvals'
 import { useEffect, useState } from 'preact/hooks'
 import { serverNow } from '../../shared/person/api.ts'
-import { fill } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/person/messages.ts'
 import { hrefOf, Title } from '../../shared/person/parts.tsx'
 import { durationText, initialsOf, shortHash, timeText } from '../format.ts'
 import type { Messages, PageContext } from '../messages.ts'
@@ -34,11 +34,11 @@ const Asks = ({ page: { messages }, approval }: PartProps) => {
         <b>
           <Visible shown={agent} />
         </b>
-        {fill(messages.asks, { agent: '' })}
+        {fillPlaceholders(messages.asks, { agent: '' })}
         {approval.mode === 'test' ? <span class="chip test">{messages.test}</span> : null}
         <br />
         <span class="muted small">
-          {fill(n === 1 ? messages.youAreOnly : messages.youAreOneOf, {
+          {fillPlaceholders(n === 1 ? messages.youAreOnly : messages.youAreOneOf, {
             name: visibleText(name),
             n,
             quorum: envelope.policy.quorum,
@@ -66,8 +66,10 @@ const Until = ({ page, approval, onOver }: PartProps & { onOver: () => void }) =
   const share = Math.max(0, Math.min(1, (dueAt - now) / Math.max(1, whole)))
   return (
     <p class="until">
-      <b>{fill(messages.decideBy, { time: timeText(approval.decideBy, locale, now) })}</b>
-      <span class="muted">{fill(messages.left, { time: durationText(messages, dueAt - now) })}</span>
+      <b>{fillPlaceholders(messages.decideBy, { time: timeText(approval.decideBy, locale, now) })}</b>
+      <span class="muted">
+        {fillPlaceholders(messages.left, { time: durationText(messages, dueAt - now) })}
+      </span>
       <i style={{ '--v': `${Math.round(share * 100)}%` }} aria-hidden="true" />
     </p>
   )
@@ -104,14 +106,17 @@ const AgentWords = ({ messages, view }: { messages: Messages; view: ApprovalView
 const Terms = ({ page: { messages, locale }, view }: PartProps) => {
   const { quorum, delaySeconds, passkey } = view.policy
   const rows: (readonly [string, string])[] = [
-    [messages.audience, fill(messages.audienceSame, { id: view.audience })],
+    [messages.audience, fillPlaceholders(messages.audienceSame, { id: view.audience })],
     [messages.requestId, view.requestId],
     [messages.until, timeText(view.consumeBy, locale, serverNow())],
-    [messages.quorum, quorum === 1 ? messages.quorumOne : fill(messages.quorumOf, { n: quorum })],
+    [messages.quorum, quorum === 1 ? messages.quorumOne : fillPlaceholders(messages.quorumOf, { n: quorum })],
     ...(delaySeconds === 0
       ? []
       : ([
-          [messages.delay, fill(messages.delayFor, { time: durationText(messages, delaySeconds * 1_000) })],
+          [
+            messages.delay,
+            fillPlaceholders(messages.delayFor, { time: durationText(messages, delaySeconds * 1_000) }),
+          ],
         ] as const)),
     ...(passkey === 'device_bound' ? [[messages.passkey, messages.passkeyDeviceBound] as const] : []),
   ]
@@ -190,7 +195,7 @@ const Notices = ({ page: { messages, locale }, approval, view }: PartProps) => (
     {approval.slowDown ? <p class="note warn">{messages.slowDown}</p> : null}
     {approval.retryAt === null ? null : (
       <p class="note warn">
-        {fill(messages.retryAt, { time: timeText(approval.retryAt, locale, serverNow()) })}
+        {fillPlaceholders(messages.retryAt, { time: timeText(approval.retryAt, locale, serverNow()) })}
       </p>
     )}
   </>
@@ -198,7 +203,7 @@ const Notices = ({ page: { messages, locale }, approval, view }: PartProps) => (
 
 const Stopped = ({ messages, recording }: { messages: Messages; recording: Recording }) => (
   <div class="note warn" role="alert">
-    <p>{fill(messages.recorded.stopped, { why: recording.why })}</p>
+    <p>{fillPlaceholders(messages.recorded.stopped, { why: recording.why })}</p>
     <p>
       <button type="button" class="btn" onClick={recording.restart}>
         {messages.recorded.restart}

@@ -1,6 +1,6 @@
 import { startInlineSession, type InlineSession } from '@pohf/tag/inline'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { fill } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/person/messages.ts'
 import type { Messages } from '../messages.ts'
 import type { Approval } from '../wire.ts'
 import type { Progress } from './rules.ts'
@@ -50,7 +50,7 @@ export const useRecording = (approval: Approval, messages: Messages, label: stri
       challenge: approval.challenge,
       baseUrl: location.origin,
       place: place.current,
-      texts: { ...messages.probe, why: fill(messages.probe.why, { label }) },
+      texts: { ...messages.probe, why: fillPlaceholders(messages.probe.why, { label }) },
       onProgress: (next) => isCurrent && setProgress(next),
       onLost: (lost) => isCurrent && setLost(lost),
       onFailed,

@@ -16,5 +16,5 @@ export type PersonMessages = {
   readonly failed: Readonly<Record<string, string>>
 }
 
-export const fill = (text: string, values: Readonly<Record<string, string | number>>): string =>
+export const fillPlaceholders = (text: string, values: Readonly<Record<string, string | number>>): string =>
   text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))

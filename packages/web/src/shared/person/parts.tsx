@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { ApiError } from './api.ts'
-import { fill, type PersonMessages } from './messages.ts'
+import { fillPlaceholders, type PersonMessages } from './messages.ts'
 
 /** An address of ours in the language that was chosen. */
 export const hrefOf = (path: string): string => {
@@ -24,7 +24,7 @@ export const ErrorNote = ({
     </p>
     {failed.requestId === undefined ? null : (
       <p class="small">
-        <code>{failed.code}</code> · {fill(messages.request, { id: failed.requestId })}
+        <code>{failed.code}</code> · {fillPlaceholders(messages.request, { id: failed.requestId })}
       </p>
     )}
     {onRetry ? (

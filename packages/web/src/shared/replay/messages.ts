@@ -79,5 +79,5 @@ const de: ReplayMessages = {
 
 export const replayMessages = { en, de } as const
 
-export const fill = (text: string, values: Readonly<Record<string, string | number>>): string =>
+export const fillPlaceholders = (text: string, values: Readonly<Record<string, string | number>>): string =>
   text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))

@@ -1,6 +1,6 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Point, SessionTimeline } from './timeline.ts'
-import { fill, type ReplayMessages } from './messages.ts'
+import { fillPlaceholders, type ReplayMessages } from './messages.ts'
 
 /** The path of the last milliseconds is drawn stronger. */
 const tailMs = 700
@@ -131,7 +131,10 @@ const PointerCanvas = ({ timeline, messages, t }: Omit<PlayerProps, 'onTime'>) =
         class="pointer-canvas"
         style={{ '--ratio': String(Math.min(4, Math.max(0.4, width / height))) }}
         role="img"
-        aria-label={fill(messages.path, { points: points.length, presses: timeline.presses.length })}
+        aria-label={fillPlaceholders(messages.path, {
+          points: points.length,
+          presses: timeline.presses.length,
+        })}
       />
       {isAway && <p class="chip warn">{messages.away}</p>}
     </div>
@@ -157,7 +160,10 @@ export const Player = ({ timeline, messages, t, onTime }: PlayerProps) => {
           step={50}
           value={t}
           aria-label={messages.time}
-          aria-valuetext={fill(messages.timeValue, { at: seconds(t), of: seconds(timeline.durationMs) })}
+          aria-valuetext={fillPlaceholders(messages.timeValue, {
+            at: seconds(t),
+            of: seconds(timeline.durationMs),
+          })}
           onInput={(event) => {
             hold()
             onTime(Number(event.currentTarget.value))

@@ -1,5 +1,5 @@
 import type { Question, Span, SessionTimeline } from './timeline.ts'
-import { fill, type ReplayMessages } from './messages.ts'
+import { fillPlaceholders, type ReplayMessages } from './messages.ts'
 
 const isRight = ({ result }: Question): boolean => result === 'hit'
 
@@ -36,6 +36,45 @@ const Track = ({
   )
 }
 
+const tracksOf = (
+  timeline: SessionTimeline,
+  messages: ReplayMessages,
+): readonly (TrackMarks & { name: string; note: string })[] => {
+  const { tracks: names } = messages
+  const share =
+    timeline.inView.reduce((sum, { from, to }) => sum + to - from, 0) / Math.max(1, timeline.durationMs)
+  const right = timeline.questions.filter(isRight)
+  const wrong = timeline.questions.filter((question) => !isRight(question))
+  return [
+    { name: names.inView, note: `${Math.round(100 * share)} %`, spans: timeline.inView, tone: 'seal' },
+    {
+      name: names.moving,
+      note: fillPlaceholders(messages.runs, { n: timeline.moving.length }),
+      spans: timeline.moving,
+    },
+    {
+      name: names.presses,
+      note: String(timeline.presses.length),
+      ticks: timeline.presses.map((press) => press.t),
+    },
+    {
+      name: names.keys,
+      note: fillPlaceholders(messages.timesOnly, { n: timeline.keys.length }),
+      ticks: timeline.keys,
+    },
+    { name: names.scrolling, note: String(timeline.scrolls.length), ticks: timeline.scrolls },
+    {
+      name: names.questions,
+      note: fillPlaceholders(messages.rightOf, { n: right.length, of: timeline.questions.length }),
+      spans: right.flatMap(spanOf),
+      tone: 'seal',
+    },
+    ...(wrong.length === 0
+      ? []
+      : [{ name: names.notRight, note: '', spans: wrong.flatMap(spanOf), tone: 'warn' }]),
+  ]
+}
+
 /** The session in time: one track for each kind of event, and the questions as a table. */
 export const Tracks = ({
   timeline,
@@ -46,36 +85,11 @@ export const Tracks = ({
   messages: ReplayMessages
   t: number
 }) => {
-  const { tracks: names } = messages
-  const share =
-    timeline.inView.reduce((sum, { from, to }) => sum + to - from, 0) / Math.max(1, timeline.durationMs)
-  const right = timeline.questions.filter(isRight)
-  const wrong = timeline.questions.filter((question) => !isRight(question))
-  const tracks: readonly (TrackMarks & { name: string; note: string })[] = [
-    { name: names.inView, note: `${Math.round(100 * share)} %`, spans: timeline.inView, tone: 'seal' },
-    { name: names.moving, note: fill(messages.runs, { n: timeline.moving.length }), spans: timeline.moving },
-    {
-      name: names.presses,
-      note: String(timeline.presses.length),
-      ticks: timeline.presses.map((press) => press.t),
-    },
-    { name: names.keys, note: fill(messages.timesOnly, { n: timeline.keys.length }), ticks: timeline.keys },
-    { name: names.scrolling, note: String(timeline.scrolls.length), ticks: timeline.scrolls },
-    {
-      name: names.questions,
-      note: fill(messages.rightOf, { n: right.length, of: timeline.questions.length }),
-      spans: right.flatMap(spanOf),
-      tone: 'seal',
-    },
-    ...(wrong.length === 0
-      ? []
-      : [{ name: names.notRight, note: '', spans: wrong.flatMap(spanOf), tone: 'warn' }]),
-  ]
   const at = (1_000 * t) / Math.max(1, timeline.durationMs)
   return (
     <>
       <div class="tracks">
-        {tracks.map((track) => (
+        {tracksOf(timeline, messages).map((track) => (
           <Track key={track.name} timeline={timeline} {...track} />
         ))}
         <div class="track-row head" aria-hidden="true">

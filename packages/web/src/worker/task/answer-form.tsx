@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { Values } from '../draft.ts'
 import { lengthMaxOf, type FieldError } from '../fields.ts'
 import type { AnswerField } from '../wire.ts'
-import { fill } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/person/messages.ts'
 import type { Messages } from '../messages.ts'
 
 type FieldProps = {
@@ -35,7 +35,9 @@ const Notes = ({ messages, field, fault }: FieldProps) => (
     )}
     {fault ? (
       <p class="bad" id={`${fieldId(field)}-fault`}>
-        {fault === 'missing' ? messages.task.missing : fill(messages.task.tooLong, { n: lengthMaxOf(field) })}
+        {fault === 'missing'
+          ? messages.task.missing
+          : fillPlaceholders(messages.task.tooLong, { n: lengthMaxOf(field) })}
       </p>
     ) : null}
   </>
@@ -136,7 +138,7 @@ const TextInput = (props: FieldProps) => {
         <textarea {...shared} rows={5} onInput={(event) => onValue(event.currentTarget.value)} />
       )}
       {text.length > max * 0.8 ? (
-        <p class="small muted num">{fill(messages.task.atMost, { n: text.length, of: max })}</p>
+        <p class="small muted num">{fillPlaceholders(messages.task.atMost, { n: text.length, of: max })}</p>
       ) : null}
     </div>
   )

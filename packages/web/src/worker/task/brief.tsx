@@ -1,6 +1,6 @@
 import { minutesText, starsText, usdText } from '../format.ts'
 import type { Assignment } from '../wire.ts'
-import { fill } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/person/messages.ts'
 import type { Messages, PageContext } from '../messages.ts'
 
 export const Steps = ({ assignment }: { assignment: Assignment }) => (
@@ -40,7 +40,7 @@ export const TaskBrief = ({
   <>
     {ended === undefined ? null : (
       <p class="note warn" role="alert">
-        {fill(messages.task.ended, { why: ended })}
+        {fillPlaceholders(messages.task.ended, { why: ended })}
       </p>
     )}
     {ended === undefined && hasDraft ? (

@@ -12,7 +12,7 @@ import { SubmitBar } from './submit-bar.tsx'
 import { TimeLeft } from './time-left.tsx'
 import { useAnswer, type Answer } from './use-answer.ts'
 import { useRecording, type Recording } from './use-recording.ts'
-import { fill } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/person/messages.ts'
 import { Title } from '../../shared/person/parts.tsx'
 import type { Messages, PageContext } from '../messages.ts'
 
@@ -93,7 +93,7 @@ const Work = (props: PartProps & { readonly notice: string; readonly onSubmit: (
     <>
       <Title key="working" text={assignment.title} />
       <p class="muted num">
-        {fill(messages.task.pay, { stars: starsText(messages, assignment.rewardStars) })}
+        {fillPlaceholders(messages.task.pay, { stars: starsText(messages, assignment.rewardStars) })}
       </p>
       {recording.lost ? (
         <p class="note warn" role="alert">

@@ -1,7 +1,7 @@
 import type { Assignment } from '../wire.ts'
 import { TimeLeft } from './time-left.tsx'
 import type { Progress } from './use-recording.ts'
-import { fill } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/person/messages.ts'
 import type { Messages } from '../messages.ts'
 
 /** The latest six: an hour of work has about fifty. A missed question is never green. */
@@ -39,7 +39,7 @@ export const SubmitBar = ({
       <span>
         {progress.done >= progress.of
           ? messages.task.questionsDone
-          : fill(messages.task.questions, { done: progress.done, of: progress.of })}
+          : fillPlaceholders(messages.task.questions, { done: progress.done, of: progress.of })}
       </span>
       <TimeLeft messages={messages} dueAt={assignment.dueAt} onOver={onOver} />
     </p>

@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Assignment, InputField } from '../wire.ts'
-import { fill } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/person/messages.ts'
 import type { Messages } from '../messages.ts'
 
 /** The address where it is an https one: nothing else is opened. */
@@ -72,7 +72,7 @@ const InputValue = ({ messages, assignmentId, field, value }: InputValueProps) =
   return (
     <>
       <p class="text address">{value}</p>
-      <p class="small muted">{fill(messages.task.linkWarn, { host })}</p>
+      <p class="small muted">{fillPlaceholders(messages.task.linkWarn, { host })}</p>
       <p>
         <a
           class="btn"
@@ -80,7 +80,7 @@ const InputValue = ({ messages, assignmentId, field, value }: InputValueProps) =
           target="_blank"
           rel="noopener"
         >
-          {fill(messages.task.linkOpen, { host })} ↗
+          {fillPlaceholders(messages.task.linkOpen, { host })} ↗
         </a>
       </p>
     </>

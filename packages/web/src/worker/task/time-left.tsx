@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { durationText } from '../format.ts'
 import { serverNow } from '../../shared/person/api.ts'
-import { fill } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/person/messages.ts'
 import type { Messages } from '../messages.ts'
 
 /** The time that is left, counted by the service's clock. Announced twice by screen readers, always visible. */
@@ -27,12 +27,12 @@ export const TimeLeft = ({
   return (
     <>
       <span class={`num ${left < 120_000 ? 'bad' : ''}`}>
-        {fill(messages.task.due, { time: durationText(messages, left) })}
+        {fillPlaceholders(messages.task.due, { time: durationText(messages, left) })}
       </span>
       <span class="hidden" role="status">
         {soon === undefined
           ? ''
-          : fill(messages.task.dueSoon, { time: durationText(messages, soon * 60_000) })}
+          : fillPlaceholders(messages.task.dueSoon, { time: durationText(messages, soon * 60_000) })}
       </span>
     </>
   )

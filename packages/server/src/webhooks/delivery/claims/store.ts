@@ -4,7 +4,7 @@ import type { Tenant, Tx } from '../../../platform/db/db.ts'
 import type { DB } from '../../../platform/db/schema.ts'
 import { hostLimitOf, type HostLimit } from '../../rules.ts'
 import { firstWaitOf, orderInTurn } from '../rules.ts'
-import type { EndpointPosition, EndpointRoom, FirstWait } from '../rules.ts'
+import type { EndpointCapacity, EndpointPosition, FirstWait } from '../rules.ts'
 import { listCarried, previousSecret } from '../shared/store.ts'
 
 /** A delivery that this worker holds until its lease ends; `attempt` is the fencing token. */
@@ -134,7 +134,7 @@ const roomOf = (limits: ClaimLimits, endpoint: ReadyEndpoint): number => {
  */
 const updateDueClaimed = async (
   tx: Tx,
-  endpoints: readonly EndpointRoom[],
+  endpoints: readonly EndpointCapacity[],
   { limit, leaseSeconds }: ClaimLimits,
 ): Promise<ClaimedRow[]> => {
   const { rows } = await sql<ClaimedRow>`
@@ -214,7 +214,7 @@ export const claimDeliveries = async (tx: Tx, limits: ClaimLimits): Promise<Clai
  * key: 100 keys among 1,600 took 270 ms, and take 1 to 3 ms like this. The condition on settled_at means pending, and
  * matches no partial index.
  */
-export const heldClaims = (claims: readonly ClaimedDelivery[]) => {
+export const lockHeldClaims = (claims: readonly ClaimedDelivery[]) => {
   const inOrder = claims.toSorted((a, b) =>
     `${a.agentId} ${a.deliveryId}` < `${b.agentId} ${b.deliveryId}` ? -1 : 1,
   )
@@ -233,7 +233,7 @@ export const heldClaims = (claims: readonly ClaimedDelivery[]) => {
 export const updateClaimsReturned = async (tx: Tx, claims: readonly ClaimedDelivery[]): Promise<void> => {
   await sql`
     update webhook_deliveries delivery set lease_until = null, attempts_before = attempts_before + 1
-    from (${heldClaims(claims)}) held
+    from (${lockHeldClaims(claims)}) held
     where delivery.agent_id = held.agent_id and delivery.delivery_id = held.delivery_id`.execute(tx)
 }
 
