@@ -55,8 +55,8 @@ const makeNode = (folder: string): void => {
 }
 
 /**
- * Debian's PostgreSQL with the parts of the image `postgres` that deploy/compose.yml uses: user 999, its folders, the password file,
- * and the files of /docker-entrypoint-initdb.d at the first start.
+ * Debian's PostgreSQL with the parts of the image `postgres` that deploy/compose.yml uses: user 999, its folders, the password
+ * file, and the files of /docker-entrypoint-initdb.d at the first start.
  */
 const postgresContainerfile = `FROM ${debianImage}
 RUN groupadd --gid 999 postgres && useradd --uid 999 --gid postgres --home-dir /var/lib/postgresql postgres \\

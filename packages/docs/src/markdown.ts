@@ -68,7 +68,10 @@ const resolveTarget = (target: string, path: string, resolve: Resolve): string |
   return address === undefined || anchor === undefined ? address : `${address}#${anchor}`
 }
 
-/** HTML in a document is an anchor, a line break or a comment. Anything else is a placeholder such as <your key>, which a browser would hide. */
+/**
+ * HTML in a document is an anchor, a line break or a comment. Anything else is a placeholder such as <your key>, which a
+ * browser would hide.
+ */
 const allowedHtml = /^(?:<!--[\s\S]*-->\s*|<a (?:id|name)="[\w-]+">|<\/a>|<br>)$/
 const checkHtml = ({ type, content }: Token, path: string): void => {
   if (type.startsWith('html_') && !allowedHtml.test(content))

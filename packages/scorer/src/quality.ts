@@ -105,8 +105,9 @@ export const probesMinOf = (oneProbe: boolean): number =>
   oneProbe ? verifiedRule.probesMinShort : verifiedRule.probesMin
 
 /**
- * Motion of a pointer and platform that nobody calibrated may raise the quality and never lowers it. Nor does it after fewer than
- * two probes, that is at a returning browser or an approval: half a second of motion says little, and one hit leaves no room for it.
+ * Motion of a pointer and platform that nobody calibrated may raise the quality and never lowers it. Nor does it after fewer
+ * than two probes, that is at a returning browser or an approval: half a second of motion says little, and one hit leaves no
+ * room for it.
  */
 export const withInput = (
   components: Components,

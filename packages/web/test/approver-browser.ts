@@ -143,7 +143,10 @@ const moveByHand = async (
   }
 }
 
-/** Asks for the picture and presses the open ring, as a person who looks does. The right place comes from the server's own state. */
+/**
+ * Asks for the picture and presses the open ring, as a person who looks does. The right place comes from the server's own
+ * state.
+ */
 export const answerByPointing = async (page: Page, fixture: Fixture, sessionId: string): Promise<void> => {
   const button = await inBox(page, '.ask').boundingBox()
   assert.ok(button)

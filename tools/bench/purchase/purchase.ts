@@ -40,7 +40,10 @@ const databaseBytes = async (url: string): Promise<number> => {
 }
 
 const idleMs = 5_000
-/** CPU of processes for one act, in milliseconds. Linux counts in ticks of 10 ms, so over many acts; less what they use when idle. */
+/**
+ * CPU of processes for one act, in milliseconds. Linux counts in ticks of 10 ms, so over many acts; less what they use when
+ * idle.
+ */
 const cpuMsPerAct = async (
   pids: readonly number[],
   times: number,

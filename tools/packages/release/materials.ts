@@ -23,8 +23,8 @@ const isForDevelopment = ({ properties = [] }: Component): boolean =>
   properties.some(({ name, value }) => name === 'cdx:npm:package:development' && value === 'true')
 
 /**
- * The bill of materials in CycloneDX: our packages and every library that is not for development alone. `--omit dev` of npm also leaves
- * out libraries of a workspace that another one needs for development, so they are told apart here.
+ * The bill of materials in CycloneDX: our packages and every library that is not for development alone. `--omit dev` of npm
+ * also leaves out libraries of a workspace that another one needs for development, so they are told apart here.
  */
 export const readMaterials = (): Materials => {
   const printed = execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only'], {

@@ -3,12 +3,13 @@ import type { ErrorCode } from './errors.ts'
 import type { Scope } from './ids.ts'
 
 /**
- * Who may call: `public` reads no key; `optional` takes a key but needs none; `bearer` needs one (401);
- * `licensed` needs one (403); `order` needs one or a trusted-agent credential; `member` needs the cookie of a
- * person who is signed in (401), and for a write a page of the service (403); `console` the same with the cookie of a
- * person of an account, which no other row reads; `operator` is on the operators' listener and needs an operator's key or the
- * bearer of one who signed in (401); `operatorSession` needs the cookie of that sign-in, which no other row reads; `secret` needs a key in the field `secret` of the body, which may be a form, and answers every refusal but
- * those of `secretErrors` with 200 and `error-codes`, as clients of other services expect.
+ * Who may call: `public` reads no key; `optional` takes a key but needs none; `bearer` needs one (401); `licensed` needs one
+ * (403); `order` needs one or a trusted-agent credential; `member` needs the cookie of a person who is signed in (401), and for
+ * a write a page of the service (403); `console` the same with the cookie of a person of an account, which no other row reads;
+ * `operator` is on the operators' listener and needs an operator's key or the bearer of one who signed in (401);
+ * `operatorSession` needs the cookie of that sign-in, which no other row reads; `secret` needs a key in the field `secret` of
+ * the body, which may be a form, and answers every refusal but those of `secretErrors` with 200 and `error-codes`, as clients
+ * of other services expect.
  */
 export type Auth =
   | 'public'

@@ -9,9 +9,9 @@ import { workWarnings } from '../work/warnings.ts'
 export const askWorkflowId = 'wf_ask_human'
 
 /**
- * unpaid: a person must pay the checkout, or a wallet over HTTP 402. queued: waits for a worker. claimed: a worker answers it. answered: you may
- * accept or reject it until `reviewUntil`, then it is accepted. rejected: by you; an appeal may change it. refunded: the
- * rejection is final. expired: not answered by the deadline, or not paid; what was paid is refunded.
+ * unpaid: a person must pay the checkout, or a wallet over HTTP 402. queued: waits for a worker. claimed: a worker answers it.
+ * answered: you may accept or reject it until `reviewUntil`, then it is accepted. rejected: by you; an appeal may change it.
+ * refunded: the rejection is final. expired: not answered by the deadline, or not paid; what was paid is refunded.
  */
 export const questionStates = [
   'unpaid',
@@ -111,7 +111,10 @@ export const read = operation({
   params: z.object({ questionId: text(128) }),
   response: questionRecord,
 })
-/** The price goes into escrow once, whatever is repeated; a question that ends without an accepted answer is refunded to the payer. */
+/**
+ * The price goes into escrow once, whatever is repeated; a question that ends without an accepted answer is refunded to the
+ * payer.
+ */
 export const pay = operation({
   summary: 'Pay a question over HTTP 402 with a stablecoin: the first call answers the terms.',
   errors: ['not_found', 'order_conflict', ...paymentErrors],

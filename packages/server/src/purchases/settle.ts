@@ -60,8 +60,8 @@ type ProvenPayment = {
   readonly presigned: PresignedCredential | undefined
 }
 /**
- * Mints the credential and records the delivery in one transaction, or funds the question. Undefined where another process delivered first,
- * or the answer is gone: then the caller reads the purchase again.
+ * Mints the credential and records the delivery in one transaction, or funds the question. Undefined where another process
+ * delivered first, or the answer is gone: then the caller reads the purchase again.
  */
 const deliverPurchase = async (
   deps: PurchaseSettlement,

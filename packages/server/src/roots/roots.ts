@@ -215,8 +215,8 @@ const inherit: Roots['inherit'] = (tx, from, to) =>
   )
 
 /**
- * Where budgets are off (ROOT_BUDGETS=off, or auto on a loopback address): nothing is counted. Stronger roots are still recorded, so that credentials can be found by them, and
- * no credential is minted on a suspended root.
+ * Where budgets are off (ROOT_BUDGETS=off, or auto on a loopback address): nothing is counted. Stronger roots are still
+ * recorded, so that credentials can be found by them, and no credential is minted on a suspended root.
  */
 const off: Roots = {
   noteAddress: async () => undefined,

@@ -10,7 +10,10 @@ import type { Ctx } from '../platform/ops/context.ts'
 import * as purchases from '../purchases/index.ts'
 import * as work from '../work/index.ts'
 
-/** What a change of a unit touches besides the order: the platform agent's ledger, which holds workers' Stars, and the credential. */
+/**
+ * What a change of a unit touches besides the order: the platform agent's ledger, which holds workers' Stars, and the
+ * credential.
+ */
 export const unitDepsOf = (ctx: Ctx) => ({
   platformAgentOf: (mode: Mode) => agents.platformAgentId(ctx.config, mode),
   starsAccountOf: partners.userAccountOf,

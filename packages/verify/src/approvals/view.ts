@@ -79,7 +79,10 @@ const isWithin = (path: string, parent: string): boolean => path === parent || p
 
 type Leaf = { readonly path: string; readonly shown: ShownField }
 
-/** The critical fields in the administrator's order. One that the action lacks is shown as absent: leaving it out is a choice too. */
+/**
+ * The critical fields in the administrator's order. One that the action lacks is shown as absent: leaving it out is a choice
+ * too.
+ */
 const criticalOf = (leaves: readonly Leaf[], { critical, labels }: ActionType): ShownField[] => {
   const found = critical.flatMap((parent) => {
     const within = leaves.filter(({ path }) => isWithin(path, parent)).map(({ shown }) => shown)

@@ -176,7 +176,10 @@ const useOutcome = (phase: Phase, issuer: string) => {
   return outcome
 }
 
-/** Page /verify below its header, which is in verify.html: everything happens in the browser; only public keys, a status list and the price table are fetched. */
+/**
+ * Page /verify below its header, which is in verify.html: everything happens in the browser; only public keys, a status list
+ * and the price table are fetched.
+ */
 export const VerifyPage = ({ issuer }: { issuer: string }) => {
   const [jwt, setJwt] = useState(() => decodeURIComponent(location.hash.slice(1)))
   const [challenge, setChallenge] = useState('')

@@ -13,9 +13,8 @@ export type IsInAccount = (tx: Tx, agentId: string) => Promise<boolean>
 
 /**
  * Mails a recovery link for each of the newest `agentsPerMailMax` agents that have this confirmed address and no account, at
- * most `mailsPerHourMax` within `recoverMinutes`. An agent of an account gets none: a
- * person who left the account must not get a key by the address. The response does not reveal whether an agent has the
- * address.
+ * most `mailsPerHourMax` within `recoverMinutes`. An agent of an account gets none: a person who left the account must not get
+ * a key by the address. The response does not reveal whether an agent has the address.
  */
 export const keysRecover = async (ctx: Ctx, isInAccount: IsInAccount, contactEmail: string) => {
   await inTransaction(ctx, 'system', async (tx) => {

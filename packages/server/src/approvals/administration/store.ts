@@ -49,8 +49,8 @@ export const findTypeVersion = async (
     .executeTakeFirst()
 
 /**
- * The newest version of every type, also of those that are retired. There are at most `typesMax`. Each type is found by the index, so
- * that older versions, of which a type can have a thousand, are not read.
+ * The newest version of every type, also of those that are retired. There are at most `typesMax`. Each type is found by the
+ * index, so that older versions, of which a type can have a thousand, are not read.
  */
 export const listNewestTypes = async (tx: Tx, { agentId, mode }: Owner): Promise<TypeRow[]> => {
   const { rows } = await sql<TypeRow>`

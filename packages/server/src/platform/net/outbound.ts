@@ -137,7 +137,10 @@ const resolveInTime = async (
   return address
 }
 
-/** A keep-alive connection is reused only for the same owner, host name, port, TLS name, and address as it was checked just now. */
+/**
+ * A keep-alive connection is reused only for the same owner, host name, port, TLS name, and address as it was checked just
+ * now.
+ */
 const requestOptionsOf = ({ url, address, signal }: Connection, request: OutboundRequest) => ({
   connectionKey: `${request.connectionOwner ?? ''} ${url.host}`,
   host: address,

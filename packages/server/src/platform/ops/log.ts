@@ -24,8 +24,8 @@ const secretFields = [
 const redactedPaths = secretFields.flatMap((name) => [`["${name}"]`, `*["${name}"]`, `*.*["${name}"]`])
 
 /**
- * Keys, secrets and the tokens of the console and of operators that reach a line inside a longer text, such as a library's error message. A
- * signed token ends with a dot and its MAC.
+ * Keys, secrets and the tokens of the console and of operators that reach a line inside a longer text, such as a library's
+ * error message. A signed token ends with a dot and its MAC.
  */
 const keyPattern =
   /(svc_(?:live|test|op)_|[sr]k_(?:live|test)_|whsec_|cns_|cso_|lnk_|brw_|opb_|ops_|opw_)[0-9A-Za-z_+/=-]+(?:\.[0-9A-Za-z_-]{22})?/g

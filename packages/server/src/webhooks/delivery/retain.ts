@@ -6,7 +6,10 @@ import { deleteEmptyEndpoints, deleteOrphanedDeliveries, deleteSettledDeliveries
 
 const retention = { days: 30, limit: 1_000 }
 
-/** Deletes deliveries settled a month ago, those of deleted endpoints, and old limits of hosts. The attempts log is dropped by its partitions. */
+/**
+ * Deletes deliveries settled a month ago, those of deleted endpoints, and old limits of hosts. The attempts log is dropped by
+ * its partitions.
+ */
 export const retentionJob = (ctx: Ctx): Job => ({
   name: 'webhook retention',
   everyMs: 3_600_000,

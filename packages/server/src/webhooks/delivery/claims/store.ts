@@ -128,9 +128,9 @@ const roomOf = (limits: ClaimLimits, endpoint: ReadyEndpoint): number => {
 }
 
 /**
- * Claims the oldest due deliveries of each endpoint, as many as the limit allows. The update goes by the physical place of the rows that were locked:
- * a join by key would scan the table where statistics are out of date. A row that changed meanwhile is left for the next
- * claim. No indexed column changes, so that the new version stays on its page and no index is written.
+ * Claims the oldest due deliveries of each endpoint, as many as the limit allows. The update goes by the physical place of the
+ * rows that were locked: a join by key would scan the table where statistics are out of date. A row that changed meanwhile is
+ * left for the next claim. No indexed column changes, so that the new version stays on its page and no index is written.
  */
 const updateDueClaimed = async (
   tx: Tx,
