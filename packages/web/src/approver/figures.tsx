@@ -1,5 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
-import { fillPlaceholders } from '../shared/person/messages.ts'
+import { fillPlaceholders } from '../shared/design/fill-placeholders.ts'
 import { useQuery } from '../shared/person/use-query.tsx'
 import { call } from './api.ts'
 import { Name } from './approval/fields.tsx'

@@ -1,6 +1,6 @@
 import { useEffect } from 'preact/hooks'
 import { serverNow } from '../shared/person/api.ts'
-import { fillPlaceholders } from '../shared/person/messages.ts'
+import { fillPlaceholders } from '../shared/design/fill-placeholders.ts'
 import { hrefOf, Title } from '../shared/person/parts.tsx'
 import { useQuery } from '../shared/person/use-query.tsx'
 import { call } from './api.ts'

@@ -2,7 +2,8 @@ import { useEffect, useState } from 'preact/hooks'
 import { openRecording, type RecordingPage } from '../shared/replay/open.ts'
 import { Replay } from '../shared/replay/replay.tsx'
 import type { SessionTimeline } from '../shared/replay/timeline.ts'
-import { fillPlaceholders, replayMessages } from '../shared/replay/messages.ts'
+import { fillPlaceholders } from '../shared/design/fill-placeholders.ts'
+import { replayMessages } from '../shared/replay/messages.ts'
 import { recordingMessages, type RecordingMessages } from './messages.ts'
 
 export type Language = keyof typeof recordingMessages

@@ -1,4 +1,4 @@
-import { fillPlaceholders } from '../shared/person/messages.ts'
+import { fillPlaceholders } from '../shared/design/fill-placeholders.ts'
 import type { Messages } from './messages.ts'
 
 /** Stars are hundredths of a dollar. */

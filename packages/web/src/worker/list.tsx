@@ -3,7 +3,7 @@ import { countText, durationText, minutesText, starsText, usdText } from './form
 import { starsPerHour, taskSeconds } from './hourly.ts'
 import type { Assignment, AssignmentSummary, Task, Tasks } from './wire.ts'
 import { toApiError, serverNow, type ApiError } from '../shared/person/api.ts'
-import { fillPlaceholders } from '../shared/person/messages.ts'
+import { fillPlaceholders } from '../shared/design/fill-placeholders.ts'
 import { hrefOf, Title, ErrorNote } from '../shared/person/parts.tsx'
 import { useQuery } from '../shared/person/use-query.tsx'
 import { call } from './api.ts'

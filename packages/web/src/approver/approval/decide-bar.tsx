@@ -1,6 +1,6 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { serverNow } from '../../shared/person/api.ts'
-import { fillPlaceholders } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import { timeText } from '../format.ts'
 import type { Messages, PageContext } from '../messages.ts'
 import type { Blocker } from './rules.ts'

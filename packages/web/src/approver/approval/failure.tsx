@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import { ErrorNote } from '../../shared/person/parts.tsx'
 import type { ApiError } from '../../shared/person/api.ts'
-import { fillPlaceholders } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import type { Messages } from '../messages.ts'
 
 /** Why a recording or a rule does not allow it, in plain words. */

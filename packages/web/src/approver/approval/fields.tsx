@@ -1,7 +1,7 @@
 import { visibleText, type ApprovalView, type ShownField } from '@pohf/verify/approvals'
 import { Fragment } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { fillPlaceholders } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import type { Messages } from '../messages.ts'
 import { isCode, isHeadline, isLong, partsOf } from './rules.ts'
 

@@ -1,5 +1,5 @@
 import { serverNow } from '../../shared/person/api.ts'
-import { fillPlaceholders } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import { agoText, timeText } from '../format.ts'
 import type { PageContext } from '../messages.ts'
 import type { Approval } from '../wire.ts'

@@ -1,7 +1,7 @@
 import { canonicalJson, visibleText, type ApprovalView } from '@pohf/verify/approvals'
 import { useEffect, useState } from 'preact/hooks'
 import { serverNow } from '../../shared/person/api.ts'
-import { fillPlaceholders } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import { hrefOf, Title } from '../../shared/person/parts.tsx'
 import { durationText, initialsOf, shortHash, timeText } from '../format.ts'
 import type { Messages, PageContext } from '../messages.ts'

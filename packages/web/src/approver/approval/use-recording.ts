@@ -1,6 +1,6 @@
 import { startInlineSession, type InlineSession } from '@pohf/tag/inline'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import { fillPlaceholders } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import type { Messages } from '../messages.ts'
 import type { Approval } from '../wire.ts'
 import type { Progress } from './rules.ts'

@@ -15,6 +15,3 @@ export type PersonMessages = {
   }
   readonly failed: Readonly<Record<string, string>>
 }
-
-export const fillPlaceholders = (text: string, values: Readonly<Record<string, string | number>>): string =>
-  text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))

@@ -1,6 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { ApiError } from './api.ts'
-import { fillPlaceholders, type PersonMessages } from './messages.ts'
+import { fillPlaceholders } from '../design/fill-placeholders.ts'
+import type { PersonMessages } from './messages.ts'
 
 /** An address of ours in the language that was chosen. */
 export const hrefOf = (path: string): string => {

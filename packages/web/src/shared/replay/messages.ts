@@ -78,6 +78,3 @@ const de: ReplayMessages = {
 }
 
 export const replayMessages = { en, de } as const
-
-export const fillPlaceholders = (text: string, values: Readonly<Record<string, string | number>>): string =>
-  text.replaceAll(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? ''))

@@ -1,6 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Point, SessionTimeline } from './timeline.ts'
-import { fillPlaceholders, type ReplayMessages } from './messages.ts'
+import { fillPlaceholders } from '../design/fill-placeholders.ts'
+import type { ReplayMessages } from './messages.ts'
 
 /** The path of the last milliseconds is drawn stronger. */
 const tailMs = 700

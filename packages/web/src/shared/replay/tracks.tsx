@@ -1,5 +1,6 @@
 import type { Question, Span, SessionTimeline } from './timeline.ts'
-import { fillPlaceholders, type ReplayMessages } from './messages.ts'
+import { fillPlaceholders } from '../design/fill-placeholders.ts'
+import type { ReplayMessages } from './messages.ts'
 
 const isRight = ({ result }: Question): boolean => result === 'hit'
 

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { Values } from '../draft.ts'
 import { lengthMaxOf, type FieldError } from '../fields.ts'
 import type { AnswerField } from '../wire.ts'
-import { fillPlaceholders } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import type { Messages } from '../messages.ts'
 
 type FieldProps = {

@@ -1,6 +1,6 @@
 import { minutesText, starsText, usdText } from '../format.ts'
 import type { Assignment } from '../wire.ts'
-import { fillPlaceholders } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import type { Messages, PageContext } from '../messages.ts'
 
 export const Steps = ({ assignment }: { assignment: Assignment }) => (

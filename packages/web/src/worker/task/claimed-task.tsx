@@ -12,7 +12,7 @@ import { SubmitBar } from './submit-bar.tsx'
 import { TimeLeft } from './time-left.tsx'
 import { useAnswer, type Answer } from './use-answer.ts'
 import { useRecording, type Recording } from './use-recording.ts'
-import { fillPlaceholders } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import { Title } from '../../shared/person/parts.tsx'
 import type { Messages, PageContext } from '../messages.ts'
 

@@ -1,7 +1,7 @@
 import type { Assignment } from '../wire.ts'
 import { TimeLeft } from './time-left.tsx'
 import type { Progress } from './use-recording.ts'
-import { fillPlaceholders } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import type { Messages } from '../messages.ts'
 
 /** The latest six: an hour of work has about fifty. A missed question is never green. */

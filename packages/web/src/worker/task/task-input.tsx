@@ -1,6 +1,6 @@
 import { useState } from 'preact/hooks'
 import type { Assignment, InputField } from '../wire.ts'
-import { fillPlaceholders } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import type { Messages } from '../messages.ts'
 
 /** The address where it is an https one: nothing else is opened. */

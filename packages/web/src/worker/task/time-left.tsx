@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'preact/hooks'
 import { durationText } from '../format.ts'
 import { serverNow } from '../../shared/person/api.ts'
-import { fillPlaceholders } from '../../shared/person/messages.ts'
+import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import type { Messages } from '../messages.ts'
 
 /** The time that is left, counted by the service's clock. Announced twice by screen readers, always visible. */
