@@ -30,7 +30,7 @@ const pohf = async (parameters: readonly string[], input = '') => {
   return { out, err, code }
 }
 
-test('register keeps the key for the commands that follow, and never replaces a key that is kept', async () => {
+test('register stores the key for later commands, and never replaces a stored key', async () => {
   const registered = await pohf([
     'register',
     '--url',
@@ -58,7 +58,7 @@ test('register keeps the key for the commands that follow, and never replaces a 
   assert.equal(JSON.parse(readFileSync(file, 'utf8')).key, apiKey)
 })
 
-test('the key that is kept goes to its own service only', async () => {
+test('a stored key is sent only to its own service', async () => {
   const authorizations: (string | undefined)[] = []
   const other = createServer((request, response) => {
     authorizations.push(request.headers.authorization)
@@ -75,7 +75,7 @@ test('the key that is kept goes to its own service only', async () => {
   assert.deepEqual(authorizations, ['Bearer svc_test_named'])
 })
 
-test('logout deletes the key; login keeps one that the service accepts, and no other', async () => {
+test('logout deletes the key; login stores only a key that the service accepts', async () => {
   const { key } = JSON.parse(readFileSync(file, 'utf8'))
   assert.equal((await pohf(['logout'])).code, 0)
   assert.ok(!existsSync(file))
@@ -92,7 +92,7 @@ test('logout deletes the key; login keeps one that the service accepts, and no o
   assert.equal(statSync(file).mode & 0o777, 0o600)
 })
 
-test('a login that others can read is refused with the fix', async () => {
+test('a login file that others can read is refused, and the error names the fix', async () => {
   chmodSync(file, 0o644)
   const refused = await pohf(['balance'])
   assert.equal(refused.code, 2)

@@ -84,7 +84,7 @@ test('the key of a wallet may come from a file, and --json is one object', withC
   assert.deepEqual([bought.ok, bought.claims.kind], [true, 'purchase'])
 })
 
-test('what is refused ends with 1 and says that nothing was charged', async () => {
+test('a refused purchase ends with exit code 1 and says that nothing was charged', async () => {
   const privateKey = generatePrivateKey()
   for (const [parameters, error] of [
     [['wf_test_ok', '--max-usd', '0.001'], 'price_above_cap'],
@@ -101,7 +101,7 @@ test('what is refused ends with 1 and says that nothing was charged', async () =
   }
 })
 
-test('a wrong call ends with 2 and says what is missing', async () => {
+test('a wrong call ends with exit code 2 and says what is missing', async () => {
   for (const [parameters, words] of [
     [['wf_test_ok'], /PAYER_PRIVATE_KEY/],
     [['wf_test_ok', '--key-file', join(folder, 'none')], /There is no file/],

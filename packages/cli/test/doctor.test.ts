@@ -305,7 +305,7 @@ const machineFaults: readonly Planted[] = [
 ]
 
 for (const { name, find, expected } of [...settingFaults, ...databaseFaults, ...machineFaults])
-  test(`doctor finds ${name}, and says the fix`, async () => {
+  test(`doctor finds ${name}, and names the fix`, async () => {
     const [check, note, fix] = expected
     const problems = (await find()).filter(({ level }) => level === 'problem')
     const found = problems.filter((finding) => finding.check === check)

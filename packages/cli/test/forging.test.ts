@@ -42,7 +42,7 @@ test('pohf forging shows the table and computes it again', async () => {
   assert.equal(JSON.parse(json).perDay, 10_000)
 })
 
-test('pohf forging ends with 1 where entries do not follow from inputs or the table is not usable, with 2 where it is none', async () => {
+test('pohf forging ends with exit code 1 if the entries do not follow from the inputs or the table is not usable, with 2 for another file', async () => {
   const dear = { kind: '*', root: 'network', assurance: 'low', costPer1000: 1_000, class: 'F4', family: 'x' }
   const dishonest = write('dishonest.json', { table: issuer.forgingToken({ entries: [dear] }) })
   const wrong = await pohf('forging', '--forging-table', dishonest)

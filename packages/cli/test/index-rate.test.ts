@@ -74,7 +74,7 @@ test('pohf index verify computes a downloaded month again, offline', async () =>
   assert.equal(JSON.parse(json).ok, true)
 })
 
-test('pohf index verify ends with 1 for changed inputs and for a key of another purpose, with 2 for another file', async () => {
+test('pohf index verify ends with exit code 1 for changed inputs and for a key of another purpose, with 2 for another file', async () => {
   const changed = structuredClone(await download()) as unknown as {
     inputs: { rows: { seconds: number }[] }
   }

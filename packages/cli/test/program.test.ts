@@ -122,7 +122,7 @@ test('--version is that of the package', () => {
   assert.equal(pohf('--version').out, `${version}\n`)
 })
 
-test('a wrong call ends with 2, says what is wrong, and is JSON where that is asked for', () => {
+test('a wrong call ends with exit code 2 and says what is wrong, with --json as JSON', () => {
   for (const [parameters, error] of [
     [['balanc'], /unknown command 'balanc'\n\(Did you mean balance\?\)/],
     [['balance', '--kee', 'x'], /unknown option '--kee'/],

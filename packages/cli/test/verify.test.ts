@@ -38,7 +38,7 @@ const demand = [
   jwks,
 ]
 
-test('a good credential ends with 0 and says what was checked', async () => {
+test('a good credential ends with exit code 0 and says what was checked', async () => {
   const { out, code } = await pohf([issuer.mint('work'), ...demand])
   assert.equal(code, 0)
   assert.match(out, /✓ signature/)
@@ -49,7 +49,7 @@ const countOf = ([asked, hit]: number[]) => ({ asked, hit })
 const mintAsked = (pictures: number[], words: number[]) =>
   issuer.mint('view', { probes: { pictures: countOf(pictures), words: countOf(words) } })
 
-test('the questions of the act are told by kind, and nothing is told where the credential names none', async () => {
+test('the questions of the act are printed by kind, and nothing is printed where the credential names none', async () => {
   assert.match(
     (await pohf([mintAsked([2, 1], [1, 1]), ...demand])).out,
     /Questions answered right: 1 of 2 with pictures, 1 of 1 in words\.\n/,
@@ -68,7 +68,7 @@ test('from standard input, with the answer as JSON and nothing else', async () =
   assert.equal(answer.claims.kind, 'view')
 })
 
-test('a refused credential ends with 1 and names the reason', async () => {
+test('a refused credential ends with exit code 1 and names the reason', async () => {
   const test = await pohf([issuer.mintTest(), ...demand])
   assert.equal(test.code, 1)
   assert.match(test.out, /Refused: test_credential/)

@@ -67,7 +67,7 @@ test('an endpoint is added, tested, looked at, rotated, recovered and deleted fr
   assert.match(gone.err, /^You have no webhook endpoint with this id\. \(not_found\)\nFix: /)
 })
 
-test('what fails says why: no key, a wrong address, a URL that is refused', async () => {
+test('each failure names its cause: no key, a wrong address, a URL that is refused', async () => {
   const keyless = await pohf(['webhooks', 'list', '--url', url], { POHF_KEY: '' })
   assert.match(keyless.err, /--key or POHF_KEY/)
   const away = await pohf(['webhooks', 'list', '--url', `http://127.0.0.1:${await freePort()}`])
@@ -77,7 +77,7 @@ test('what fails says why: no key, a wrong address, a URL that is refused', asyn
   assert.deepEqual([keyless.code, away.code, refused.code], [2, 5, 1])
 })
 
-test('listen forwards what happens, signed with the secret that was given, and trigger makes it happen', async () => {
+test('listen forwards events, signed with the given secret, and trigger makes an event', async () => {
   const receiver = await startReceiver()
   const secret = `whsec_${Buffer.alloc(32, 5).toString('base64')}`
   const since = new Date().toISOString()
@@ -106,7 +106,7 @@ test('listen forwards what happens, signed with the secret that was given, and t
   assert.match(forbidden.err, /listen is for test keys/)
 })
 
-test('a delivery that was kept is checked offline, and each cause of failure has its name', async () => {
+test('a saved delivery is verified offline, and each cause of failure has its name', async () => {
   const receiver = await startReceiver()
   const added = await hooks('add', receiver.url, '--events', 'endpoint.test', '--json')
   const { id, signingSecret } = JSON.parse(added.out) as { id: string; signingSecret: string }

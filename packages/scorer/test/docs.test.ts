@@ -56,7 +56,7 @@ test('docs/evidence/scoring.md has the weights, the times, the rule and the vers
   assert.ok(page.includes(`the maximum is ${qualityOf(recorded, [])}`))
 })
 
-test('the worked examples come out as docs/evidence/scoring.md says', () => {
+test('the worked examples have the results that docs/evidence/scoring.md states', () => {
   const examples: readonly (readonly [string, Recording])[] = [
     ['attentive person at a keyboard', keyboardPerson()],
     ['the same, 2 of 2', { ...keyboardPerson(), probes: keyboardPerson().probes.slice(0, 2) }],

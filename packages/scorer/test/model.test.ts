@@ -84,7 +84,7 @@ test('the distance score is highest at the centre and falls away from it', () =>
   assert.ok(score(1) < score(0) && score(2) < score(1) && score(-2) < score(-1))
 })
 
-test('being very human on one side does not make good what the other misses', () => {
+test('a very human value on one side does not make up for a low one on the other', () => {
   const scales = { logisticScale: { median: 0, width: 1 }, distanceScale: { median: 0, width: 1 } }
   assert.equal(combine(100, -5, scales), combine(1, -5, scales))
   assert.ok(combine(100, -5, scales) < combine(0, 0, scales))

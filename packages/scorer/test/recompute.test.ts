@@ -17,14 +17,14 @@ for (const [name, context] of Object.entries({
   'a calibrated mouse': { calibration: { pointer: 'mouse', pMin: 0.05 } },
   'a hosting network': { known: ['datacenter_ip'] },
 } as const satisfies Record<string, Partial<typeof newVisitorContext>>)) {
-  test(`the score of ${name} comes out again, bit for bit`, () => {
+  test(`the score of ${name} is computed again, bit for bit`, () => {
     const again = recompute(records, 'view', claimOf(context), model)
     assert.ok(again.type === 'scored')
     assert.deepEqual(again.differences, [])
   })
 }
 
-test('that a browser returned is read from its first record, and comes out again', () => {
+test('that a browser returned is read from its first record, and its score is computed again', () => {
   const [first, ...rest] = recordOf({ ...keyboardPerson(), probes: keyboardPerson().probes.slice(0, 1) })
   assert.ok(first)
   const returned = [{ ...first, after: { ...first.after, returning: true as const } }, ...rest]
@@ -37,7 +37,7 @@ test('that a browser returned is read from its first record, and comes out again
   assert.ok((stripped.differences?.length ?? 0) > 0)
 })
 
-test('a claim that the records do not bear is told, number by number', () => {
+test('a claim that the records do not support is reported, number by number', () => {
   const claim = claimOf()
   for (const [name, lie] of Object.entries<ClaimedScore>({
     quality: { ...claim, quality: 0.999 },
@@ -63,7 +63,7 @@ test('without a claim it is scored as a newcomer, and nothing is compared', () =
   assert.deepEqual(again.assumed, { device: 0.3, history: 0.5, known: [] })
 })
 
-test('what another version scored, or what is not scored from records, is not guessed', () => {
+test('a score of another version, or one that does not come from records, is not computed again', () => {
   for (const [kind, scoring] of [
     ['view', 'rules-1999.01+input-0000.00'],
     ['view', 'rules-2026.11+input-0000.00'],

@@ -98,7 +98,7 @@ test('the kinds of probes are counted apart', () => {
   assert.deepEqual(score(keyboardPerson()).evidence.pictures, { asked: 0, hit: 0 })
 })
 
-test('who has no pointer is scored as well as a newcomer with one at the least', () => {
+test('a person without a pointer is scored at least as well as a newcomer with one', () => {
   const pointing = score(mousePerson(), {}, fixedModel({ p: 0.5 })).quality
   for (const person of [keyboardPerson, screenReaderPerson, touchPerson])
     assert.ok(score(person()).quality >= pointing)
@@ -260,12 +260,12 @@ for (const [name, flag, edit] of tampered) {
   })
 }
 
-test('what the server knows is a flag like any other', () => {
+test('a flag that the server sets counts like any other', () => {
   const scored = score(keyboardPerson(), { known: ['replay_match'] })
   assert.deepEqual([scored.flags, scored.quality, scored.verified], [['replay_match'], 0.1, false])
 })
 
-test('without a calibration motion that looks drawn is noted, and lowers nothing', () => {
+test('without a calibration, motion that looks generated is noted, and lowers nothing', () => {
   const drawn = fixedModel({ p: 0.001, synthetic: true })
   const observed = score(mousePerson(), {}, drawn)
   assert.deepEqual([observed.flags, observed.observations], [[], ['synthetic_motion']])
@@ -371,7 +371,7 @@ test('without a calibration no motion verdict makes a mouse worse than a keyboar
   )
 })
 
-test('the quality follows from the components and flags that are told', () => {
+test('the quality follows from the published components and flags', () => {
   fc.assert(
     fc.property(someone, behaviour, context, verdicts, (person, how, around, verdict) => {
       const scored = scoreSession(

@@ -41,7 +41,7 @@ const failsWith =
     return true
   }
 
-test('a price above the cap, another network, token or recipient is refused, and nothing is signed', async () => {
+test('a price above the limit, or another network, token or recipient is refused, and nothing is signed', async () => {
   const wallet = makeWallet()
   const settings = { baseUrl, wallet, maxUsd: 1 }
   for (const [limits, code] of [
@@ -238,7 +238,7 @@ const cutAfterPayment: typeof fetch = async (input, init) => {
   return response
 }
 
-test('a buyer that gives up says that the end is open, and resume finds it', withChain, async () => {
+test('a buyer that gives up says that the outcome is open, and resume finds it', withChain, async () => {
   const wallet = await fundedWallet()
   const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: cutAfterPayment, wait: noWait, waitMs: 0 })
   const error = await buyer.buy('wf_test_ok').catch((fault: unknown) => fault)
@@ -249,7 +249,7 @@ test('a buyer that gives up says that the end is open, and resume finds it', wit
   assert.equal(wallet.asked.length, 1)
 })
 
-test('202 is waited for as the service asks, with the same authorization, and never called a failure', async () => {
+test('after 202 the buyer waits as the service asks, repeats the same authorization, and never reports a failure', async () => {
   const stop = new AbortController()
   const waits: number[] = []
   const payments = new Set<string | null>()
@@ -307,16 +307,20 @@ test(
   },
 )
 
-test('who stops a buyer after the payment was sent is told that the end is open', withChain, async () => {
-  const stop = new AbortController()
-  const wallet = await fundedWallet()
-  const through: typeof fetch = async (input, init) => {
-    if (new Headers(init?.headers).has('x-payment')) stop.abort()
-    return fetch(input, init)
-  }
-  const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: through })
-  await assert.rejects(buyer.buy('wf_test_ok', { signal: stop.signal }), failsWith('open', 'unknown'))
-})
+test(
+  'a buyer that is stopped after the payment was sent reports that the outcome is open',
+  withChain,
+  async () => {
+    const stop = new AbortController()
+    const wallet = await fundedWallet()
+    const through: typeof fetch = async (input, init) => {
+      if (new Headers(init?.headers).has('x-payment')) stop.abort()
+      return fetch(input, init)
+    }
+    const buyer = createBuyer({ baseUrl, wallet, maxUsd: 1, fetch: through })
+    await assert.rejects(buyer.buy('wf_test_ok', { signal: stop.signal }), failsWith('open', 'unknown'))
+  },
+)
 
 test(
   'a question is paid once with the key that asked it; a cap below its price signs nothing',

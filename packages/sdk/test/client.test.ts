@@ -66,7 +66,7 @@ test('a floor of the call refuses with the ways to step up, and the table of pri
   assert.equal(table.split('.').length, 3)
 })
 
-test('a lost answer is asked for again under the same key, and acts once', async () => {
+test('a lost answer is requested again under the same key, and the call acts once', async () => {
   const before = await createClient({ baseUrl, apiKey }).credits.balance()
   const { through, sent } = flaky(2, 'after')
   const client = createClient({ baseUrl, apiKey, fetch: through, wait })
@@ -89,7 +89,7 @@ test('a public call that could act twice is sent once', async () => {
   assert.equal(sent.length, 1)
 })
 
-test('a missing path field is told before anything is sent', async () => {
+test('a missing path field is reported before anything is sent', async () => {
   const { through, sent } = flaky(0, 'before')
   const client = createClient({ baseUrl, apiKey, fetch: through })
   await assert.rejects(client.vhh.series({ code: '' }), TypeError)

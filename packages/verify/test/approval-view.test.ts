@@ -103,7 +103,7 @@ test('digits of other scripts and spaces at the ends are noted', () => {
   assert.deepEqual(memoOf('').notes, [])
 })
 
-test('values of other types are not shown alike', async () => {
+test('values of different types are shown differently', async () => {
   const hashes = new Set<string>()
   const values: Json[] = [5, '5', null, 'null', true, 'true', [], '[]', {}, '{}', '', [[]], [{}], { '': '' }]
   for (const memo of values) hashes.add(await viewHash(approvalView(envelopeOf({ memo }), definition)))

@@ -110,7 +110,7 @@ test('no single changed character is accepted', async () => {
   }
 })
 
-test('whatever is given, the answer is a result and never an exception', async () => {
+test('for any input the answer is a result and never an exception', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.oneof(
@@ -206,7 +206,7 @@ for (const [name, options] of misuses) {
   })
 }
 
-test('a refused token can still be read, plainly unbelieved', () => {
+test('decodeUnverified reads a refused token, and nothing from other text', () => {
   assert.equal(decodeUnverified(issuer.mint('work'))?.['kind'], 'work')
   assert.equal(decodeUnverified('nonsense'), undefined)
 })
@@ -216,6 +216,6 @@ test('kinds, assurances, roots, classes and claims are those of the protocol', (
   assert.deepEqual(rootKinds, protocolRoots)
   assert.deepEqual(forgingClasses, protocolClasses)
   assert.deepEqual(assurances, protocolAssurances)
-  // The compiler checks the rest: what the protocol lets be signed is what this package says it reads.
+  // The compiler checks the rest: the claims that the protocol can sign are those that this package reads.
   assert.equal(asClaims.length, 1)
 })

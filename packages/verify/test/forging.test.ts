@@ -20,7 +20,7 @@ const reasonOf = (result: Result) => (result.ok ? 'accepted' : result.reason)
 const low = { root: { kind: 'network' } }
 const strong = { root: { kind: 'authenticator', model: 'aaguid' }, assurance: 'substantial' }
 
-test('a class is reached by the table, and the table is asked for only where the policy has one', async () => {
+test('the table decides whether a class is reached, and is fetched only if the policy has a class', async () => {
   const { fetch, asked } = serve(() => issuer.forgingToken())
   const view = issuer.mint('view', low)
   assert.equal(reasonOf(await check(view, undefined, { fetch })), 'accepted')
@@ -32,7 +32,7 @@ test('a class is reached by the table, and the table is asked for only where the
   assert.equal(asked.filter((url) => url === tableUrl).length, 1, 'one download for all')
 })
 
-test('a table that is kept is asked for again after an hour, and not used beyond its end', async () => {
+test('a cached table is fetched again after an hour, and not used beyond its end', async () => {
   const start = Date.now()
   let exp = Math.floor(start / 1_000) + 86_400
   const { fetch, asked } = serve(() => issuer.forgingToken({ iat: exp - 90 * 86_400, exp }))
@@ -118,7 +118,7 @@ test('the price is unknown where the table cannot be read, and where it has no e
   )
 })
 
-test('a kept table is for callers who trust the keys under which it was checked', async () => {
+test('a cached table serves only callers who trust the keys under which it was verified', async () => {
   const { fetch, asked } = serve(() => issuer.forgingToken())
   const read = (jwks?: Options['jwks']) =>
     readForgingTable({ issuer: origin, fetch, ...(jwks ? { jwks } : {}) })

@@ -25,14 +25,14 @@ const startedAt = Date.now()
 const at = (seconds: number) => ({ clock: () => new Date(startedAt + seconds * 1_000) })
 const listOf = (token: () => string | Response) => issuer.serve({ [issuer.statusUri]: token })
 
-test('keys are fetched once, from the issuer’s own address, and kept', async () => {
+test('keys are fetched once, from the issuer’s own address, and cached', async () => {
   const { fetch, asked } = issuer.serve()
   const options = { policy: { ...policy, status: 'skip' } as const }
   for (const kind of credentialKinds) assert.ok((await check(issuer.mint(kind), fetch, options)).ok)
   assert.deepEqual(asked, [jwksUrl])
 })
 
-test('an unknown kid asks for the keys again, once in thirty seconds and not more', async () => {
+test('for an unknown kid the keys are fetched again, at most once in thirty seconds', async () => {
   mock.timers.enable({ apis: ['Date'], now: Date.now() })
   try {
     const { fetch, asked } = issuer.serve()
@@ -130,7 +130,7 @@ test('the bits are read as the draft’s own examples write them', () => {
   )
 })
 
-test('a list is kept for its ttl, then asked for again: a revocation shows', async () => {
+test('a list is cached for its ttl, then fetched again: a revocation shows', async () => {
   let revoked = false
   const { fetch, asked } = listOf(() => issuer.statusToken(revoked ? [[5, 1]] : []))
   assert.equal(reasonOf(await check(withStatus(), fetch, at(0))), 'accepted')
@@ -188,7 +188,7 @@ for (const uri of [
   '/status/1',
   'file:///etc/passwd',
 ]) {
-  test(`a status list at ${uri} is never asked for`, async () => {
+  test(`a status list at ${uri} is never fetched`, async () => {
     const { fetch, asked } = issuer.serve()
     assert.equal(reasonOf(await check(withStatus(1, uri), fetch)), 'status_invalid')
     assert.deepEqual(asked, [jwksUrl])

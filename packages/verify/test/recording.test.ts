@@ -30,7 +30,7 @@ test('one page, or several in order, are one recording', () => {
   )
 })
 
-test('what is no recording, or pages of two sessions, is not read', () => {
+test('a file that is no recording, or pages of two sessions, are not read', () => {
   const good = page(1, 1)
   for (const bad of [
     undefined,

@@ -26,7 +26,7 @@ test('what the caller changes after the call changes nothing', async (t) => {
   assert.deepEqual(server.calls[0]?.body['action'], payment())
 })
 
-test('an argument that answers twice is read once', async (t) => {
+test('an argument whose getter would return another value the second time is read once', async (t) => {
   const { pay, ran } = await start(t)
   let reads = 0
   const input = {

@@ -46,7 +46,7 @@ for (const [name, text, expected] of texts) {
 const written = (text: string, odd: boolean): string =>
   `"${odd ? text.replaceAll(/[a-z{},:[]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`) : text}"`
 
-test('duplicateKey finds exactly what a parser would lose', () => {
+test('duplicateKey finds exactly the keys that a parser would drop', () => {
   const keys = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'ab', '{', '}', ',', '[', ':'), fc.boolean()), {
     maxLength: 6,
   })
@@ -112,7 +112,7 @@ for (const [name, value, code, path] of faults) {
   })
 }
 
-test('what has no fault reads back from its canonical form as the same value', () => {
+test('text without a fault reads back from its canonical form as the same value', () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {
       fc.pre(jsonFault(value) === undefined)
