@@ -11,7 +11,9 @@ import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
 
 export const listen = async (answer: (request: IncomingMessage, response: ServerResponse) => void) => {
-  const server = createServer(answer)
+  // As long as the API: its answers pass through with its own limit, and Node closes idle connections after 5 s. A call that met
+  // such a close on a busy machine got ECONNRESET.
+  const server = createServer({ keepAliveTimeout: 72_000 }, answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   const address = server.address()
   const close = () => {

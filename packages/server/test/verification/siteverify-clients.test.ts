@@ -44,7 +44,9 @@ const here = (name: string) => fileURLToPath(new URL(`../fixtures/siteverify/${n
 /** Ends TLS for the hosts of the other services, as a proxy in front of a deployment does. */
 const openProxy = async (issuer: Authority) => {
   const asked: string[] = []
-  const server = createServer(await makeServerCertificate(issuer), (request, response) => {
+  // As long as the API, whose own limit its answers name.
+  const settings = { ...(await makeServerCertificate(issuer)), keepAliveTimeout: 72_000 }
+  const server = createServer(settings, (request, response) => {
     const { url: path, method, headers } = request
     asked.push(`${method} ${headers.host}${path} ${headers['content-type']?.split(';')[0]}`)
     const onward = ask({ host: '127.0.0.1', port: apiPort, path, method, headers }, (answer) => {
