@@ -57,7 +57,7 @@ test('the logistic stays between 0 and 1 and rises', () => {
   assert.equal(logistic(0), 0.5)
 })
 
-test('mean, deviation and correlation are 0 and not NaN for too few values', () => {
+test('mean, deviation and correlation are 0 and not NaN for too few or constant values', () => {
   assert.equal(mean([]), 0)
   assert.equal(deviation([3]), 0)
   assert.equal(correlation([1, 2, 3], [1, 2, 3]), 0)
