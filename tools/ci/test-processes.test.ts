@@ -75,7 +75,7 @@ test('a few files that failed run again; many, unknown ones, and a run that fail
   assert.deepEqual(filesToRepeat(all, [{ code: 1, failed: [] }, ...failedIn('a.test.ts')]), [])
 })
 
-test('the reporter names the file of a failed test or that cannot be loaded, and the entry of a process that ended', (t) => {
+test('the reporter names the file of a failed test, of a helper too, or that cannot be loaded, and the entry of a process that ended', (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'pohf-reporter-'))
   t.after(() => rmSync(folder, { recursive: true, force: true }))
   const listFailed = (texts: Readonly<Record<string, string>>) => {
@@ -96,6 +96,13 @@ test('the reporter names the file of a failed test or that cannot be loaded, and
   const good = { 'a.mjs': textOfFile('a') }
   assert.deepEqual(listFailed({ ...good, 'b.mjs': textOfFile('b') }), [])
   assert.deepEqual(listFailed({ ...good, 'c.mjs': failing }), ['c.mjs'])
+  const helper = `import { test } from 'node:test'
+export const check = (name, body) => test(name, body)
+`
+  writeFileSync(join(folder, 'helper.mjs'), helper)
+  const byHelper =
+    "import { check } from './helper.mjs'\ncheck('fails', () => { throw new Error('planted') })"
+  assert.deepEqual(listFailed({ ...good, 'f.mjs': byHelper }), ['f.mjs'])
   assert.deepEqual(listFailed({ ...good, 'd.mjs': "import './missing.mjs'" }), ['d.mjs'])
   assert.deepEqual(listFailed({ ...good, 'e.mjs': 'process.exit(3)' }), ['files-000.test.mjs'])
 })

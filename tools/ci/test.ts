@@ -112,12 +112,13 @@ const run = async (group: readonly string[], concurrency: 1 | 2 | 3): Promise<Re
 
 try {
   await migrate(await createDatabase(cluster, 'pohf_template'))
-  const others = chosen.filter((file) => !timed.includes(file))
-  const untimed = files.length > 0 ? others : writeEntries(folder, groupFilesByProcess(others))
+  const entriesOf = (lists: readonly (readonly string[])[]): string[] =>
+    files.length > 0 ? lists.flat() : writeEntries(folder, lists)
+  const untimed = entriesOf(groupFilesByProcess(chosen.filter((file) => !timed.includes(file))))
   const results: Result[] = []
   // With two at once a fifth of two cores was idle. No test of these files has to answer within seconds.
   if (untimed.length > 0) results.push(await run(untimed, 3))
-  const chosenTimed = chosen.filter((file) => timed.includes(file))
+  const chosenTimed = entriesOf(chosen.filter((file) => timed.includes(file)).map((file) => [file]))
   if (chosenTimed.length > 0) results.push(await run(chosenTimed, 2))
   const repeated = files.length > 0 ? [] : filesToRepeat(all, results)
   if (repeated.length > 0) {

@@ -182,6 +182,7 @@ onOperators('by keyboard alone: a request for capacity goes through all its stat
   await page.locator('.note.ok', { hasText: 'The request is quoted.' }).waitFor()
   await page.locator('dialog').waitFor({ state: 'detached' })
   await page.selectOption('#filter-status', 'quoted')
+  await page.waitForURL(/status=quoted/)
   await page.locator('tbody tr', { hasText: 'quoted' }).waitFor()
   await tabTo(page, 'Engines')
   await page.keyboard.press('Enter')

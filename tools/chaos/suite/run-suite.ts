@@ -23,16 +23,17 @@ const reportOf = (
   found: readonly SuiteResult[],
 ): string => `# The test suite beside ${loopCount} busy loops, ${today()}
 
-\`npm run battery:suite -- --rounds ${rounds} --loops ${loopCount} --report\` on ${cpus().length} cores. \`load\` is the average of the last five minutes of a round.
+\`npm run battery:suite -- --rounds ${rounds} --loops ${loopCount} --report\` on ${cpus().length} cores. \`load\` is the average of the last five minutes of a round, \`taken\` the part of the CPU time that the host of this virtual machine gave to others, in the whole round and in its worst ten seconds.
 
 ${tableOf(
-  ['Round', 'Tests', 'Failed', 'Seconds', 'Load'],
-  found.map(({ tests, failed, seconds, load }, index) =>
-    [index + 1, tests, failed.length, seconds, load].map(String),
-  ),
+  ['Round', 'Tests', 'Failed', 'Seconds', 'Load', 'Taken', 'At most'],
+  found.map(({ tests, failed, seconds, load, stolen }, index) => [
+    ...[index + 1, tests, failed.length, seconds, load].map(String),
+    ...[stolen.average, stolen.highest].map((percent) => (percent === null ? 'not known' : `${percent} %`)),
+  ]),
 )}
 
-The slowest files of the first round, without those in which somebody answers within seconds:
+The slowest files of the first round:
 
 ${tableOf(
   ['File', 'Seconds'],
@@ -50,7 +51,7 @@ try {
     const result = await runSuite()
     found.push(result)
     console.log(
-      `round ${round}: ${result.tests} tests, ${result.failed.length} failed, ${result.seconds} s, load ${result.load}`,
+      `round ${round}: ${result.tests} tests, ${result.failed.length} failed, ${result.seconds} s, load ${result.load}, ${result.stolen.average ?? '?'} % of the CPU taken by the host`,
     )
     // Three rounds take about two hours: what was measured is kept if the battery is stopped.
     if (values.report) writeReport('suite.md', reportOf(found))

@@ -2,13 +2,15 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { loadavg } from 'node:os'
 import { createInterface } from 'node:readline'
+import { measureStolenTime, type StolenTime } from './stolen-time.ts'
 
 export type SuiteResult = {
   readonly seconds: number
   readonly load: number
+  readonly stolen: StolenTime
   readonly tests: number
   readonly failed: readonly string[]
-  /** Files of the first group of processes, the slowest first. */
+  /** The slowest first. */
   readonly files: readonly { readonly file: string; readonly seconds: number }[]
 }
 
@@ -18,6 +20,7 @@ export const runSuite = async (
   environment: NodeJS.ProcessEnv = {},
 ): Promise<SuiteResult> => {
   const startedAt = performance.now()
+  const stolen = measureStolenTime()
   const child = spawn(process.execPath, ['tools/ci/test.ts', ...files], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, ...environment },
@@ -40,6 +43,7 @@ export const runSuite = async (
     if (name !== undefined && !(file !== undefined && hasFailedTest)) {
       failed.add(name)
       console.log(line)
+      if (!isDetail) console.log(`  the host took ${stolen.recent() ?? '?'} % of the CPU in the last minute`)
     }
     hasFailedTest = file === undefined && (hasFailedTest || name !== undefined)
   }
@@ -48,6 +52,7 @@ export const runSuite = async (
   return {
     seconds: Math.round((performance.now() - startedAt) / 1_000),
     load: Number((loadavg()[1] ?? NaN).toFixed(1)),
+    stolen: stolen.end(),
     tests,
     failed: [...failed],
     files: durations.toSorted((a, b) => b.seconds - a.seconds),
