@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { tableOf } from '../ci/pages/markdown.ts'
 import { today, writeReport } from '../report.ts'
-import { runSuite } from './suite.ts'
+import { runSuite } from './suite/suite.ts'
 
 const { values } = parseArgs({ options: { report: { type: 'boolean', default: false } } })
 const files = globSync('packages/*/test/**/*.test.ts')

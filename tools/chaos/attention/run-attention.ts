@@ -5,7 +5,7 @@ import { tableOf } from '../../ci/pages/markdown.ts'
 import { installClickHouse } from '../../clickhouse/start.ts'
 import { today, writeReport } from '../../report.ts'
 import { runAttentionKills } from './kills.ts'
-import { runSuite } from '../suite.ts'
+import { runSuite } from '../suite/suite.ts'
 
 const { values } = parseArgs({
   options: {

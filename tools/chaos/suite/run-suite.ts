@@ -3,8 +3,8 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
-import { tableOf } from '../ci/pages/markdown.ts'
-import { today, writeReport } from '../report.ts'
+import { tableOf } from '../../ci/pages/markdown.ts'
+import { today, writeReport } from '../../report.ts'
 import { runSuite, type SuiteResult } from './suite.ts'
 
 const { values } = parseArgs({
