@@ -81,6 +81,16 @@ const metricOf = async (name: string): Promise<number> => {
 /** Opens all connections of the pool, and leaves them idle. */
 const fillPool = () =>
   Promise.all(Array.from({ length: 12 }, () => harness.call('GET', '/api/agents/me', { key })))
+/** Resets all connections, and waits until the pool has let go of each. Writing the request log may have opened another by then. */
+const cutConnections = async (): Promise<void> => {
+  const { pool } = harness.ctx.db
+  let left = pool.totalCount
+  const countDown = () => (left -= 1)
+  pool.on('remove', countDown)
+  proxy.cut()
+  await pollUntil('the lost connections are noticed', async () => left <= 0)
+  pool.off('remove', countDown)
+}
 
 const countDebits = async () =>
   (await harness.call('GET', '/api/agents/credits/balance', { key })).json.lifetimeConsumed as number
@@ -292,9 +302,8 @@ test('connections that are cut, and a host that refuses them, are 503; both reco
 
 test('when the server has no connection left, calls get 503; with one it works again', async () => {
   await owner.query('alter database shop connection limit 0')
-  proxy.cut()
+  await cutConnections()
   try {
-    await pollUntil('the lost connections are noticed', async () => harness.ctx.db.pool.totalCount === 0)
     assertUnavailable(await verify())
     assert.match(harness.lines.join(''), /"code":"53300"/)
   } finally {
@@ -312,8 +321,7 @@ test('a slow path is slow and nothing else: the process stays ready', async (t) 
   // 200 ms for a round trip, of the 2 s in which a check must pass: a busy machine needs some of them.
   proxy.delay(100)
   try {
-    proxy.cut()
-    await pollUntil('the lost connections are noticed', async () => harness.ctx.db.pool.totalCount === 0)
+    await cutConnections()
     assert.deepEqual(await readiness(), [200, 'ready\n'])
     assert.equal((await harness.call('GET', '/api/agents/credits/balance', { key })).status, 200)
   } finally {

@@ -5,7 +5,8 @@ import { makeThread, ThreadTaskError } from './thread.ts'
 type Order = { readonly order: 'echo' | 'throw' | 'exit' | 'hang'; readonly value?: unknown }
 type Echo = { readonly value: unknown; readonly isMainThread: boolean; readonly variables: number }
 const program = new URL('../../../test/fixtures/threads/test-thread.ts', import.meta.url)
-const open = (options: { waitingMax?: number; silentMsMax?: number } = {}) =>
+type Options = Partial<Omit<Parameters<typeof makeThread>[0], 'fullError'>>
+const open = (options: Options = {}) =>
   makeThread<Order, Echo>({
     program,
     waitingMax: 100,
@@ -49,6 +50,14 @@ test('a thread that ends rejects what waits, which may succeed later, and the ne
 test('a thread that answers nothing is ended', async () => {
   const { run } = open({ silentMsMax: 2_000 })
   await assert.rejects(run({ order: 'hang' }), /answered nothing for 2000 ms/)
+})
+
+test('a program may take longer to load than to answer, within a limit of its own', async () => {
+  const slow = new URL('../../../test/fixtures/threads/slow-thread.ts', import.meta.url)
+  const { run } = open({ program: slow, silentMsMax: 500 })
+  assert.equal((await run(echo(1))).value, 1)
+  const limited = open({ program: slow, loadMsMax: 100 })
+  await assert.rejects(limited.run(echo(1)), /did not load for 100 ms/)
 })
 
 test('a call beyond the limit of waiting calls is rejected at once', async () => {

@@ -8,10 +8,17 @@ type ThreadOptions = {
   readonly waitingMax: number
   /** A thread that answers nothing for so long is ended, and every call that waits for it is rejected. */
   readonly silentMsMax: number
+  /** The same for a thread that loads its program. */
+  readonly loadMsMax?: number
   readonly fullError: () => Error
 }
 type PendingCall = { readonly resolve: (value: unknown) => void; readonly reject: (reason: unknown) => void }
 type Answer = { readonly number: number } & ({ readonly value: unknown } | { readonly error: string })
+
+/** A thread sends it before its first answer. */
+const loaded = 'loaded'
+/** On a machine with a load of 19 a program took more than 10 s to load; ended then, it would be loaded again by each call. */
+const defaultLoadMsMax = 60_000
 
 /** The program failed for this input, and would again. */
 export class ThreadTaskError extends Error {}
@@ -33,6 +40,7 @@ export const makeThread = <In, Out>(options: ThreadOptions): Thread<In, Out> => 
   let worker: Worker | undefined
   let lastNumber = 0
   let silence: NodeJS.Timeout | undefined
+  let isLoaded = false
 
   const end = (ended: Worker, error: Error): void => {
     if (worker !== ended) return
@@ -48,15 +56,20 @@ export const makeThread = <In, Out>(options: ThreadOptions): Thread<In, Out> => 
     clearTimeout(silence)
     if (pending.size === 0) return started.unref()
     started.ref()
-    silence = setTimeout(
-      () => end(started, new Error(`${name} answered nothing for ${options.silentMsMax} ms`)),
-      options.silentMsMax,
-    )
+    const ms = isLoaded ? options.silentMsMax : (options.loadMsMax ?? defaultLoadMsMax)
+    const error = new Error(`${name} ${isLoaded ? 'answered nothing' : 'did not load'} for ${ms} ms`)
+    silence = setTimeout(() => end(started, error), ms)
   }
 
   const start = (): Worker => {
     const started = new Worker(options.program, { env: {}, execArgv: [] })
-    started.on('message', (answer: Answer) => {
+    isLoaded = false
+    started.on('message', (answer: Answer | typeof loaded) => {
+      if (worker !== started) return
+      if (answer === loaded) {
+        isLoaded = true
+        return watch(started)
+      }
       const call = pending.get(answer.number)
       pending.delete(answer.number)
       watch(started)
@@ -79,7 +92,7 @@ export const makeThread = <In, Out>(options: ThreadOptions): Thread<In, Out> => 
       return new Promise<Out>((resolve, reject) => {
         pending.set(number, { resolve: (value) => resolve(value as Out), reject })
         running.postMessage({ number, input }, [])
-        // The limit is counted from the last answer, not from the last call.
+        // The limit is counted from the last answer, or from the start, not from the last call.
         if (pending.size === 1) watch(running)
       })
     },
@@ -91,6 +104,7 @@ export const makeThread = <In, Out>(options: ThreadOptions): Thread<In, Out> => 
 export const serveThread = (answer: (input: never) => unknown): void => {
   const port = parentPort
   if (!port) throw new Error(`serveThread was called outside a thread, by process ${process.pid}`)
+  port.postMessage(loaded)
   port.on('message', ({ number, input }: { number: number; input: never }) => {
     try {
       port.postMessage({ number, value: answer(input) })
