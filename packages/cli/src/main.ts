@@ -5,7 +5,7 @@ import { exitCodes } from './command/exit-codes.ts'
 import { unsetEmptyVariables } from './command/options.ts'
 import { createProgram } from './program.ts'
 
-/** With `--json`, standard output has one object in every case. */
+/** With `--json`, standard output has an object also where a command fails. */
 const printFailure = (isJson: boolean, { code, message, fix }: CommandError): void => {
   console.error(fix === undefined ? message : `${message}\nFix: ${fix}`)
   if (isJson) console.log(JSON.stringify({ ok: false, error: code, message, ...(fix && { fix }) }))

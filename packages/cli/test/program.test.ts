@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import type { Command } from 'commander'
@@ -143,6 +145,15 @@ test('a wrong call ends with exit code 2 and says what is wrong, with --json as 
     const answer = JSON.parse(pohf(...parameters).out) as Record<string, unknown>
     assert.deepEqual([answer['ok'], answer['error']], [false, 'usage'])
   }
+})
+
+test('attack hands the key over in the environment: every user of the machine can read arguments', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-attack-'))
+  t.after(() => rmSync(folder, { recursive: true, force: true }))
+  const bot = join(folder, 'bot.mjs')
+  writeFileSync(bot, "console.log(JSON.stringify([process.argv.includes('k1'), process.env.POHF_KEY]))")
+  const { out } = pohf('attack', bot, '--site', 'agt_0123', '--key', 'k1')
+  assert.deepEqual(JSON.parse(out), [false, 'k1'])
 })
 
 /** What is written while some work goes on. */

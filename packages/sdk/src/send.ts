@@ -22,10 +22,21 @@ export type Transport = {
 const answerBytesMax = 16_777_216
 const waitMsMax = 10_000
 
+/** A declared length is not enough: an answer in chunks has none, and a compressed one grows. */
+const readText = async (response: Response): Promise<string> => {
+  const decoder = new TextDecoder()
+  let text = ''
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length
+    if (size > answerBytesMax) throw new PohfUnreachable('The answer is too long.')
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
 const readBody = async (response: Response): Promise<unknown> => {
-  const declared = Number(response.headers.get('content-length') ?? 0)
-  if (declared > answerBytesMax) throw new PohfUnreachable('The answer is too long.')
-  const text = await response.text()
+  const text = await readText(response)
   if (!(response.headers.get('content-type') ?? '').includes('json')) return text
   try {
     return JSON.parse(text) as unknown

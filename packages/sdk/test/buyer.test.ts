@@ -60,6 +60,44 @@ test('a cap that is no number is a mistake of the caller', async () => {
     await assert.rejects(createBuyer({ baseUrl, wallet: makeWallet(), maxUsd }).buy('wf_test_ok'), TypeError)
 })
 
+test('an issuer that no credential can have is a mistake of the caller, found before anything is sent', async () => {
+  const sent: unknown[] = []
+  const through: typeof fetch = async (input) => {
+    sent.push(input)
+    return Response.error()
+  }
+  for (const issuer of [`${baseUrl}/`, 'https://POHF.example', 'https://pohf.example:443', 'pohf.example']) {
+    const service = { baseUrl, issuer, fetch: through }
+    await assert.rejects(createBuyer({ ...service, wallet: makeWallet(), maxUsd: 1 }).buy('wf_test_ok'), {
+      name: 'TypeError',
+      message: /issuer must be/,
+    })
+    await assert.rejects(resumePurchase(service, 'pur_1'), TypeError)
+  }
+  assert.deepEqual(sent, [])
+})
+
+test('what was paid is checked through the fetch of the settings, and what cannot be checked is refused as paid', async () => {
+  const [header, payload] = [{ alg: 'ES256', typ: 'JWT', kid: 'k' }, {}].map((part) =>
+    Buffer.from(JSON.stringify(part)).toString('base64url'),
+  )
+  const token = `${header}.${payload}.${'A'.repeat(86)}`
+  for (const [delivery, read] of [
+    [{ pohf_jwt: token }, ['/api/agent/purchases/pur_1', '/.well-known/jwks.json']],
+    [null, ['/api/agent/purchases/pur_1']],
+  ] as const) {
+    const asked: string[] = []
+    const through: typeof fetch = async (input) => {
+      const { pathname } = new URL(new Request(input).url)
+      asked.push(pathname)
+      return Response.json(pathname === '/.well-known/jwks.json' ? { keys: [] } : { delivery })
+    }
+    const service = { baseUrl: 'https://pohf.example', fetch: through }
+    await assert.rejects(resumePurchase(service, 'pur_1'), failsWith('credential_refused', 'yes'))
+    assert.deepEqual(asked, read)
+  }
+})
+
 test('out of stock, an unreachable service, and a wallet that refuses: nothing is charged', async () => {
   const wallet = makeWallet()
   await assert.rejects(createBuyer({ baseUrl, wallet, maxUsd: 1 }).buy('wf_none'), (error) => {
@@ -298,7 +336,7 @@ test(
     for (const token of [other.pohf_jwt, `${other.pohf_jwt.slice(0, -4)}AAAA`, 'nothing']) {
       const through: typeof fetch = async (input, init) => {
         const response = await fetch(input, init)
-        if (response.status !== 200) return response
+        if (response.status !== 200 || !new Headers(init?.headers).has('x-payment')) return response
         return Response.json({ ...((await response.json()) as object), pohf_jwt: token })
       }
       const buyer = createBuyer({ baseUrl, wallet: await fundedWallet(), maxUsd: 1, fetch: through })

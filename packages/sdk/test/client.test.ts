@@ -96,6 +96,25 @@ test('a missing path field is reported before anything is sent', async () => {
   assert.equal(sent.length, 0)
 })
 
+test('an answer longer than 16 MiB is refused, also where it declares no length, and is not requested again', async () => {
+  let left = 20
+  let calls = 0
+  const chunk = new TextEncoder().encode(' '.repeat(1_048_576))
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    if (left === 0) return controller.close()
+    left -= 1
+    controller.enqueue(chunk)
+  }
+  const long: typeof fetch = async () => {
+    calls += 1
+    return new Response(new ReadableStream({ pull }))
+  }
+  const client = createClient({ baseUrl, apiKey, fetch: long, wait })
+  await assert.rejects(client.credits.balance(), { name: 'PohfUnreachable', message: /too long/ })
+  assert.equal(calls, 1)
+  assert.ok(left > 0, 'the rest was read')
+})
+
 test('a refusal until the next hour is not slept through', async () => {
   let calls = 0
   const busy: typeof fetch = async () => {

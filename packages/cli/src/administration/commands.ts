@@ -1,6 +1,6 @@
 import type { CommandGroup } from '../command/help.ts'
+import { addAgentsAndPeople } from './agents-and-people.ts'
 import { addAttention } from './attention-commands.ts'
-import { addGrantCommands } from './grants.ts'
 import { addIndexAdministration } from './index-rate.ts'
 import { addKeys } from './key-commands.ts'
 import { addMoney } from './money.ts'
@@ -21,7 +21,7 @@ export const administrationGroup: CommandGroup = {
       .command('operator')
       .description('manage operators, read the audit log, and act for agents')
     addOperators(operator)
-    addGrantCommands(program, operator)
+    addAgentsAndPeople(program, operator)
     addWorkflows(program)
     addPayouts(program)
     addRoots(program)

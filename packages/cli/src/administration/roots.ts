@@ -59,7 +59,7 @@ const addApps = (roots: Command): void => {
     roots,
     'reinstate <kind> <name>',
     'lift the suspension of a model, app or issuer; its credentials stay as they are',
-    "roots reinstate network 192.0.2.0/24 --reason 'a mistake'",
+    "roots reinstate authenticator 00000000-0000-0000-0000-000000000000 --reason 'a mistake'",
   )
     .requiredOption('--reason <text>', 'reason, for the audit log')
     .action((kind: string, name: string, options) =>

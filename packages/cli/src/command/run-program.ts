@@ -10,6 +10,12 @@ const workspaceFile = (path: string): string => fileURLToPath(new URL(`../../../
 /** Node 22 warns that it runs TypeScript, which is nothing that a user could change. */
 const withoutExperimentalWarnings = '--disable-warning=ExperimentalWarning'
 
+type ProgramOptions = {
+  readonly json?: boolean | undefined
+  /** Variables besides those of this process. A secret belongs here: every user of the machine can read arguments. */
+  readonly environment?: Readonly<Record<string, string>> | undefined
+}
+
 /**
  * Runs a program of the workspace with this terminal and these signals, and returns its exit code. With `json`, what it
  * prints goes to standard error.
@@ -17,7 +23,7 @@ const withoutExperimentalWarnings = '--disable-warning=ExperimentalWarning'
 export const runProgram = async (
   path: string,
   parameters: readonly string[],
-  { json = false }: { readonly json?: boolean | undefined } = {},
+  { json = false, environment }: ProgramOptions = {},
 ): Promise<number> => {
   if (path.startsWith('server/')) requireServer()
   const file = workspaceFile(path)
@@ -28,6 +34,7 @@ export const runProgram = async (
     })
   const child = spawn(process.execPath, [withoutExperimentalWarnings, file, ...parameters], {
     stdio: ['inherit', json ? 2 : 1, 2],
+    env: { ...process.env, ...environment },
   })
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
   return new Promise<number>((resolve) => child.once('exit', (code) => resolve(code ?? 1)))

@@ -117,17 +117,24 @@ export const fund = async (orderId: string, remote: AgentRemote): Promise<void> 
 export const read = async (orderId: string, remote: AgentRemote): Promise<void> =>
   show(remote, await agentCall<Order>(remote, 'GET', pathOf(orderId)))
 
-const printCsv = async (orderId: string, remote: AgentRemote): Promise<void> => {
-  const response = await agentFetch(remote, pathOf(orderId, '/results?format=csv&limit=1000'))
-  const text = await response.text()
-  if (!response.ok) throw await refusalOf(response, text)
-  process.stdout.write(text)
-  const next = response.headers.get('x-next-cursor')
-  if (next !== null) console.error(`There is more after unit ${next}.`)
-}
-
 /** Pages of a thousand units. */
 const pagesMax = 10
+
+const printCsv = async (orderId: string, remote: AgentRemote): Promise<void> => {
+  let after = '0'
+  for (let page = 0; page < pagesMax; page++) {
+    const path = pathOf(orderId, `/results?format=csv&limit=1000&after=${encodeURIComponent(after)}`)
+    const response = await agentFetch(remote, path)
+    const text = await response.text()
+    if (!response.ok) throw await refusalOf(response, text)
+    // Each page begins with the names of the columns.
+    process.stdout.write(page === 0 ? text : text.slice(text.indexOf('\n') + 1))
+    const next = response.headers.get('x-next-cursor')
+    if (next === null) return
+    after = next
+  }
+}
+
 export const results = async (
   orderId: string,
   remote: AgentRemote & { readonly csv?: boolean },

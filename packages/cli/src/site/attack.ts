@@ -14,10 +14,10 @@ type AttackOptions = AgentRemote & {
 export const attack = async (bot: string, options: AttackOptions): Promise<void> => {
   const { site, url, baseUrl = url, sessions, library } = options
   const parameters = ['--bot', bot, '--site', site, '--base-url', baseUrl, '--sessions', sessions]
-  if (options.key !== undefined) parameters.push('--key', keyOf(options))
   if (library !== undefined) parameters.push('--library', library)
   if (options.json) parameters.push('--json')
+  const environment = options.key === undefined ? undefined : { POHF_KEY: keyOf(options) }
   process.exitCode = await withProgress(`${sessions} sessions of ${bot} against ${baseUrl}`, () =>
-    runProgram('arena/src/main.ts', parameters),
+    runProgram('arena/src/main.ts', parameters, { environment }),
   )
 }

@@ -58,7 +58,7 @@ const addRate = (operator: Command): void => {
 }
 
 /** The commands with which an operator acts for agents, members and workers. */
-export const addGrantCommands = (program: Command, operator: Command): void => {
+export const addAgentsAndPeople = (program: Command, operator: Command): void => {
   addGrants(operator)
   addRate(operator)
   addOperator(
