@@ -16,7 +16,7 @@ import { create } from '../operators/index.ts'
 import { purchaseRefusals } from './refusals.ts'
 import { derivedNonceOf, publicIdOf } from './rules.ts'
 
-const fixture = await startPurchaseHarness()
+const fixture = await startPurchaseHarness({ ADDRESS_LIMITS: 'on' })
 if (!fixture) test('refusals of a purchase', { skip: 'no chain runs on this system' }, () => undefined)
 else {
   const { chain, node, harness, settings } = fixture
@@ -25,6 +25,7 @@ else {
   const home = await harness.register('test')
   const { operatorKey: key } = await create(harness.ctx, 'machine', 'Otto')
   const payer = makePayer()
+  const limitedPayer = makePayer()
   const forgedId = `pur_${'a'.repeat(38)}.9999999999.${'A'.repeat(22)}`
   /** The code of a wallet that says yes to every signature. */
   const acceptingWallet = `0x7f1626ba7e${'00'.repeat(28)}60005260206000f3`
@@ -42,6 +43,7 @@ else {
     headers: 'both' | 'unreadable' | 'one'
     value?: string | undefined
     signatureSuffix: string
+    byLimitedPayer?: boolean | undefined
     /** Somebody submits the authorization before it is sent to the server. */
     usedBefore?: boolean | undefined
     /** The nonce derives from the purchase id, as our SDK signs. */
@@ -53,7 +55,7 @@ else {
     const { signV1, requestChallenge } = makeX402Clients(chain, at)
     const offered = workflowId === 'wf_none' ? 'wf_test_ok' : workflowId
     const { v1, purchaseId } = await requestChallenge(offered)
-    const signed = await signV1(payer, v1, {
+    const signed = await signV1(faults.byLimitedPayer ? limitedPayer : payer, v1, {
       ...(value === undefined ? {} : { value }),
       ...(faults.derivedNonce ? { nonce: derivedNonceOf(faults.purchaseId ?? purchaseId) } : {}),
     })
@@ -77,77 +79,60 @@ else {
     value: '1',
     signatureSuffix: undeployedWallet,
   }
+  const change = (faults: BuyFaults, to: Partial<BuyFaults>) => () => Object.assign(faults, to)
   /** Without a chain: from the headers to the settlement that there is none. */
   const unsettledSteps: readonly RefusalStep[] = [
     {
       name: 'two_payment_headers',
       ...malformed,
       message: /not both/,
-      removeReason: () => {
-        unsettled.headers = 'unreadable'
-      },
+      removeReason: change(unsettled, { headers: 'unreadable' }),
     },
     {
       name: 'payment_unreadable',
       ...malformed,
-      removeReason: () => {
-        unsettled.headers = 'one'
-      },
+      removeReason: change(unsettled, { headers: 'one' }),
     },
     {
       name: 'different_purchase_ids',
       ...conflict,
       message: /name different purchases/,
-      removeReason: () => {
-        unsettled.queryId = undefined
-      },
+      removeReason: change(unsettled, { queryId: undefined }),
     },
     {
       name: 'out_of_stock',
       status: 409,
       error: 'out_of_stock',
-      removeReason: () => {
-        unsettled.workflowId = 'wf_test_settle_fail'
-      },
+      removeReason: change(unsettled, { workflowId: 'wf_test_settle_fail' }),
     },
     {
       name: 'purchase_id_not_issued',
       ...invalid,
       message: /was not issued for this task/,
-      removeReason: () => {
-        unsettled.purchaseId = undefined
-      },
+      removeReason: change(unsettled, { purchaseId: undefined }),
     },
     {
       name: 'payment_terms_differ',
       ...invalid,
       message: /too small/,
-      removeReason: () => {
-        unsettled.value = undefined
-      },
+      removeReason: change(unsettled, { value: undefined }),
     },
     {
       name: 'signature_invalid',
       ...invalid,
       message: /ERC-6492/,
-      removeReason: () => {
-        unsettled.signatureSuffix = ''
-      },
+      removeReason: change(unsettled, { signatureSuffix: '' }),
     },
     {
       name: 'test_settlement_fails',
       ...invalid,
       message: /simulates a failed settlement/,
-      removeReason: () => {
-        unsettled.workflowId = 'wf_test_ok'
-      },
+      removeReason: change(unsettled, { workflowId: 'wf_test_ok' }),
     },
     {
       name: 'chain_not_configured',
       ...unreachable,
-      removeReason: () => {
-        unsettled.workflowId = 'wf_test_settle_timeout'
-      },
+      removeReason: change(unsettled, { workflowId: 'wf_test_settle_timeout' }),
     },
   ]
 
@@ -182,6 +167,7 @@ else {
     workflowId: 'wf_judge',
     headers: 'one',
     signatureSuffix: undeployedWallet,
+    byLimitedPayer: true,
     usedBefore: true,
   }
   /** Payments of a payer with code, in these states, and one that uses up the budget of the day. */
@@ -209,14 +195,20 @@ else {
       name: 'signature_invalid',
       ...invalid,
       message: /ERC-6492/,
-      removeReason: () => {
-        settled.signatureSuffix = ''
-      },
+      removeReason: change(settled, { signatureSuffix: '' }),
     },
     {
       name: 'payer_rate_limited',
       status: 429,
       error: 'rate_limited',
+      limit: 'payer',
+      removeReason: change(settled, { byLimitedPayer: false }),
+    },
+    {
+      name: 'network_rate_limited',
+      status: 429,
+      error: 'rate_limited',
+      limit: 'network',
       removeReason: () => harness.advance(61_000),
     },
     {
@@ -319,9 +311,10 @@ else {
     await harness.stopSigner()
     node.setFaultRule(() => 'drop')
     await harness.advance(5_000)
-    // The limit of one wallet: 120 attempts in a minute.
-    const attempts = { ...settled, signatureSuffix: '' }
-    for (let count = 0; count < 120; count++) assert.equal((await buy(harness, attempts)).status, 503)
+    // The limits in a minute: 120 attempts of one wallet, of which 60 from one network reach the chain.
+    const attempt = { ...settled, signatureSuffix: '' }
+    for (let count = 0; count < 120; count++)
+      assert.equal((await buy(harness, attempt)).status, count < 60 ? 503 : 429)
     const answer = await assertRefusalOrder(buyUnit, settledSteps)
     assert.equal(answer.status, 200, answer.text)
   })

@@ -64,6 +64,8 @@ export type BuyRequest<Response = unknown> = {
   /** X-Purchase-Id, and purchase_id in query or body. */
   readonly purchaseIds: readonly (string | undefined)[]
   readonly agent: Agent | undefined
+  /** The client address. Undefined for an endpoint that requires an API key: its calls are limited by the key. */
+  readonly address?: string | undefined
   readonly requestId: string
 }
 
@@ -112,6 +114,7 @@ type AuthorizedPurchase = {
   /** The whole id: the one that was quoted, or one made for a client that sent none. */
   readonly wholePurchaseId: string
   readonly payment: SignedPayment
+  readonly address: BuyRequest['address']
 }
 
 /**
@@ -121,7 +124,7 @@ type AuthorizedPurchase = {
 const authorize = async (deps: BuyDeps, attempt: PaymentAttempt): Promise<AuthorizedPurchase> => {
   const { ctx } = deps
   const { payment, requestedPurchaseId } = attempt
-  const { product } = attempt.request
+  const { product, address } = attempt.request
   const network = networkOf(ctx.config)
   const offer = await requireOffer(product)
   const terms = termsOf(product, offer, network)
@@ -141,7 +144,7 @@ const authorize = async (deps: BuyDeps, attempt: PaymentAttempt): Promise<Author
   const signed = checkAndNarrow(refusals.signatureRefusals, checked, (result) =>
     result.fault === undefined ? result.signed : undefined,
   )
-  return { outcome: offer.outcome, product, wholePurchaseId, payment: signed }
+  return { outcome: offer.outcome, product, wholePurchaseId, payment: signed, address }
 }
 
 // 4. Settle: each payment once, on the chain. Without a chain nothing is settled, and some test workflows are never settled.
@@ -268,21 +271,27 @@ const authorizeNextTurn = async (deps: BuyDeps, attempt: PaymentAttempt): Promis
 /** A payment that the chain would accept, or has accepted already. */
 type AcceptedPayment = Extract<SimulationResult, { readonly kind: 'good' | 'spent' }>
 
-/** Each purchase that fails on the chain costs us gas, so the attempts of one wallet are limited. */
-const payerLimit = { name: 'payer', quota: 120, windowSeconds: 60 } as const
+const countForPayer = ({ attemptLimits }: PurchaseFlow, { authorization }: SignedPayment): void =>
+  checkRefusals(refusals.payerRefusals, attemptLimits.byPayer(authorization.from))
 
 /** Refuses a payment that cannot be submitted now. The chain is asked last. */
 const requireAccepted = async (
   flow: PurchaseFlow,
-  { payment, product }: AuthorizedPurchase,
+  { payment, product, address }: AuthorizedPurchase,
 ): Promise<AcceptedPayment> => {
-  checkRefusals(refusals.payerRefusals, flow.payerLimiter.take(payerLimit, payment.authorization.from))
+  const isProvenByKey = payment.form === 'key'
+  if (isProvenByKey) countForPayer(flow, payment)
+  checkRefusals(refusals.networkRefusals, flow.attemptLimits.byNetwork(payment, address))
   const signerRefusal = await product.ready().then(() => undefined, refusalOrThrow)
   checkRefusals(refusals.signerRefusals, { signerRefusal })
   const simulated = await flow.settlement.verify(payment)
-  return checkAndNarrow(refusals.simulationRefusals, simulated, (result) =>
+  const accepted = checkAndNarrow(refusals.simulationRefusals, simulated, (result) =>
     result.kind === 'good' || result.kind === 'spent' ? result : undefined,
   )
+  // A used authorization is public and its signature was not checked again, so it proves nobody.
+  if (!isProvenByKey && accepted.kind === 'good') countForPayer(flow, payment)
+  if (isProvenByKey || accepted.kind === 'good') flow.attemptLimits.release(payment, address)
+  return accepted
 }
 
 /**

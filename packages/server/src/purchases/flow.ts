@@ -1,10 +1,10 @@
 import type { Mode } from '@pohf/protocol'
 import type { PurchaseMint } from '../credentials/index.ts'
-import type { Settlement } from '../payments/index.ts'
+import type { Settlement, SignedPayment } from '../payments/index.ts'
 import type { FrozenAnswer } from '../platform/db/columns.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { Agent } from '../platform/http/call.ts'
-import { makeRateLimiter, type RateLimiter } from '../platform/http/rate-limiter.ts'
+import { makeRateLimiter, networkPrefixOf, type RateLimitResult } from '../platform/http/rate-limiter.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { UnitDeps } from '../work/index.ts'
 import type { Purchase } from './store.ts'
@@ -35,9 +35,9 @@ export type PurchaseSettlement = {
 
 /** The caller of a purchase, and how it sent its payment. */
 export type PurchaseCaller = {
-  /** Proven by the secret id, the wallet or the key, or by having sent the payment before it was public. */
+  /** Proven by the secret id or the key, or by having sent the payment before it was public. */
   readonly isBuyer: boolean
-  /** The whole id, for a client that sent none. */
+  /** The whole id, where the buyer sent it or this call made it. */
   readonly purchaseId: string | undefined
   readonly header: 'x-payment' | 'payment-signature'
   readonly network: string
@@ -87,15 +87,40 @@ export type PurchaseOutcome = {
 /** A payment that this process settles now. `isSubmitted`: its signature may be public. */
 export type PaymentInFlight = { readonly outcome: Promise<PurchaseOutcome>; isSubmitted: boolean }
 
+/** Each purchase that fails on the chain costs us gas, so the attempts of one wallet are limited. */
+const payerLimit = { name: 'payer', quota: 120, windowSeconds: 60 } as const
+/** Payments from one network that the chain has not accepted: each costs calls to the node, and a key costs nothing. */
+const networkLimit = { name: 'network', quota: 60, windowSeconds: 60 } as const
+
+/** Limits attempts to pay. Anyone can name any wallet as the payer, so only what proves the payer counts for it. */
+const makeAttemptLimits = ({ clock, config }: Ctx) => {
+  const limiter = makeRateLimiter(clock)
+  /** Payments of contracts, whose signatures only the chain can check, do not use up the limit of the others. */
+  const networkKey = ({ form }: SignedPayment, address: string | undefined): string | undefined =>
+    address === undefined || !config.addressLimits ? undefined : `${form} ${networkPrefixOf(address)}`
+  return {
+    byPayer: (payer: string): RateLimitResult => limiter.take(payerLimit, payer),
+    byNetwork: (payment: SignedPayment, address: string | undefined): RateLimitResult | undefined => {
+      const key = networkKey(payment, address)
+      return key === undefined ? undefined : limiter.take(networkLimit, key)
+    },
+    /** Returns what `byNetwork` took, where the chain has accepted the payment. */
+    release: (payment: SignedPayment, address: string | undefined): void => {
+      const key = networkKey(payment, address)
+      if (key !== undefined) limiter.release(networkLimit, key)
+    },
+  }
+}
+
 /** The further dependencies of buying, in the process that takes the calls. */
 export type PurchaseFlow = PurchaseSettlement & {
   /** By payer, nonce and signature: a caller that knows only the nonce of an authorization must not block its payer. */
   readonly paymentsInFlight: Map<string, PaymentInFlight>
-  readonly payerLimiter: RateLimiter
+  readonly attemptLimits: ReturnType<typeof makeAttemptLimits>
 }
 
 export const makePurchaseFlow = (settlement: PurchaseSettlement): PurchaseFlow => ({
   ...settlement,
   paymentsInFlight: new Map(),
-  payerLimiter: makeRateLimiter(settlement.ctx.clock),
+  attemptLimits: makeAttemptLimits(settlement.ctx),
 })

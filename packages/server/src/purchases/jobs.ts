@@ -14,7 +14,7 @@ const ignoreChainOutage = async (work: () => Promise<unknown>): Promise<void> =>
   try {
     await work()
   } catch (error) {
-    if (!(error instanceof Refusal)) throw error
+    if (!(error instanceof Refusal && error.code === 'chain_unreachable')) throw error
   }
 }
 
@@ -25,23 +25,39 @@ const advanceDuePurchases = async (deps: PurchaseSettlement): Promise<number> =>
   return due.length
 }
 
-/** Watches payments until no chain reorganisation can revert them. A reverted payment is submitted again, or is void. */
-const watchFinality = async (deps: PurchaseSettlement): Promise<number> => {
+type WatchedPayment = Awaited<ReturnType<typeof listUnfinalizedPayments>>[number]
+
+/** A reverted payment is submitted again, or is void. */
+const checkFinality = async (deps: PurchaseSettlement, payment: WatchedPayment): Promise<void> => {
   const { ctx, settlement } = deps
+  const { reference } = payment
+  const { final, ...status } = await settlement.recheck(payment)
+  await inTransaction(ctx, 'system', async (tx) => {
+    if (status.kind === 'settled') await markPaymentSettled(tx, reference, status.proof)
+    await markPaymentChecked(tx, reference, final)
+  })
+  if (status.kind !== 'void') return
+  ctx.log.error({ reference }, 'payment reverted by the chain')
+  const purchase = await inTransaction(ctx, 'system', (tx) => findPurchase(tx, reference))
+  if (purchase) await applySettlementStatus(deps, purchase, status, undefined)
+}
+
+/** Watches payments until no chain reorganisation can revert them. */
+const watchFinality = async (deps: PurchaseSettlement): Promise<void> => {
+  const { ctx } = deps
   const payments = await inTransaction(ctx, 'system', (tx) => listUnfinalizedPayments(tx, watchMax))
   for (const payment of payments) {
-    const { final, ...status } = await settlement.recheck(payment)
     const { reference } = payment
-    await inTransaction(ctx, 'system', async (tx) => {
-      if (status.kind === 'settled') await markPaymentSettled(tx, reference, status.proof)
-      await markPaymentChecked(tx, reference, final)
-    })
-    if (status.kind !== 'void') continue
-    ctx.log.error({ reference }, 'payment reverted by the chain; its credential is revoked')
-    const purchase = await inTransaction(ctx, 'system', (tx) => findPurchase(tx, reference))
-    if (purchase) await applySettlementStatus(deps, purchase, status, undefined)
+    try {
+      await checkFinality(deps, payment)
+    } catch (error) {
+      // The longest unchecked come first: a payment that fails must not be the first of every run.
+      await inTransaction(ctx, 'system', (tx) => markPaymentChecked(tx, reference, false))
+      // An outage concerns every payment.
+      if (error instanceof Refusal) throw error
+      ctx.log.error({ err: error, reference }, 'finality of a payment was not checked; it will be retried')
+    }
   }
-  return 0
 }
 
 export const purchaseJobs = (deps: PurchaseSettlement): Job[] => [

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { compile } from '@pohf/chain'
-import { encodeAbiParameters } from 'viem'
+import { encodeAbiParameters, type Hex } from 'viem'
 import { startFacilitator } from '../../test/fixtures/payments/facilitator.ts'
 import { encode, makePayer } from '../../test/fixtures/payments/payer.ts'
 import { readConfig } from '../platform/ops/config.ts'
@@ -27,9 +27,8 @@ if (!fixture) test('payers and facilitators', { skip: 'no chain runs on this sys
 else {
   const { chain, node, requestChallenge, pay, balanceOf, settings } = fixture
   const price = 10_000n
-
-  test('a contract wallet pays with a signature of any length that it accepts; a stranger for it does not', async () => {
-    const holder = makePayer()
+  /** A contract wallet with a dollar, which accepts the signatures of this key. */
+  const deployWallet = async (holder: ReturnType<typeof makePayer>): Promise<Hex> => {
     const bytecode = compile(walletSource)['Wallet']?.bytecode
     assert.ok(bytecode)
     const { address } = await chain.deploy(
@@ -37,6 +36,12 @@ else {
       encodeAbiParameters([{ type: 'address' }], [holder.account.address]),
     )
     await chain.mint(address, 1_000_000n)
+    return address
+  }
+
+  test('a contract wallet pays with a signature of any length that it accepts; a stranger for it does not', async () => {
+    const holder = makePayer()
+    const address = await deployWallet(holder)
     const signedBy = async (signer: typeof holder, more: string) => {
       const { v2 } = await requestChallenge()
       const seconds = Math.floor(Date.now() / 1_000)
@@ -56,6 +61,46 @@ else {
       assert.equal(answer.json.error, 'payment_invalid')
     }
     assert.equal(await balanceOf(address), 1_000_000n - 2n * price)
+  })
+
+  test('who names the wallet of another with random signatures, or makes wallets, uses up the limit of one network alone', async () => {
+    const limited = await startHarness({ ...settings, ADDRESS_LIMITS: 'on', TRUSTED_PROXIES: '127.0.0.1' })
+    const buyers = makeX402Clients(chain, limited)
+    const victim = await buyers.makeFundedPayer()
+    const holder = makePayer()
+    const wallet = await deployWallet(holder)
+    const { v2 } = await buyers.requestChallenge()
+    const seconds = Math.floor(Date.now() / 1_000)
+    const payFrom = async (address: string, from: Hex, signer = makePayer()) => {
+      const authorization = signer.authorize(v2, seconds, { from })
+      const signature = await signer.sign(v2, authorization)
+      const payment = { x402Version: 2, payload: { signature, authorization }, accepted: v2, extensions: {} }
+      // Without the purchase id: it is for one purchase.
+      const { purchaseId: _, ...extra } = v2.extra
+      return buyers.pay({
+        'payment-signature': encode({ ...payment, accepted: { ...v2, extra } }),
+        'x-forwarded-for': address,
+      })
+    }
+    const [stranger, elsewhere] = ['192.0.2.9', '198.51.100.7']
+    // A wallet that the chain has proven takes nothing from its network.
+    assert.equal((await payFrom(stranger, wallet, holder)).status, 200)
+    const attack = await Promise.all(
+      Array.from({ length: 125 }, () => payFrom(stranger, victim.account.address)),
+    )
+    const countOf = (status: number) => attack.filter((answer) => answer.status === status).length
+    assert.deepEqual([countOf(402), countOf(429)], [60, 65])
+    // By its key the victim pays even from the network of the stranger; a contract wallet, from any other.
+    assert.equal((await payFrom(stranger, victim.account.address, victim)).status, 200)
+    assert.equal((await payFrom(elsewhere, wallet, holder)).status, 200)
+    // A key costs nothing: new wallets without money use up the limit of their network too.
+    const poor = await Promise.all(
+      Array.from({ length: 62 }, () => {
+        const signer = makePayer()
+        return payFrom('203.0.113.5', signer.account.address, signer)
+      }),
+    )
+    assert.equal(poor.filter(({ status }) => status === 429).length, 2)
   })
 
   test('a facilitator submits for us, and only the chain decides', async () => {

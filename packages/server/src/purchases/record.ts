@@ -99,15 +99,17 @@ export const recordRefundDue = async (
   purchase: Purchase,
   reason: string,
 ): Promise<void> => {
-  await inTransaction(ctx, 'system', async (tx) => {
+  const isDue = await inTransaction(ctx, 'system', async (tx) => {
     const { state } = await findPurchaseForUpdate(tx, purchase)
-    if (state !== 'settled') return
+    if (state !== 'settled') return false
     await updateEnded(tx, purchase, { state: 'refund_due', reason })
+    return true
   })
-  ctx.log.error(
-    { purchaseId: purchase.purchaseId, reason },
-    'paid purchase cannot be delivered; refund required',
-  )
+  if (isDue)
+    ctx.log.error(
+      { purchaseId: purchase.purchaseId, reason },
+      'paid purchase cannot be delivered; refund required',
+    )
 }
 
 /**

@@ -6,8 +6,9 @@ import type {
   SimulationResult,
 } from '../payments/index.ts'
 import { Refusal } from '../platform/http/errors.ts'
+import type { RateLimitResult } from '../platform/http/rate-limiter.ts'
 import type { Refusals } from '../platform/http/refusals.ts'
-import type { Offer, PurchaseCaller, PurchaseFlow, Stock } from './flow.ts'
+import type { Offer, PurchaseCaller, Stock } from './flow.ts'
 import { matchesSecretHash, subjectOf } from './rules.ts'
 import type { Purchase } from './store.ts'
 
@@ -84,11 +85,14 @@ export const unsettledRefusals: Refusals<Pick<Offer, 'outcome'>> = [
   ['chain_not_configured', refuseWithoutChain],
 ]
 
-type PayerRate = ReturnType<PurchaseFlow['payerLimiter']['take']>
+/** Undefined where nothing is limited. */
+type Rate = RateLimitResult | undefined
 
-const refusePayerRate = ({ allowed, headers }: PayerRate) =>
-  allowed ? undefined : new Refusal('rate_limited', { headers })
-export const payerRefusals: Refusals<PayerRate> = [['payer_rate_limited', refusePayerRate]]
+const refuseRate = (rate: Rate) =>
+  rate?.allowed === false ? new Refusal('rate_limited', { headers: rate.headers }) : undefined
+export const networkRefusals: Refusals<Rate> = [['network_rate_limited', refuseRate]]
+/** Once the payer is proven: before the chain is asked where a key signed, and after it for a contract. */
+export const payerRefusals: Refusals<Rate> = [['payer_rate_limited', refuseRate]]
 
 type SignerTest = { readonly signerRefusal: Refusal | undefined }
 
@@ -214,6 +218,7 @@ export const purchaseRefusals = [
   ...signatureRefusals,
   ...unsettledRefusals,
   ...payerRefusals,
+  ...networkRefusals,
   ...signerRefusals,
   ...simulationRefusals,
   ...usedAuthorizationRefusals,

@@ -28,6 +28,7 @@ export const routes = (deps: ProductDeps): Route[] => {
         },
         purchaseIds: [call.header('x-purchase-id'), call.query.purchase_id, purchaseIdIn(call.rawBody)],
         agent: call.agent,
+        address: call.address,
         requestId: call.requestId,
       }),
     ),

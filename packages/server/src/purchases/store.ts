@@ -223,7 +223,10 @@ export const updateDelivered = async (tx: Tx, key: PurchaseKey, delivery: NewDel
   return (await executePrepared(tx, 'purchases_delivered', query)).length === 1
 }
 
-/** Ends a purchase without delivery; the database refuses a transition that does not exist. */
+/**
+ * Ends a purchase that was not paid or is to be refunded, also a delivered one. The database refuses a transition that
+ * does not exist.
+ */
 export const updateEnded = async (
   tx: Tx,
   key: PurchaseKey,

@@ -12,7 +12,7 @@ type Quote = {
   readonly extensions: Readonly<Record<string, unknown>>
 }
 
-/** How long an authorization should be valid; it also bounds how long a settlement can stay pending. */
+/** How long an authorization should be valid. */
 const timeoutSeconds = 120
 const mimeType = 'application/json'
 const scheme = 'exact'

@@ -22,8 +22,8 @@ export type SignatureCheckResult =
 const settleSecondsMin = 20n
 /** A settlement can stay pending until the authorization ends, and the unit stays reserved so long. */
 const validitySecondsMax = 3_600n
-/** Far above all dollars in existence, and below what the ledger can hold. */
-const valueMax = 2n ** 62n
+/** A billion dollars. A ledger account holds at most 2^53 - 1 millionths: nine such payments. */
+const valueMax = 10n ** 15n
 
 const types = {
   TransferWithAuthorization: [

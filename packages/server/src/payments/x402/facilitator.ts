@@ -65,20 +65,23 @@ export const makeFacilitator = ({ url, network, chain, marginBlocks }: Parts): S
     operation: 'verify' | 'settle',
     payment: SignedAuthorization,
   ): Promise<T> => {
-    try {
-      const { body } = await send({
-        url: `${url.replace(/\/+$/, '')}/${operation}`,
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body: bodyOf(network, payment),
-        timeoutMs,
-        responseBytesMax: answerBytesMax,
-        trust: 'operator',
-      })
-      return schema.parse(JSON.parse(body))
-    } catch (error) {
+    const answer = await send({
+      url: `${url.replace(/\/+$/, '')}/${operation}`,
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: bodyOf(network, payment),
+      timeoutMs,
+      responseBytesMax: answerBytesMax,
+      trust: 'operator',
+    }).catch((error: unknown) => {
       const fault = error instanceof Error ? error.name : 'unknown'
       throw new RpcError(`${operation}: the facilitator was not reached: ${fault}`, { cause: error })
+    })
+    try {
+      return schema.parse(JSON.parse(answer.body))
+    } catch (cause) {
+      const message = `${operation}: the facilitator answered ${answer.status} and not in the form of x402`
+      throw new RpcError(message, { cause })
     }
   }
   const settle = async (payment: SignedAuthorization) => {

@@ -12,7 +12,7 @@ export const readGasKeys = (config: Pick<Config, 'X402_GAS_KEYS_FILE'>): Hex[] =
     .split('\n')
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
-  // The error names the line by its number: it must not contain a key.
+  // The error names the key by its position among the keys: it must not contain one.
   const wrong = lines.findIndex((line) => !/^0x[0-9a-fA-F]{64}$/.test(line))
   if (wrong >= 0) throw new Error(`X402_GAS_KEYS_FILE: key ${wrong + 1} is not 0x and 64 hexadecimal digits`)
   if (lines.length === 0 || lines.length > keysMax)

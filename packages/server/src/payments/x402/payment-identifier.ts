@@ -28,7 +28,7 @@ const asPurchaseRefusal = (error: unknown): unknown => {
 /** Any other payment or task under the same identifier has another fingerprint. */
 const claimIdentifier = async (ctx: Ctx, { payment, subject }: IdentifiedPayment, identifier: string) => {
   const { from, nonce } = payment.authorization
-  // The signature was verified, so nobody can use up the identifiers of another payer.
+  // A stranger can hold an identifier of a contract wallet only until the chain refuses the signature.
   const scope = {
     agentId: 'system',
     method: 'GET',

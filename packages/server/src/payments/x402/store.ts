@@ -257,12 +257,12 @@ export const findGasKeyLocked = async (
   tx: Tx,
   chainId: number,
   addresses: readonly Hex[],
-  underWayMax: number,
+  pendingMax: number,
 ): Promise<GasKeyRow | undefined> => {
   const usable = () =>
     gasKeyQuery(tx, chainId, addresses)
       .where('low', '=', false)
-      .where(sql<boolean>`next_nonce - mined_nonce < ${underWayMax}`)
+      .where(sql<boolean>`next_nonce - mined_nonce < ${pendingMax}`)
       .orderBy('last_used_at', (order) => order.asc().nullsFirst())
       .limit(1)
       .forUpdate()
