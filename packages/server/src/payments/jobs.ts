@@ -1,14 +1,17 @@
 import type { Ctx } from '../platform/ops/context.ts'
-import { inTransaction } from '../platform/db/db.ts'
+import { inTransaction, readNow } from '../platform/db/db.ts'
 import type { Job } from '../platform/queue/worker.ts'
 import { applyFact, applyCardEvent, type Settlers } from './card/apply.ts'
 import { CardProviderError, type CardProvider } from './card/provider.ts'
 import { sendRefunds } from './refunds/send-refunds.ts'
-import { deleteOldCardEvents, findLastCardEvent, listCardEventsKnown } from './card/store.ts'
+import { deleteOldCardEvents, listCardEventsKnown } from './card/store.ts'
 import { listCheckoutsToPoll, updateCheckoutPolled, updateCheckoutState, updateDueExpired } from './store.ts'
 
 const batchMax = 200
 const pollMax = 20
+const hourMs = 3_600_000
+/** As long as the provider repeats a webhook. */
+const firstReadHours = 72
 
 /** A failed request loses nothing: the next run repeats it. */
 const unlessProviderFails = async (work: () => Promise<number>): Promise<number> => {
@@ -39,9 +42,12 @@ const pollOpenCheckouts = async (ctx: Ctx, provider: CardProvider, settlers: Set
   return due.length
 }
 
-/** Applies events whose webhook did not arrive: refunds and disputes show nowhere else. */
-const applyMissedEvents = async (ctx: Ctx, provider: CardProvider, settlers: Settlers): Promise<number> => {
-  const since = await inTransaction(ctx, 'system', findLastCardEvent)
+/** Applies events since that time whose webhook did not arrive: refunds and disputes show nowhere else. */
+const applyMissedEvents = async (
+  ctx: Ctx,
+  { provider, settlers }: { readonly provider: CardProvider; readonly settlers: Settlers },
+  since: Date,
+): Promise<void> => {
   const events = await provider.listCardEvents(since)
   const known = await inTransaction(ctx, 'system', (tx) =>
     listCardEventsKnown(
@@ -52,7 +58,24 @@ const applyMissedEvents = async (ctx: Ctx, provider: CardProvider, settlers: Set
   const missed = events.filter(({ eventId }) => !known.has(eventId))
   for (const event of missed) await applyCardEvent(ctx, settlers, event)
   if (missed.length > 0) ctx.log.warn({ missed: missed.length }, 'missed card events applied')
-  return 0
+}
+
+/**
+ * The first run of a process reads the events of three days, each later one those since an hour before the last run that
+ * succeeded. The newest stored event says nothing: its webhook may have arrived after the loss of an earlier one.
+ */
+const makeMissedEventsRun = (
+  ctx: Ctx,
+  parts: { readonly provider: CardProvider; readonly settlers: Settlers },
+) => {
+  let lastRun: Date | undefined
+  return async (): Promise<number> => {
+    const now = await inTransaction(ctx, 'system', readNow)
+    const since = lastRun ? lastRun.getTime() - hourMs : now.getTime() - firstReadHours * hourMs
+    await applyMissedEvents(ctx, parts, new Date(since))
+    lastRun = now
+    return 0
+  }
 }
 
 export const jobs = (
@@ -60,6 +83,7 @@ export const jobs = (
   parts: { readonly provider: CardProvider | undefined; readonly settlers: Settlers },
 ): Job[] => {
   const { provider, settlers } = parts
+  const runMissedEvents = provider && makeMissedEventsRun(ctx, { provider, settlers })
   return [
     {
       name: 'expire checkouts',
@@ -71,7 +95,7 @@ export const jobs = (
       everyMs: 3_600_000,
       run: () => inTransaction(ctx, 'system', (tx) => deleteOldCardEvents(tx, batchMax)),
     },
-    ...(provider
+    ...(provider && runMissedEvents
       ? [
           {
             name: 'send card refunds',
@@ -86,7 +110,7 @@ export const jobs = (
           {
             name: 'apply missed card events',
             everyMs: 300_000,
-            run: () => unlessProviderFails(() => applyMissedEvents(ctx, provider, settlers)),
+            run: () => unlessProviderFails(runMissedEvents),
           },
         ]
       : []),

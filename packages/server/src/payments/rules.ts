@@ -42,13 +42,9 @@ type CheckoutText = {
   readonly next?: 'pay' | 'wait'
 }
 
-const paidText = ({
-  purpose,
-  amountUsdCents,
-  reversedUsdCents: takenUsdCents,
-}: CheckoutView): CheckoutText => {
+const paidText = ({ purpose, amountUsdCents, reversedUsdCents }: CheckoutView): CheckoutText => {
   const credits = purpose === 'credits'
-  if (takenUsdCents === 0n)
+  if (reversedUsdCents === 0n)
     return {
       chip: 'ok',
       label: 'Paid',
@@ -57,12 +53,12 @@ const paidText = ({
         ? 'The payment has arrived. You can close this page.'
         : 'The payment has arrived and is held for the order. You can close this page.',
     }
-  const whole = takenUsdCents === amountUsdCents
+  const whole = reversedUsdCents === amountUsdCents
   return {
     chip: 'warn',
     label: whole ? 'Taken back' : 'Partly taken back',
     title: whole ? 'The payment was taken back.' : 'A part of the payment was taken back.',
-    text: `${whole ? 'All' : formatUsd(takenUsdCents)} of it was refunded or is disputed.${
+    text: `${whole ? 'All' : formatUsd(reversedUsdCents)} of it was refunded or is disputed.${
       credits ? ' The credits of that part are taken back too.' : ''
     }`,
   }

@@ -17,7 +17,7 @@ const everyMs = 5_000
 const batchMax = 100
 
 /** Runs an action for each item of a batch in its own transaction, so that one failure does not stop the others. */
-const runForEach = async <T>(
+const runForEach = async <T extends UnitKey>(
   ctx: Ctx,
   list: (tx: Tx) => Promise<readonly T[]>,
   act: (tx: Tx, item: T) => Promise<void>,
@@ -29,7 +29,9 @@ const runForEach = async <T>(
       await inTransaction(ctx, 'system', (tx) => act(tx, item))
       done += 1
     } catch (error) {
-      ctx.log.error({ err: error, item }, 'work deadline job failed; it will be retried')
+      // Not the item: a claim holds the person and the known answer.
+      const { orderId, n } = item
+      ctx.log.error({ err: error, orderId, n }, 'work deadline job failed; it will be retried')
     }
   }
   return done

@@ -231,12 +231,6 @@ export const exceptions: readonly (Pick<ErrorFault, 'path' | 'rule' | 'text'> & 
     reason: 'the statement has no argument and concerns no object',
   },
   {
-    path: 'payments/card/store.ts',
-    rule: 'constant',
-    text: 'reading the time of the last card event',
-    reason: 'the statement has no argument and concerns no object',
-  },
-  {
     path: 'credentials/mint/purchase.ts',
     rule: 'constant',
     text: 'WorkEvidenceMissing',

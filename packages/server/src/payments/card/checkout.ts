@@ -80,7 +80,7 @@ const createProviderSession = async (
   const key = { agentId: checkout.agentId, checkoutId: row.checkoutId }
   const tenant = checkout.agentId as Tenant
   try {
-    // The same key for the same checkout: a repeated call creates no second session.
+    // The same key until a server error: a repeated call creates no second session.
     const idempotencyKey = `${row.checkoutId}.${row.providerAttempt}`
     const session = await provider.createSession({ ...checkout, ...key, idempotencyKey })
     await inTransaction(ctx, tenant, (tx) => updateProviderSession(tx, key, session))

@@ -7,7 +7,7 @@ import * as operators from '../../operators/index.ts'
 
 const card = await startCardHarness()
 const { harness, simulator } = card
-const { withHeldEvents } = makeCardSteps(card)
+const { advanceClock, withHeldEvents } = makeCardSteps(card)
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const readCheck = async () =>
   (await harness.callOperator('GET', '/operator/credits/check', { key: operatorKey })).json as {
@@ -213,6 +213,20 @@ test('lost events are found in the provider’s list of events', async () => {
     await harness.runJobs()
     assert.equal((await card.balance(refunded)).balance, 0)
   })
+})
+
+test('a lost event is applied also where a newer one arrived by webhook', async () => {
+  const agent = await card.liveAgent()
+  const { sessionId, checkoutId } = await card.openCheckout(agent)
+  const payment = await card.pay(sessionId)
+  await card.waitForState(checkoutId, 'completed')
+  await withHeldEvents(() => simulator.control(`payments/${payment}/refund`, { amount: 2_450 }))
+  await advanceClock(2 * 3_600_000)
+  const newer = await card.openCheckout(agent)
+  await card.pay(newer.sessionId)
+  await card.waitForState(newer.checkoutId, 'completed')
+  await harness.runJobs()
+  assert.equal((await card.checkoutOf(checkoutId)).taken, 2_450)
 })
 
 test('afterwards money and credits agree', async () => {

@@ -185,6 +185,30 @@ test('a checkout funds an order once, and a refund of its money ends the order',
   assert.match(small.json.details[0].message, /0\.50 USD/)
 })
 
+test('an order whose slow payment failed gets a new checkout', async () => {
+  const agent = await card.liveAgent()
+  const call = (path: string, body: object) =>
+    harness.call('POST', `/api/agents/${path}`, { key: agent.apiKey, body })
+  const { orderId } = (await call('order', { taskType: 'wf_photo_label', quantity: 4 })).json
+  const fund = async () => String((await call('order/fund', { orderId })).json.checkoutUrl)
+  const checkoutId = async () => {
+    const { rows } = await harness.owner.query('select checkout_id from orders where order_id = $1', [
+      orderId,
+    ])
+    return String(rows[0].checkout_id)
+  }
+  const failedUrl = await fund()
+  const failedId = await checkoutId()
+  const sessionId = new URL(failedUrl).pathname.split('/').at(-1)
+  await simulator.control(`sessions/${sessionId}/pay-slowly`)
+  await card.waitForState(failedId, 'processing')
+  assert.equal(await fund(), `${harness.ctx.config.BASE_URL}/checkout/${failedId}`, 'no second payment')
+  await simulator.control(`sessions/${sessionId}/settle`, { succeeded: false })
+  await card.waitForState(failedId, 'failed')
+  assert.notEqual(await fund(), failedUrl)
+  assert.notEqual(await checkoutId(), failedId)
+})
+
 test('afterwards money and credits agree', async () => {
   const { ok, faults, unmatched } = await readCheck()
   assert.deepEqual({ ok, faults, unmatched }, { ok: true, faults: [], unmatched: [] })

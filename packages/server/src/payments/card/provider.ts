@@ -35,7 +35,7 @@ export class CardProviderError extends Error {
 }
 
 const nameCharsMax = 250
-/** At most 5,000 events in one run; the log says where there are more. */
+/** At most 5,000 events in one run, where the log says that there are more, and 5,000 refunds of one payment. */
 const pageSize = 100
 const pagesMax = 50
 
@@ -174,10 +174,21 @@ const findOwnRefund = async (
   paymentId: string,
   refundId: string,
 ): Promise<RefundStateFact | undefined> => {
-  const { data } = await client.refunds.list({ payment_intent: paymentId, limit: pageSize })
-  return data
-    .flatMap((refund) => readRefund(refund) ?? [])
-    .find((refund) => refund.refundId === refundId && refund.state !== 'failed')
+  let after: string | undefined
+  for (let page = 0; page < pagesMax; page++) {
+    const { data, has_more: more } = await client.refunds.list({
+      payment_intent: paymentId,
+      limit: pageSize,
+      ...(after === undefined ? {} : { starting_after: after }),
+    })
+    const own = data
+      .flatMap((refund) => readRefund(refund) ?? [])
+      .find((refund) => refund.refundId === refundId && refund.state !== 'failed')
+    after = data.at(-1)?.id
+    if (own || !more || after === undefined) return own
+  }
+  // Not "none": the caller would refund the money twice.
+  throw new Error(`refund ${refundId} not found in ${pagesMax} pages of refunds of payment ${paymentId}`)
 }
 
 const listCardEvents = async (

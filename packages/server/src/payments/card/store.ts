@@ -67,16 +67,6 @@ export const insertCardEvent = async (
     .execute()
 }
 
-/** The time since which events may be missing: an hour before the newest known one, at most three days ago. */
-export const findLastCardEvent = async (tx: Tx): Promise<Date> => {
-  const { rows } = await sql<{ since: Date }>`
-    select greatest(coalesce(max(said_at), '-infinity') - interval '1 hour', pohf_now() - interval '3 days') as since
-    from card_events`.execute(tx)
-  const row = rows[0]
-  if (!row) throw new Error('no row returned while reading the time of the last card event')
-  return row.since
-}
-
 export const listCardEventsKnown = async (
   tx: Tx,
   eventIds: readonly string[],

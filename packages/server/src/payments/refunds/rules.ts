@@ -14,9 +14,12 @@ export type OwnRefundState = 'wanted' | 'sent' | 'done' | 'failed'
 
 /** After this many failed attempts an operator must act: with the delays below that is about 16 hours. */
 export const refundAttemptsMax = 24
-/** Backoff of the retries of a refund: 10 s, 20 s, 40 s and so on, an hour at most. */
+/**
+ * Backoff of the retries of a refund: 60 s three times, then 80 s, 160 s and so on, an hour at most. It is also how long
+ * a claim lasts: an attempt makes requests of at most 13 s each, two of them for a payment with up to 100 refunds.
+ */
 export const refundRetryDelaySeconds = (attempts: number): number =>
-  Math.min(3_600, 10 * 2 ** Math.min(attempts, 12))
+  Math.min(3_600, Math.max(60, 10 * 2 ** Math.min(attempts, 12)))
 /** How often a sent refund is polled, in case its event is lost. */
 export const refundPollSeconds = 600
 

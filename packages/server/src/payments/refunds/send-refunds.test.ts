@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { createServer } from 'node:http'
+import { after, test } from 'node:test'
+import { cardSettler as creditsSettler } from '../../credits/index.ts'
 import { ledgerFaults } from '../../../test/fixtures/payments/ledger.ts'
 import { newEventIds, orderSettler, startRefundHarness } from '../../../test/fixtures/payments/refunds.ts'
 import { inTransaction } from '../../platform/db/db.ts'
-import { requestRefund } from '../index.ts'
+import { makeCardProvider, requestRefund } from '../index.ts'
+import { sendRefunds } from './send-refunds.ts'
 
 const { card, ...refunds } = await startRefundHarness()
 const { accountsOf, advanceClock, operate, payOrder, providerRefundsOf, refundsOf, requestOrderRefund } =
@@ -70,7 +73,7 @@ test('after a lost response nothing is refunded twice: by the key within a day, 
         (await refundsOf(paid.agent)).map(({ state, fault }) => [state, fault]),
         [['wanted', 'not_reached']],
       )
-      await advanceClock(15_000)
+      await advanceClock(75_000)
       if (later) await simulator.control('forget', { keys: true })
       await send()
       assert.equal((await providerRefundsOf(paid.payment)).length, 1)
@@ -104,7 +107,7 @@ test('a server error is retried under another key; a refusal is final, is logged
   await simulator.control('faults', { kind: 'error', calls: 1 })
   await harness.runJobs()
   assert.equal((await refundsOf(paid.agent))[0]?.state, 'wanted')
-  await advanceClock(15_000)
+  await advanceClock(75_000)
   await harness.runJobs()
   await waitForRefundState(paid.agent, 'done')
   assert.equal((await providerRefundsOf(paid.payment)).length, 1)
@@ -193,6 +196,60 @@ test('a returned refund restores the money, in any order of events, and an opera
     )
     assert.deepEqual(await accountsOf(paid.agent), {})
   }
+})
+
+test('no other process sends a refund while one is slow to send it', async () => {
+  for (const paid of [await payOrder(), await payOrder()]) await requestOrderRefund(paid, 200n, 'all')
+  const provider = makeCardProvider(harness.ctx)
+  assert.ok(provider)
+  const sent: string[] = []
+  const sendSlowly = (): Promise<number> =>
+    sendRefunds(harness.ctx, {
+      settlers: { order: orderSettler, credits: creditsSettler },
+      provider: {
+        ...provider,
+        createRefund: async (request) => {
+          sent.push(request.refundId)
+          if (sent.length === 1) {
+            await advanceClock(30_000)
+            await sendSlowly()
+          }
+          return provider.createRefund(request)
+        },
+      },
+    })
+  await sendSlowly()
+  assert.equal(sent.length, 2)
+  assert.equal(new Set(sent).size, 2)
+})
+
+/** The last of 150 refunds carries our id. */
+const refundFixture = (n: number) => ({
+  id: `re_${n}`,
+  object: 'refund',
+  amount: 1,
+  currency: 'usd',
+  payment_intent: 'pi_1',
+  status: 'succeeded',
+  metadata: n === 149 ? { refund_id: 'own' } : {},
+})
+test('an own refund is found behind more than a page of newer ones', async () => {
+  const server = createServer((request, response) => {
+    const from = new URL(request.url ?? '', 'http://provider').searchParams.get('starting_after')
+    const all = Array.from({ length: 150 }, (_, n) => refundFixture(n))
+    const start = from === null ? 0 : all.findIndex(({ id }) => id === from) + 1
+    const data = all.slice(start, start + 100)
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ object: 'list', has_more: start + 100 < all.length, data }))
+  })
+  after(() => server.close())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const address = server.address()
+  assert.ok(typeof address === 'object' && address)
+  const config = { ...harness.ctx.config, STRIPE_API_BASE: `http://127.0.0.1:${address.port}` }
+  const provider = makeCardProvider({ ...harness.ctx, config })
+  assert.equal((await provider?.findOwnRefund('pi_1', 'own'))?.providerRefundId, 're_149')
+  assert.equal(await provider?.findOwnRefund('pi_1', 'unknown'), undefined)
 })
 
 test('afterwards the ledger is consistent and agrees with the card payments', async () => {

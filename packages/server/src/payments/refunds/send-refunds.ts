@@ -3,7 +3,7 @@ import { inTransaction } from '../../platform/db/db.ts'
 import { applyFact, type Settlers } from '../card/apply.ts'
 import { CardProviderError, type CardProvider } from '../card/provider.ts'
 import {
-  claimDueRefunds,
+  claimDueRefund,
   findRefundForUpdate,
   updateRefundByFact,
   updateRefundFailed,
@@ -67,13 +67,16 @@ const pollRefund = async (ctx: Ctx, { provider, settlers }: Parts, refund: Refun
 
 /** Sends requested refunds to the provider, and polls those that were sent some time ago. */
 export const sendRefunds = async (ctx: Ctx, parts: Parts): Promise<number> => {
-  const due = await inTransaction(ctx, 'system', (tx) => claimDueRefunds(tx, batchMax))
-  for (const { refund, paymentId } of due) {
+  for (let done = 0; done < batchMax; done++) {
+    // One at a time: a claim lasts for one attempt, not for a batch of them.
+    const due = await inTransaction(ctx, 'system', claimDueRefund)
+    if (!due) return done
+    const { refund, paymentId } = due
     if (refund.state === 'wanted') await sendRefund(ctx, parts.provider, refund, paymentId)
     else
       await pollRefund(ctx, parts, refund).catch((error: unknown) => {
         if (!(error instanceof CardProviderError)) throw error
       })
   }
-  return due.length
+  return batchMax
 }

@@ -193,43 +193,46 @@ export const updateRefundRetried = async (tx: Tx, row: RefundRow): Promise<void>
 }
 
 /**
- * Claims a batch of due refunds by moving their next attempt: a process that crashes loses nothing, and no other process
- * sends them meanwhile. Sent refunds are polled for a month.
+ * Claims a due refund by moving its next attempt: a process that crashes loses nothing, and no other process sends it
+ * meanwhile. Sent refunds are polled for a month.
  */
-export const claimDueRefunds = async (tx: Tx, limit: number) => {
-  const { rows } = await sql<{ agent_id: string; refund_id: string }>`
-    update card_refunds set
-      attempts = case state when 'wanted' then least(attempts + 1, 1000) else attempts end,
-      next_at = pohf_now() + make_interval(secs => case state when 'wanted'
-        then least(${refundRetryDelaySeconds(Number.MAX_SAFE_INTEGER)}::float8, ${refundRetryDelaySeconds(0)} * power(2, least(attempts, 12)))
-        else ${refundPollSeconds} end)
-    where (agent_id, refund_id) in (
-      select agent_id, refund_id from card_refunds
-      where next_at <= pohf_now() and mode = 'live'
-        and (state = 'wanted' or (state = 'sent' and created_at > pohf_now() - interval '30 days'))
-      order by next_at limit ${limit} for update skip locked)
-    returning agent_id, refund_id`.execute(tx)
-  const claimed: { refund: RefundRow; paymentId: string }[] = []
-  for (const { agent_id: agentId, refund_id: refundId } of rows) {
-    const row = await query(tx)
-      .where('agent_id', '=', agentId)
-      .where('refund_id', '=', refundId)
-      .executeTakeFirstOrThrow(() => new Error(`refund ${refundId} not found after it was claimed`))
-    const checkout = await tx
-      .selectFrom('checkouts')
-      .select('payment_id')
-      .where('agent_id', '=', agentId)
-      .where('checkout_id', '=', row.checkout_id)
-      .executeTakeFirstOrThrow(
-        () => new Error(`checkout ${row.checkout_id} not found while claiming refund ${refundId}`),
-      )
-    if (checkout.payment_id === null)
-      throw new Error(
-        `checkout ${row.checkout_id} has no provider payment while claiming refund ${refundId} (${row.state})`,
-      )
-    claimed.push({ refund: rowOf(row), paymentId: checkout.payment_id })
-  }
-  return claimed
+export const claimDueRefund = async (tx: Tx) => {
+  const due = await query(tx)
+    .where('mode', '=', 'live')
+    .where('next_at', '<=', now())
+    .where(
+      sql<boolean>`(state = 'wanted' or (state = 'sent' and created_at > pohf_now() - interval '30 days'))`,
+    )
+    .orderBy('next_at')
+    .limit(1)
+    .forUpdate()
+    .skipLocked()
+    .executeTakeFirst()
+  if (!due) return undefined
+  const isWanted = due.state === 'wanted'
+  const attempts = isWanted ? Math.min(due.attempts + 1, 1_000) : due.attempts
+  const seconds = isWanted ? refundRetryDelaySeconds(due.attempts) : refundPollSeconds
+  await tx
+    .updateTable('card_refunds')
+    .set({ attempts, next_at: sql<Date>`pohf_now() + make_interval(secs => ${seconds})` })
+    .where('agent_id', '=', due.agent_id)
+    .where('refund_id', '=', due.refund_id)
+    .execute()
+  const refund = rowOf({ ...due, attempts })
+  const { agentId, refundId, checkoutId } = refund
+  const checkout = await tx
+    .selectFrom('checkouts')
+    .select('payment_id')
+    .where('agent_id', '=', agentId)
+    .where('checkout_id', '=', checkoutId)
+    .executeTakeFirstOrThrow(
+      () => new Error(`checkout ${checkoutId} not found while claiming refund ${refundId}`),
+    )
+  if (checkout.payment_id === null)
+    throw new Error(
+      `checkout ${checkoutId} has no provider payment while claiming refund ${refundId} (${due.state})`,
+    )
+  return { refund, paymentId: checkout.payment_id }
 }
 
 /**

@@ -81,6 +81,36 @@ test('a chargeback stops the order and claws back vesting Stars, and an operator
   assert.deepEqual(await ledgerFaults(harness), [])
 })
 
+test('a chargeback also stops a unit whose claim has not committed', async () => {
+  const order = await paidOrder(2, ['First?', 'Second?'])
+  const home = { ...(await card.liveAgent()), mode: 'live' as const }
+  const [early, late] = [await makeWorker(harness, home), await makeWorker(harness, home)]
+  assert.equal((await early.claim('wf_judge')).status, 200)
+  const waitsFor = (statement: string) =>
+    pollUntil(statement, async () => {
+      const { rowCount } = await harness.owner.query(
+        "select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock' and query like $1",
+        [`%${statement}%`],
+      )
+      return rowCount === 1
+    })
+  // The lock holds the claim after it took its unit, and before it commits.
+  const lock = await harness.owner.connect()
+  await lock.query('begin; lock table assignments in share mode')
+  const claim = late.claim('wf_judge')
+  await waitsFor('insert into "assignments"')
+  const dispute = simulator.control(`payments/${order.payment}/dispute`)
+  await waitsFor("update order_units set status = 'cancelled'")
+  await lock.query('commit')
+  lock.release()
+  assert.equal((await claim).status, 200)
+  await dispute
+  await pollUntil('stopped', () => order.statusIs('refunded'))
+  assert.deepEqual(await order.unitsNow(), ['cancelled', 'cancelled'])
+  assert.equal((await late.get('tasks')).json.current, null)
+  assert.deepEqual(await ledgerFaults(harness), [])
+})
+
 test('vested Stars stay with the person, and the earning is flagged', async () => {
   const order = await paidOrder(1, ['Mine?'])
   const worker = await makeWorker(harness, { ...(await card.liveAgent()), mode: 'live' })

@@ -21,7 +21,7 @@ type Input = {
   readonly callbackRef?: string | undefined
 }
 
-/** The assumed price of an hour of work until the index has a value. */
+/** The assumed price of an hour of work. */
 const referenceUsdPerHour = (ctx: Ctx): number => ctx.config.REFERENCE_USD_PER_HOUR
 
 /** The current terms of a workflow, copied into an order: later changes do not affect it. */

@@ -89,12 +89,11 @@ export const openCardCheckout = async ({ ctx, payments, tenant, key }: Funding):
   const order = await inTransaction(ctx, tenant, async (tx) =>
     requireUnfunded(await findOrderForUpdate(tx, key)),
   )
-  if (order.checkout?.isOpen) return { order, checkout: order.checkout }
   const checkout = await payments.openCheckout({ ...checkoutRequestOf(order), mode: 'live' })
+  if (checkout.checkoutId === order.checkout?.checkoutId) return { order, checkout }
   await inTransaction(ctx, tenant, async (tx) => {
-    const current = requireUnfunded(await findOrderForUpdate(tx, key))
-    // A concurrent call may have stored its checkout first; it is the same checkout.
-    if (!current.checkout?.isOpen) await updateOrderCheckout(tx, key, checkout)
+    requireUnfunded(await findOrderForUpdate(tx, key))
+    await updateOrderCheckout(tx, key, checkout)
   })
   return { order, checkout }
 }

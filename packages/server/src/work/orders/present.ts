@@ -5,15 +5,15 @@ import { listItems, type Order } from './store.ts'
 import { rewardWarningsOf, unitUsdOf, usdOf } from '../rules.ts'
 import { countUnits, type UnitCount, type Unit } from '../units/store.ts'
 
-const endedStates = new Set(['refused', 'cancelled'])
+const returnedStates = new Set(['refused', 'cancelled'])
 const sumOf = (counts: readonly UnitCount[], which: (count: UnitCount) => boolean): bigint =>
   counts.filter(which).reduce((sum, count) => sum + count.usdCents - count.platformUsdCents, 0n)
 
 /** How much of the buyer's payment is held, paid and returned, by the states of the units. */
 const summarizeEscrow = (order: Order, counts: readonly UnitCount[]) => {
   const paid = sumOf(counts, ({ status }) => status === 'accepted')
-  const returned = sumOf(counts, ({ status }) => endedStates.has(status))
-  const held = sumOf(counts, ({ status }) => status !== 'accepted' && !endedStates.has(status))
+  const returned = sumOf(counts, ({ status }) => returnedStates.has(status))
+  const held = sumOf(counts, ({ status }) => status !== 'accepted' && !returnedStates.has(status))
   const settled = paid > 0n ? ('released' as const) : ('refunded' as const)
   const status = order.fundedAt === null ? ('unfunded' as const) : held > 0n ? ('held' as const) : settled
   return { status, heldUsd: usdOf(held), paidUsd: usdOf(paid), returnedUsd: usdOf(returned) }

@@ -67,14 +67,13 @@ const columns = [
   'terms',
   'purpose',
 ] as const
-/** Items are read one by one elsewhere: an order may have megabytes of them. */
+/** Items are read one by one elsewhere: an order may have 256 KB of them. */
 const selectOrders = (tx: Tx) =>
   tx
     .selectFrom('orders')
     .select(columns)
     .select([
       sql<boolean>`expires_at <= pohf_now()`.as('is_over'),
-      sql<boolean>`coalesce(checkout_expires_at > pohf_now(), false)`.as('checkout_is_open'),
       sql<number>`coalesce(jsonb_array_length(items), 0)`.as('item_count'),
     ])
 type Row = Awaited<ReturnType<ReturnType<typeof selectOrders>['executeTakeFirstOrThrow']>>
@@ -107,7 +106,6 @@ const orderOf = (row: Row) => ({
           checkoutId: row.checkout_id,
           checkoutUrl: row.checkout_url,
           expiresAt: row.checkout_expires_at,
-          isOpen: row.checkout_is_open,
         }
       : undefined,
 })

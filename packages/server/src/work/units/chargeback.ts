@@ -46,12 +46,14 @@ export const stopOrderAfterChargeback = async (
   reference: string,
 ): Promise<readonly number[]> => {
   if (order.fundedAt === null) return []
-  const openUnits = await listUnitsByState(tx, order, ['claimed', 'delivered', 'rejected', 'appealed'])
-  const buyerPaidUnits = openUnits.filter(({ platformPays }) => !platformPays)
   // First, so that the units below see the final status of their order.
   if (order.status === 'funded' || order.status === 'in_progress')
     await changeOrderStatus(tx, order, 'cancelled')
+  // Before the list: a claim locks only its unit. The update waits for claims that have not committed, and the list
+  // below sees them.
   const { usdCents } = await updateOpenCancelled(tx, order)
+  const openUnits = await listUnitsByState(tx, order, ['claimed', 'delivered', 'rejected', 'appealed'])
+  const buyerPaidUnits = openUnits.filter(({ platformPays }) => !platformPays)
   const stopped: Order = order.status === 'delivered' ? order : { ...order, status: 'cancelled' }
   for (const unit of buyerPaidUnits) await stopUnit(tx, stopped, unit)
   const amount = buyerPaidUnits.reduce((sum, unit) => sum + unit.priceUsdCents, usdCents)

@@ -37,7 +37,10 @@ export type LockedUnit = {
   readonly holder: Assignment | undefined
 }
 
-/** Locks order, unit and assignment, always in this sequence; ledger accounts come last. */
+/**
+ * Locks order, unit and assignment, in this sequence; ledger accounts come last. A claim locks its unit first: where it is
+ * the first of its order, it may deadlock with a change of the order, and one of the two is rolled back and retried.
+ */
 export const lockUnit = async (tx: Tx, key: UnitKey): Promise<LockedUnit | undefined> => {
   const order = await findOrderForUpdate(tx, key)
   const unit = order && (await findUnitForUpdate(tx, key))

@@ -12,8 +12,8 @@ import {
 import { presentAssignment } from './present.ts'
 import { payeeRefOf, workerRefOf } from '../units/rules.ts'
 
-/** An upper bound, above what any person has done. */
-const assignmentsMax = 10_000
+/** How many assignments an export reads at a time. */
+const pageMax = 100
 
 type CompletedWorkDeps = Pick<PlatformLedger, 'platformAgentOf'> & {
   readonly ctx: Ctx
@@ -46,9 +46,13 @@ export const makeCompletedWork = ({
     listMemberKeys,
     exportPerson: async (tx: Tx, personId: string): Promise<readonly object[]> => {
       const assignments = []
-      for (const assignment of await listAssignments(tx, personId, assignmentsMax))
-        assignments.push(await presentAssignment(tx, assignment))
-      return assignments
+      let before: string | undefined
+      for (;;) {
+        const page = await listAssignments(tx, personId, { before, limit: pageMax })
+        for (const assignment of page) assignments.push(await presentAssignment(tx, assignment))
+        if (page.length < pageMax) return assignments
+        before = page.at(-1)?.assignmentId
+      }
     },
     exportPayoutAccounts: async (tx: Tx, personId: string): Promise<readonly object[]> => {
       const accounts = []

@@ -38,7 +38,7 @@ export const workerEarnings = (deps: WorkerDeps, { personId }: Person) =>
       })
     }
     const assignments = []
-    for (const assignment of await listAssignments(tx, personId, assignmentsMax))
+    for (const assignment of await listAssignments(tx, personId, { limit: assignmentsMax }))
       assignments.push(await summarizeAssignment(tx, assignment))
     return { books: balances, assignments }
   })

@@ -136,10 +136,14 @@ export const findCurrentAssignment = async (tx: Tx, personId: string): Promise<A
     .executeTakeFirst()
   return row && assignmentOf(row)
 }
-/** Newest first. */
-export const listAssignments = async (tx: Tx, personId: string, limit: number): Promise<Assignment[]> => {
-  const rows = await selectAssignments(tx)
-    .where('person_id', '=', personId)
+/** Newest first: ids begin with their time. */
+export const listAssignments = async (
+  tx: Tx,
+  personId: string,
+  { before, limit }: { readonly before?: string | undefined; readonly limit: number },
+): Promise<Assignment[]> => {
+  const ofPerson = selectAssignments(tx).where('person_id', '=', personId)
+  const rows = await (before === undefined ? ofPerson : ofPerson.where('assignment_id', '<', before))
     .orderBy('assignment_id', 'desc')
     .limit(limit)
     .execute()
@@ -343,7 +347,7 @@ export const eraseWorkerRef = async (
     .execute()
 }
 
-/** How many of the latest assignments the review of a payout and the history of a worker look at. */
+/** How many of the latest assignments the history of a worker with a buyer looks at. */
 const historyMax = 500
 type ActsKey = { readonly personId: string; readonly agentId: string; readonly mode: Mode }
 /**

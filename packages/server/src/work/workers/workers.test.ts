@@ -95,6 +95,26 @@ test('an expired claim reopens the unit, and a later delivery is refused', async
   await cancelAll(orderId)
 })
 
+test('the log of a failed deadline job names the unit, not the person', async () => {
+  const orderId = await commission({ taskType: 'wf_judge', quantity: 1, items: ['Who?'] })
+  const worker = await makeWorker(harness, home)
+  const { json } = await worker.claim('wf_judge')
+  await harness.advance(Date.parse(json.dueAt) - harness.ctx.clock.now().getTime() + 1_000)
+  await harness.owner.query(
+    `create function fail_release() returns trigger language plpgsql as $$ begin raise exception 'no release'; end $$;
+     create trigger fail_release before update on assignments for each row execute function fail_release()`,
+  )
+  const from = harness.lines.length
+  await harness.runJobs()
+  await harness.owner.query('drop trigger fail_release on assignments')
+  const failures = harness.lines.slice(from).filter((line) => line.includes('work deadline job failed'))
+  assert.ok(failures.length > 0)
+  assert.ok(failures.every((line) => line.includes(orderId)))
+  assert.ok(failures.every((line) => !line.includes(worker.personId) && !line.includes(json.challenge)))
+  await harness.runJobs()
+  await cancelAll(orderId)
+})
+
 test('a bot that claims work is never paid, and the unit is open again', async () => {
   const orderId = await commission({ taskType: 'wf_judge', quantity: 1, items: ['Who are you?'] })
   const bot = await makeWorker(harness, home)

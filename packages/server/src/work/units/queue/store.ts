@@ -31,7 +31,7 @@ export const claimUnit = async (
   return row && findUnit(tx, { agentId: row.agent_id, mode: request.mode, orderId: row.order_id, n: row.n })
 }
 
-/** Claims the only unit of an order that was created for this person. */
+/** Claims the unit of an order that has only one, in the transaction that makes the unit. */
 export const claimOnlyUnit = async (tx: Tx, key: OrderKey): Promise<Unit | undefined> => {
   await unitUpdate(tx, { ...key, n: 1 })
     .set({ status: 'claimed' })

@@ -53,11 +53,13 @@ export const listWorkerHistories = async (
     cross join lateral (
       select latest.*, first_value(agent_id) over by_stars as top_buyer, first_value(buyer_stars) over by_stars as top_stars
       from (
-        select person_id, agent_id, status, reward_stars, known_item, gold_right, released_at, flags, claimed_at,
-          sum(reward_stars) filter (where status = 'accepted' and known_item is null) over (partition by agent_id) as buyer_stars
-        from assignments
-        where assignments.worker = requested.worker and assignments.mode = requested.mode
-        order by assignment_id desc limit ${historyMax}) latest
+        select few.*, sum(reward_stars) filter (where status = 'accepted' and known_item is null)
+          over (partition by agent_id) as buyer_stars
+        from (
+          select person_id, agent_id, status, reward_stars, known_item, gold_right, released_at, flags, claimed_at
+          from assignments
+          where assignments.worker = requested.worker and assignments.mode = requested.mode
+          order by assignment_id desc limit ${historyMax}) few) latest
       window by_stars as (order by buyer_stars desc nulls last, agent_id)) recent
     group by requested.position`.execute(tx)
   const byPosition = new Map(rows.map(({ position, ...history }) => [position, history]))
