@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
 import { enrolMember, registerConfirmedAgent } from '../../test/fixtures/people/member.ts'
+import { inTransaction } from '../platform/db/db.ts'
+import { eraseEvidence } from './erase.ts'
 
 const harness = await startHarness()
 const { apiKey: key } = await harness.register('test')
@@ -178,6 +180,16 @@ test('an attestation nonce works once, for its own agent, for five minutes', asy
   const late = await challenge()
   await harness.advance(5 * 60_000 + 1_000)
   assert.equal((await attest(late.nonce)).json.error, 'nonce_expired')
+})
+
+test('erasure deletes the nonces of a member and of its sessions, and no others', async () => {
+  const { agentId, apiKey } = await harness.register('test')
+  for (const subjectRef of ['erased', 'erased session', 'kept session'])
+    await harness.call('POST', '/api/agents/attest/challenge', { key: apiKey, body: { subjectRef } })
+  const erased = { agentId, mode: 'test', memberId: 'erased', sessionIds: ['erased session'] } as const
+  await inTransaction(harness.ctx, 'system', (tx) => eraseEvidence(tx, erased))
+  const { rows } = await harness.owner.query('select member_ref from nonces where agent_id = $1', [agentId])
+  assert.deepEqual(rows, [{ member_ref: 'kept session' }])
 })
 
 test('unreadable evidence is not attested', async () => {

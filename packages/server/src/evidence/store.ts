@@ -119,7 +119,11 @@ export const deleteMemberTraces = async (
     .where('mode', '=', mode)
     .where('member_ref', '=', memberId)
     .execute()
-  await tx.deleteFrom('nonces').where('agent_id', '=', agentId).where('member_ref', '=', memberId).execute()
+  await tx
+    .deleteFrom('nonces')
+    .where('agent_id', '=', agentId)
+    .where('member_ref', 'in', [...subjects])
+    .execute()
   for (const table of ['device_keys', 'device_attestations'] as const)
     await tx
       .deleteFrom(table)

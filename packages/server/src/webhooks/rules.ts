@@ -7,6 +7,8 @@ import type { EndpointReply } from './delivery/rules.ts'
 
 /** Enabled endpoints that one agent may have. */
 export const endpointsMax = 50
+/** All endpoints that it may have, disabled ones included, until it deletes some. */
+export const storedEndpointsMax = 200
 const bodyBytesMax = 20_480
 
 /** Suffixes of names that are never public, whatever a resolver says. */

@@ -27,7 +27,10 @@ import { publishScores } from './publish-scored.ts'
 import { isKnownReplay, storeSketches } from './replay.ts'
 import { dropOldSketches } from './store.ts'
 
-/** A session that cannot be scored is rejected with the reason, so that it does not stay closed for ever. */
+/**
+ * A session that cannot be scored is rejected with the reason, so that it does not stay closed for ever. One whose key cannot
+ * be opened does: the master key may be the wrong one.
+ */
 type Unscorable = { readonly unscorable: 'records_gone' | 'scoring_failed' }
 type PreparedScore = { readonly rowKey: SessionRowKey; readonly result: ScoredRecording | Unscorable }
 
@@ -185,10 +188,13 @@ export const makeScoring = (ctx: Ctx, findHistory: FindHistory) => {
       return []
     })
   }
+  // Each run goes on behind the last, and then from the start, so that sessions that fail do not keep newer ones from a retry.
+  let after: SessionRowKey | undefined
   const scoreWaiting = async (): Promise<number> => {
     const closedKeys = await inTransaction(ctx, 'system', (tx) =>
-      listClosedSessions(tx, { limit: batchMax, ageSeconds: retryAgeSeconds }),
+      listClosedSessions(tx, { limit: batchMax, ageSeconds: retryAgeSeconds, after }),
     )
+    after = closedKeys.length < batchMax ? undefined : closedKeys.at(-1)
     let scoredCount = 0
     for (const key of closedKeys) {
       const closed = await inTransaction(ctx, 'system', (tx) => findClosedRecording(tx, key))

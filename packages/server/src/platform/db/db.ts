@@ -15,7 +15,7 @@ types.setTypeParser(types.builtins.INT8, BigInt)
 export type Tenant = AgentId | 'system'
 
 declare const transactionBrand: unique symbol
-/** A transaction in progress. Only `inTransaction` makes one; a function that takes `tx` first joins it. */
+/** A transaction in progress. Only the functions of this file make one; a function that takes `tx` first joins it. */
 export type Tx = Kysely<DB> & {
   readonly ids: Ids
   /** The rows of the outbox that this transaction writes. */

@@ -17,7 +17,7 @@ export const addressLimitsOf = (
   // A team behind one address, each with several open pages.
   console: { name: 'console', quota: 300, windowSeconds: 60 },
   sessions: { name: 'sessions', quota: 60, windowSeconds: 60 },
-  // Twenty concurrent sessions behind one address, each with a chunk every two seconds.
+  // Fifteen concurrent sessions behind one address with a chunk every second, as while a probe is open; else about thirty.
   telemetry: { name: 'telemetry', quota: 900, windowSeconds: 60 },
 })
 

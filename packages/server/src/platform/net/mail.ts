@@ -62,7 +62,10 @@ const readMail = (ctx: Ctx, row: OutboxRow): Mail => {
   return JSON.parse(ctx.secrets.open('mail', sealed)) as Mail
 }
 
-/** The library waits up to ten minutes, but an attempt must end before its lease of one minute does. */
+/**
+ * Of each step, for which the library waits up to ten minutes. A mail whose attempt outlasts its lease of one minute may be
+ * sent twice.
+ */
 const smtpTimeouts = {
   dnsTimeout: 10_000,
   connectionTimeout: 10_000,

@@ -105,9 +105,10 @@ export const secretPurposes = {
     ifLeaked: 'With the database, an attacker can find out how many mails a mailbox got on the present day.',
   },
   network: {
-    protects: 'The tags by which registrations from one network are counted for the free plan.',
+    protects:
+      'The tags of networks: registrations are counted by them for the free plan, buyers are joined to funding clusters, and the network of a worker or of a micro-task’s visitor is recognised.',
     ifLost:
-      'New registrations do not match the tags of older ones, so the count of each network starts at zero.',
+      'New tags do not match older ones. The count of registrations of each network starts at zero, buyers before and after the loss are not joined by their network, workers in the network of an older buyer are not flagged, and visitors can get micro-tasks of the present day again.',
     ifLeaked:
       'With the database, the IPv4 address or IPv6 network of a registration can be found by trying all.',
   },

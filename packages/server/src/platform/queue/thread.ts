@@ -30,6 +30,14 @@ export type Thread<In, Out> = {
   readonly start: () => void
 }
 
+const silenceLimit = ({ silentMsMax, loadMsMax = defaultLoadMsMax }: ThreadOptions, isLoaded: boolean) =>
+  isLoaded ? { ms: silentMsMax, what: 'answered nothing' } : { ms: loadMsMax, what: 'did not load' }
+
+const settle = (call: PendingCall | undefined, answer: Answer, name: string): void => {
+  if ('value' in answer) call?.resolve(answer.value)
+  else call?.reject(new ThreadTaskError(`${name} failed on an input: ${answer.error}`))
+}
+
 /**
  * Runs a program on a thread, for work that would hold up the requests of this process. The thread starts with the first
  * call. If it ends, the calls that wait are rejected and the next call starts another one. It has no environment variables.
@@ -56,25 +64,20 @@ export const makeThread = <In, Out>(options: ThreadOptions): Thread<In, Out> => 
     clearTimeout(silence)
     if (pending.size === 0) return started.unref()
     started.ref()
-    const ms = isLoaded ? options.silentMsMax : (options.loadMsMax ?? defaultLoadMsMax)
-    const error = new Error(`${name} ${isLoaded ? 'answered nothing' : 'did not load'} for ${ms} ms`)
-    silence = setTimeout(() => end(started, error), ms)
+    const { ms, what } = silenceLimit(options, isLoaded)
+    silence = setTimeout(() => end(started, new Error(`${name} ${what} for ${ms} ms`)), ms)
   }
 
   const start = (): Worker => {
     const started = new Worker(options.program, { env: {}, execArgv: [] })
     isLoaded = false
-    started.on('message', (answer: Answer | typeof loaded) => {
+    started.on('message', (message: Answer | typeof loaded) => {
       if (worker !== started) return
-      if (answer === loaded) {
-        isLoaded = true
-        return watch(started)
-      }
-      const call = pending.get(answer.number)
-      pending.delete(answer.number)
+      const call = message === loaded ? undefined : pending.get(message.number)
+      if (message === loaded) isLoaded = true
+      else pending.delete(message.number)
       watch(started)
-      if ('value' in answer) call?.resolve(answer.value)
-      else call?.reject(new ThreadTaskError(`${name} failed on an input: ${answer.error}`))
+      if (message !== loaded) settle(call, message, name)
     })
     started.on('error', (cause) => end(started, new Error(`${name} failed`, { cause })))
     started.on('exit', (code) => end(started, new Error(`${name} ended with code ${code}`)))

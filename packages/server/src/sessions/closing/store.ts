@@ -101,13 +101,20 @@ export const updateSessionsClosed = async (
   return new Map(rows.map((row) => [row.session_id, { session: sessionOf(row), client: row.opening.client }]))
 }
 
+type ClosedPage = {
+  readonly limit: number
+  readonly ageSeconds: number
+  /** The last session of the page before. */
+  readonly after?: Pick<SessionRowKey, 'at' | 'sessionId'> | undefined
+}
+
 /**
  * Closed sessions without a score, oldest first. Sessions that ended less than `ageSeconds` ago are left to the call that
  * ended them, which may still score them.
  */
 export const listClosedSessions = async (
   tx: Tx,
-  { limit, ageSeconds }: { readonly limit: number; readonly ageSeconds: number },
+  { limit, ageSeconds, after }: ClosedPage,
 ): Promise<SessionRowKey[]> => {
   const rows = await tx
     .selectFrom('sessions')
@@ -116,6 +123,9 @@ export const listClosedSessions = async (
     // After the clock was set back, a session ended in the future.
     .where(
       sql<boolean>`ended_at not between pohf_now() - make_interval(secs => ${ageSeconds}) and pohf_now()`,
+    )
+    .$if(after !== undefined, (query) =>
+      query.where(sql<boolean>`(at, session_id) > (${after?.at}::timestamptz, ${after?.sessionId}::text)`),
     )
     .orderBy('at')
     .orderBy('session_id')

@@ -39,7 +39,7 @@ import { makeInFlight } from './in-flight.ts'
 import { makeDeliverySlots, type DeliverySlots } from './slots.ts'
 import { returnPostponed, sendToUnproven } from './unproven.ts'
 import { makeAcknowledgementWriter, type AcknowledgementWriter } from './acknowledged.ts'
-import { mailNotice, type FindConfirmedContactEmail } from './watch.ts'
+import { mailNotice, type FindConfirmedContactEmail } from './monitor.ts'
 
 /** Deliveries that one worker sends at a time: mostly waiting on sockets, so far more than its database connections. */
 const activeMax = 128

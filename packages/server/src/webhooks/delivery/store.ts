@@ -208,9 +208,9 @@ export const deleteOrphanedDeliveries = async (tx: Tx, limit: number): Promise<n
   return Number(numAffectedRows ?? 0n)
 }
 
-/** Deletes endpoints marked as deleted that have no delivery left, and hourly health older than a week. */
-export const deleteEmptyEndpoints = async (tx: Tx, limit: number): Promise<void> => {
-  await sql`
+/** Deletes a batch of endpoints marked as deleted that have no delivery left and returns how many. */
+export const deleteEmptyEndpoints = async (tx: Tx, limit: number): Promise<number> => {
+  const { numAffectedRows } = await sql`
     delete from webhook_endpoints where (agent_id, endpoint_id) in (
       select agent_id, endpoint_id from webhook_endpoints endpoint
       where state = 'deleted' and not exists (
@@ -218,10 +218,16 @@ export const deleteEmptyEndpoints = async (tx: Tx, limit: number): Promise<void>
         where delivery.agent_id = endpoint.agent_id and delivery.mode = endpoint.mode
           and delivery.endpoint_id = endpoint.endpoint_id)
       limit ${limit} for update skip locked)`.execute(tx)
-  await sql`
+  return Number(numAffectedRows ?? 0n)
+}
+
+/** Deletes a batch of hourly health older than a week and returns how many. */
+export const deleteOldHealth = async (tx: Tx, limit: number): Promise<number> => {
+  const { numAffectedRows } = await sql`
     delete from webhook_health where (agent_id, endpoint_id, hour) in (
       select agent_id, endpoint_id, hour from webhook_health where hour < pohf_now() - interval '7 days'
       order by hour limit ${limit} for update skip locked)`.execute(tx)
+  return Number(numAffectedRows ?? 0n)
 }
 
 /** How many deliveries could be sent now; the count stops at `max`. */

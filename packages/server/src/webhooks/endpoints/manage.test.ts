@@ -9,11 +9,13 @@ import {
   publishEvent,
   hourMs,
   registerIdleAgent,
+  runUntilIdle,
   secondMs,
   statesOf,
   subscribe,
   type Agent,
 } from '../../../test/fixtures/webhooks.ts'
+import { retentionJob } from '../index.ts'
 
 const harness = await startHarness()
 const call = (agent: Agent, method: string, path: string, body?: unknown) =>
@@ -310,4 +312,18 @@ test('an agent that has 50 endpoints on cannot switch on one more', async () => 
     ['POST', '/recover', { since: harness.ctx.clock.now().toISOString() }],
   ] as const)
     assert.equal((await call(agent, method, `webhooks/${id}${path}`, body)).json.error, 'forbidden')
+})
+
+test('hourly health older than a week is deleted, however much there is', async () => {
+  const agent = await registerIdleAgent(harness)
+  await harness.owner.query(
+    `insert into webhook_health (agent_id, endpoint_id, hour)
+     select $1, 'whk_old', pohf_now() - interval '6 days 23 hours' - make_interval(hours => n) from generate_series(0, 2500) n`,
+    [agent.agentId],
+  )
+  await runUntilIdle(retentionJob(harness.ctx))
+  const { rowCount } = await harness.owner.query('select from webhook_health where agent_id = $1', [
+    agent.agentId,
+  ])
+  assert.equal(rowCount, 1)
 })

@@ -219,7 +219,7 @@ test('the signing secret is 32 random bytes, returned once, and in no dump and n
   assert.ok(!local.lines.join('').includes(secret.slice(6)))
 })
 
-test('an agent has at most 50 endpoints, also with concurrent registrations', async () => {
+test('an agent has at most 50 enabled endpoints, also with concurrent registrations', async () => {
   const { apiKey } = await local.register()
   const body = { url: 'https://hooks.example.com/', events: ['*'] }
   for (let i = 0; i < 49; i++) assert.equal((await register(local, apiKey, body)).status, 200)
@@ -229,9 +229,28 @@ test('an agent has at most 50 endpoints, also with concurrent registrations', as
   assert.equal(answers.filter(({ status }) => status === 200).length, 1)
   const refused = answers.filter(({ json }) => json.error === 'forbidden')
   assert.equal(refused.length, 19)
-  assert.match(refused[0]?.json.message, /at most 50/)
+  assert.match(refused[0]?.json.message, /at most 50 enabled/)
   const neighbour = await local.register()
   assert.equal((await register(local, neighbour.apiKey, body)).status, 200)
+})
+
+test('an agent has at most 200 endpoints with the disabled ones, and can delete one for a new one', async () => {
+  const { apiKey, agentId } = await local.register()
+  const body = { url: 'https://hooks.example.com/', events: ['*'] }
+  const { json } = await register(local, apiKey, body)
+  const path = `/api/agents/webhooks/${json.id}`
+  await local.call('PATCH', path, { key: apiKey, body: { enabled: false } })
+  await local.owner.query(
+    `insert into webhook_endpoints select copy.* from webhook_endpoints e, generate_series(1, 199) n,
+       jsonb_populate_record(e, jsonb_build_object('endpoint_id', e.endpoint_id || n)) copy
+     where e.agent_id = $1`,
+    [agentId],
+  )
+  const refused = await register(local, apiKey, body)
+  assert.deepEqual([refused.status, refused.json.error], [403, 'forbidden'])
+  assert.match(refused.json.message, /at most 200 webhook endpoints, disabled ones included/)
+  await local.call('DELETE', path, { key: apiKey })
+  assert.equal((await register(local, apiKey, body)).status, 200)
 })
 
 test('an agent sees no endpoint of another, even with the check in code left out', async () => {

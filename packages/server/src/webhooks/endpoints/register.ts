@@ -2,8 +2,8 @@ import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { endpointsMax, formatSecret, normaliseUrl, urlFault } from '../rules.ts'
-import { countEnabledEndpoints, insertEndpoint } from './store.ts'
+import { endpointsMax, formatSecret, normaliseUrl, storedEndpointsMax, urlFault } from '../rules.ts'
+import { countEndpoints, insertEndpoint } from './store.ts'
 
 type Registration = { readonly url: string; readonly events: readonly string[] }
 
@@ -15,9 +15,22 @@ export const checkUrl = (ctx: Ctx, url: string): void => {
     })
 }
 
+const refuseEnabledEndpoint = () =>
+  new Refusal('forbidden', { message: `An agent has at most ${endpointsMax} enabled webhook endpoints.` })
+
+/** Before a stored endpoint is enabled. */
 export const checkEndpointLimit = async (tx: Tx, agentId: string): Promise<void> => {
-  if ((await countEnabledEndpoints(tx, agentId)) >= endpointsMax)
-    throw new Refusal('forbidden', { message: `An agent has at most ${endpointsMax} webhook endpoints.` })
+  const { enabled } = await countEndpoints(tx, agentId)
+  if (enabled >= endpointsMax) throw refuseEnabledEndpoint()
+}
+
+const checkNewEndpoint = async (tx: Tx, agentId: string): Promise<void> => {
+  const { enabled, stored } = await countEndpoints(tx, agentId)
+  if (enabled >= endpointsMax) throw refuseEnabledEndpoint()
+  if (stored >= storedEndpointsMax)
+    throw new Refusal('forbidden', {
+      message: `An agent has at most ${storedEndpointsMax} webhook endpoints, disabled ones included: delete one first.`,
+    })
 }
 
 export const newSecret = (ctx: Ctx): string => formatSecret(Buffer.from(ctx.ids.random(), 'base64url'))
@@ -28,7 +41,7 @@ export const register = async (ctx: Ctx, agent: Agent, input: Registration) => {
   const id = ctx.ids.make('whk_')
   const signingSecret = newSecret(ctx)
   await inTransaction(ctx, agent.agentId, async (tx) => {
-    await checkEndpointLimit(tx, agent.agentId)
+    await checkNewEndpoint(tx, agent.agentId)
     await insertEndpoint(tx, {
       agentId: agent.agentId,
       mode: agent.mode,

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
+import { storedEndpointsMax } from '../rules.ts'
 import { splitSharedRequests, leaveSharedRequests, updateRequestsShared } from '../delivery/shared/store.ts'
 
 export type EndpointKey = { readonly agentId: string; readonly endpointId: string }
@@ -9,16 +10,20 @@ export type EndpointOwner = { readonly agentId: string; readonly mode: Mode }
 const missingEndpoint = (operation: string, { agentId, endpointId }: EndpointKey) =>
   new Error(`webhook endpoint ${endpointId} of agent ${agentId} not found while ${operation}`)
 
-/** Counts under a lock of this agent, so that parallel registrations cannot pass the limit together. */
-export const countEnabledEndpoints = async (tx: Tx, agentId: string): Promise<number> => {
+type EndpointCounts = { readonly enabled: number; readonly stored: number }
+
+/** Counts under a lock of this agent, so that parallel registrations cannot pass a limit together. */
+export const countEndpoints = async (tx: Tx, agentId: string): Promise<EndpointCounts> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`webhook_endpoints ${agentId}`}, 0))`.execute(tx)
-  const { count } = await tx
+  return tx
     .selectFrom('webhook_endpoints')
-    .select(({ fn }) => fn.countAll<bigint>().as('count'))
+    .select([
+      sql<number>`(count(*) filter (where state = 'enabled'))::int`.as('enabled'),
+      sql<number>`count(*)::int`.as('stored'),
+    ])
     .where('agent_id', '=', agentId)
-    .where('state', '=', 'enabled')
+    .where('state', '<>', 'deleted')
     .executeTakeFirstOrThrow()
-  return Number(count)
 }
 
 /** When a URL first answered 2xx to this agent; null where it has not. */
@@ -64,9 +69,6 @@ const endpointColumns = [
 ] as const
 export type EndpointRow = NonNullable<Awaited<ReturnType<typeof findEndpoint>>>
 
-/** The only limit on disabled endpoints: the newest come first. */
-const listMax = 200
-
 const selectEndpoints = (tx: Tx, owner: EndpointOwner) =>
   tx
     .selectFrom('webhook_endpoints')
@@ -84,7 +86,7 @@ const selectEndpoints = (tx: Tx, owner: EndpointOwner) =>
     .where('state', '<>', 'deleted')
 
 export const listEndpoints = async (tx: Tx, owner: EndpointOwner) =>
-  selectEndpoints(tx, owner).orderBy('endpoint_id', 'desc').limit(listMax).execute()
+  selectEndpoints(tx, owner).orderBy('endpoint_id', 'desc').limit(storedEndpointsMax).execute()
 
 export const findEndpoint = async (tx: Tx, owner: EndpointOwner, endpointId: string) =>
   selectEndpoints(tx, owner).where('endpoint_id', '=', endpointId).executeTakeFirst()
