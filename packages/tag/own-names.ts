@@ -9,6 +9,6 @@ export const ownNames: readonly string[] = `
   dispatched about chunkBytes chunksPerSession bytesPerSession eventsPerChunk pointsPerRun aheadMs
   agree few memory privacy privacyLink leave questionCount wrong late ending welcome passedNext checkExpired
   busy busyUntil useKey stuck other again begin fail readKey forget keep opened jkt fields run rest
-  course sleep wake post lead foot bar stuckLost stuckAway without whyElse missed acts beforeFinish pushRequest`
+  checkRun sleep wake post lead foot bar stuckLost stuckAway without whyElse missed acts beforeFinish pushRequest`
   .trim()
   .split(/\s+/)

@@ -1,7 +1,7 @@
 import { browserKeyFor } from './browser-key.ts'
+import { makeCheckRun } from './check-run.ts'
 import sheetText from './check.css?inline'
 import { PohfError } from './connection.ts'
-import { makeCourse } from './course.ts'
 import { button, el } from './dom.ts'
 import { consentLines, idleScreen } from './screens.ts'
 import { asksForPrivacy, ownOrigin, start, type FinishedSession, type Options } from './session.ts'
@@ -64,7 +64,7 @@ const createControl = (host: HTMLElement, internals: ElementInternals, root: Sha
   const build = () => {
     const { lang, messages } = messagesFor(host)
     const view = makeView(messages, lang, stop)
-    const course = makeCourse({
+    const checkRun = makeCheckRun({
       view,
       messages,
       lang,
@@ -75,12 +75,12 @@ const createControl = (host: HTMLElement, internals: ElementInternals, root: Sha
       onLeft: leave,
     })
     view.box.addEventListener('keydown', (event) => {
-      if (event.key === 'Escape' && course.isRunning()) {
+      if (event.key === 'Escape' && checkRun.isRunning()) {
         event.preventDefault()
         stop()
-      } else course.chooseByKey(event)
+      } else checkRun.chooseByKey(event)
     })
-    return { messages, view, course }
+    return { messages, view, checkRun }
   }
 
   /** In the invisible mode the box is shown only while it is needed. */
@@ -128,15 +128,15 @@ const createControl = (host: HTMLElement, internals: ElementInternals, root: Sha
   }
 
   const begin = (usesWords: boolean, consent = true): void => {
-    const { messages, view, course } = built
+    const { messages, view, checkRun } = built
     reveal(true)
     if (!consent) view.note(...consentLines(messages, given()))
-    if (navigator.onLine) return course.begin(usesWords, consent)
-    course.fail(new PohfError('offline'))
+    if (navigator.onLine) return checkRun.begin(usesWords, consent)
+    checkRun.fail(new PohfError('offline'))
     addEventListener('online', () => view.isShowing('offline') && showIdle(), { once: true })
   }
   const execute = (): void => {
-    if (built.course.isRunning() || response) return
+    if (built.checkRun.isRunning() || response) return
     if (asksForPrivacy()) showIdle('', true)
     else begin(false, false)
   }
@@ -150,7 +150,7 @@ const createControl = (host: HTMLElement, internals: ElementInternals, root: Sha
     checkValidity()
   }
   const reset = (about?: string): void => {
-    built.course.stop()
+    built.checkRun.stop()
     submit = undefined
     setResponse('')
     showIdle(about)
@@ -237,7 +237,7 @@ const createControl = (host: HTMLElement, internals: ElementInternals, root: Sha
     reset,
     response: () => response,
     holdForm,
-    stop: () => built.course.stop(),
+    stop: () => built.checkRun.stop(),
     change: () => {
       if (host.isConnected && built.view.isShowing('idle')) rebuild()
     },

@@ -166,6 +166,8 @@ const api = {
   },
   remove: (name?: Name): void => {
     const widget = need(name)
+    // Its time may not run out later: the page would name an element to `reset` that is gone.
+    widget.check.reset()
     widget.check.remove()
     widgets.splice(widgets.indexOf(widget), 1)
   },

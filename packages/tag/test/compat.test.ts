@@ -30,7 +30,9 @@ for (const name of ['onLoaded', 'onDone', 'onExpired', 'onError'])
   window[name] = (value) => told.push([name, value ?? ''])`
 /** Keeps the timer of 270 s, to run it at once: a moved clock would not fit the times of events. */
 const timers = `const start = setTimeout
-window.setTimeout = (run, ms, ...values) => (ms > 200_000 && ms <= 270_000 ? ((window.expire = run), 0) : start(run, ms, ...values))`
+window.setTimeout = (run, ms, ...values) => (ms > 200_000 && ms <= 270_000 ? ((window.expire = run), -1) : start(run, ms, ...values))
+const stop = clearTimeout
+window.clearTimeout = (timer) => (timer === -1 ? (window.expire = null) : stop(timer))`
 
 /** The policy of the page forbids the browser to wait for an expression itself. */
 const waitUntil = (page: Page, expression: string) =>
@@ -192,7 +194,7 @@ visitPage(
 )
 
 visitPage(
-  'a button of reCAPTCHA: a second click after a pass gives the page its response again',
+  'a button of reCAPTCHA: a second click after a pass gives the page its response again, until the check is removed',
   {
     script: '/recaptcha/api.js',
     markup: (site) => `<button class="g-recaptcha" data-sitekey="${site}" data-callback="onDone">Go</button>`,
@@ -207,6 +209,8 @@ visitPage(
       ['onDone', sessionId],
       ['onDone', sessionId],
     ])
+    await page.evaluate('grecaptcha.remove()')
+    assert.equal(await page.evaluate('expire'), null, 'what is removed does not expire')
   },
 )
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import type { Page } from 'playwright-core'
+import type { Page, Route } from 'playwright-core'
 import { expectedAnswer } from '../../server/test/fixtures/people/micro-task.ts'
 import { findChromium, launch } from '../../web/test/browser.ts'
 import { views, type View } from '../../web/test/views.ts'
@@ -161,6 +161,42 @@ void test('a question of a campaign has its options as buttons', { skip }, async
     await page.getByRole('button', { name: 'fits', exact: true }).click()
     await inState(page, 'passed').waitFor()
     assert.equal((await toldOf(page)).at(-1)?.reason, 'agreement_pending')
+  } finally {
+    await context.close()
+    site.close()
+  }
+})
+
+void test('who leaves while the task is fetched is not recorded', { skip }, async () => {
+  const { page, context, site } = await openTask({ width: 390, colorScheme: 'light' })
+  try {
+    const fetched: Route[] = []
+    await page.route('**/api/tasks/next?*', (route) => void fetched.push(route))
+    const recorded: string[] = []
+    page.on('request', (request) => {
+      if (request.url().endsWith('/api/sessions')) recorded.push(request.url())
+    })
+    const start = async () => {
+      const asked = page.waitForRequest('**/api/tasks/next?*')
+      await page.click('pohf-task .go')
+      await asked
+      await page.click('pohf-task .x')
+      await inState(page, 'idle').waitFor()
+    }
+    await start()
+    const lost = page.waitForEvent('requestfailed')
+    await fetched.shift()?.abort()
+    await lost
+    await start()
+    const answered = page.waitForResponse('**/api/tasks/next?*')
+    await fetched.shift()?.continue()
+    await (await answered).finished()
+    // A session makes its key before it asks for anything: after another one its request would be there.
+    await page.evaluate(
+      "crypto.subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, false, ['sign']).then(() => true)",
+    )
+    assert.equal(await inState(page, 'idle').count(), 1)
+    assert.deepEqual(recorded, [])
   } finally {
     await context.close()
     site.close()

@@ -154,6 +154,12 @@ inBrowser(
     await heading(page, 'Approve an action of type shell.run?')
     await page.getByText('the strictest rules apply').waitFor()
     await checkPage(page, 'unregistered')
+    // With its accents 660 characters, in 440 places: more than the box has on a phone, and less than on a wide screen.
+    const memo = 'e\u0301te\u0301 '.repeat(110)
+    await opened.person.open(await opened.request({ action: { ...invoice, memo } }))
+    await page.locator('small.unread').waitFor()
+    await page.setViewportSize({ width: 1280, height: 800 })
+    await page.locator('small.read').waitFor()
   },
 )
 
@@ -175,9 +181,63 @@ inBrowser(
     await page.getByText('The service did not answer.').waitFor()
     await page.getByText('Your recording is kept in this tab.').waitFor()
     await checkPage(page, 'lost-line')
-    line.cut = undefined
+    // The decision arrives, and its result does not come back.
+    line.cut = /\/approvals\/[^/]+$/
     await approve(page)
+    await page.locator('.yes').waitFor({ state: 'detached' })
+    line.cut = undefined
+    await page.getByRole('button', { name: 'Try again' }).click()
     await heading(page, 'You approved this')
+  },
+)
+
+inBrowser(
+  'a list that cannot be fetched again says so, and who is signed out is told',
+  referencePhone,
+  async (opened) => {
+    const {
+      fixture,
+      person: { page, context },
+    } = opened
+    await context.addInitScript(
+      'const start = setInterval; window.setInterval = (run, ms) => (ms === 30_000 ? ((window.refresh = run), 0) : start(run, ms))',
+    )
+    await page.goto(`${fixture.url}/approve`)
+    await heading(page, 'Nothing waits for you.')
+    fixture.line.cut = /\/approvals$/
+    await page.evaluate('refresh()')
+    await page.getByText('The service did not answer.').waitFor()
+    fixture.line.cut = undefined
+    // An answer from before the request arrives after one from afterwards.
+    const [fetched, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    await page.route(
+      '**/api/approve/approvals',
+      async (route) => {
+        const response = await route.fetch()
+        fetched.resolve()
+        await released.promise
+        await route.fulfill({ response })
+      },
+      { times: 1 },
+    )
+    const older = page.waitForRequest('**/api/approve/approvals')
+    await page.evaluate('refresh()')
+    const late = await older
+    await fetched.promise
+    await opened.request()
+    await page.evaluate('refresh()')
+    await heading(page, 'One request waits for you.')
+    const finished = page.waitForEvent('requestfinished', (request) => request === late)
+    released.resolve()
+    await finished
+    await page.evaluate(
+      'new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))',
+    )
+    assert.equal(await page.locator('h1').textContent(), 'One request waits for you.')
+    assert.equal(await page.getByText('The service did not answer.').count(), 0)
+    await context.clearCookies()
+    await page.evaluate('refresh()')
+    await heading(page, 'Requests that wait for your decision.')
   },
 )
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { BrowserContext, Page, Route } from 'playwright-core'
 import { makeWorker, type TestWorker } from '../../server/test/fixtures/people/worker.ts'
 import { findChromium, launch } from './browser.ts'
 import { isEveryView } from './views.ts'
@@ -262,8 +262,18 @@ inBrowser('a unit can be given back, and somebody faster is told of', phone, asy
   await page.getByRole('button', { name: 'No, keep it' }).click()
   await page.getByRole('button', { name: 'Return the task' }).click()
   await checkPage(page, 'give-back')
+  await page.getByRole('button', { name: 'No, keep it' }).click()
+  // The recording opens while the person returns the task: it must not run on.
+  const opening: Route[] = []
+  await page.route('**/api/sessions', (route) => void opening.push(route))
+  const requested = page.waitForRequest('**/api/sessions')
+  await page.getByRole('button', { name: 'Begin without a pointer' }).click()
+  await requested
+  await page.getByRole('button', { name: 'Return the task' }).click()
   await page.getByRole('button', { name: 'Yes, return it' }).click()
   await waitForHeading(page, 'You returned the task.')
+  await opening[0]?.continue()
+  await page.locator('pohf-questions').waitFor({ state: 'detached' })
   await page.goto(`${given.url}/work`)
   await waitForHeading(page, 'One kind of work is available.')
   // Another tab of the same person takes it first.
@@ -273,6 +283,26 @@ inBrowser('a unit can be given back, and somebody faster is told of', phone, asy
   await page.reload()
   await page.getByRole('link', { name: 'Continue' }).click()
   await page.getByRole('button', { name: 'Begin and record' }).waitFor()
+})
+
+inBrowser('a time that runs out ends the recording and the page of the work', phone, async (opened) => {
+  const { page, fixture: given, worker } = opened
+  await orderPhotos(opened)
+  await servePictures(page)
+  const { json } = await worker.claim('wf_photo_label')
+  await given.harness.owner.query(
+    "update assignments set due_at = now() - interval '1 second' where assignment_id = $1",
+    [json.assignmentId],
+  )
+  await page.goto(`${given.url}/work/${json.assignmentId}`)
+  await page.getByRole('button', { name: 'Begin without a pointer' }).click()
+  await page.locator('.answer').waitFor()
+  // The service ends the unit a few seconds later: its first answer is the old state.
+  await page.waitForResponse((response) => response.url().endsWith(`/assignments/${json.assignmentId}`))
+  assert.equal(await page.locator('pohf-questions').count(), 1)
+  await given.harness.runJobs()
+  await waitForHeading(page, 'Your time ran out.')
+  await page.locator('pohf-questions').waitFor({ state: 'detached' })
 })
 
 inBrowser(

@@ -1,7 +1,7 @@
 import type { BrowserKey } from '../browser-key.ts'
+import { makeCheckRun } from '../check-run.ts'
 import checkSheet from '../check.css?inline'
 import { PohfError } from '../connection.ts'
-import { makeCourse } from '../course.ts'
 import { button, el } from '../dom.ts'
 import { fillPlaceholders, messagesFor } from '../messages.ts'
 import { draw } from '../picture.ts'
@@ -82,6 +82,8 @@ const createTask = (host: HTMLElement, root: ShadowRoot) => {
   const own = taskMessagesFor(lang)
   let task: Task | undefined
   let answer = ''
+  /** Rises with each start and each stop: what was asked for before is not used any more. */
+  let attempt = 0
   /** Who cannot see pictures gets words for every further task too. */
   let prefersWords = false
   /** Shows the question of the task, and ends it with the answer. */
@@ -171,7 +173,7 @@ const createTask = (host: HTMLElement, root: ShadowRoot) => {
     tell('pohf-failed', { code })
   }
 
-  const course = makeCourse({
+  const checkRun = makeCheckRun({
     view,
     messages,
     lang,
@@ -190,8 +192,14 @@ const createTask = (host: HTMLElement, root: ShadowRoot) => {
     beforeFinish: askTask,
   })
   view.box.part.add('box')
-  view.box.addEventListener('keydown', (event) => course.chooseByKey(event))
+  view.box.addEventListener('keydown', (event) => checkRun.chooseByKey(event))
 
+  const stop = (): void => {
+    attempt += 1
+    checkRun.stop()
+    stopWatch?.()
+    ask = undefined
+  }
   const begin = (usesWords: boolean): void => {
     const { baseUrl, site, visitor } = given()
     prefersWords = usesWords
@@ -201,19 +209,21 @@ const createTask = (host: HTMLElement, root: ShadowRoot) => {
       words: usesWords ? '1' : '0',
       ...(visitor ? { visitor } : {}),
     })
-    stopWatch?.()
-    ask = undefined
+    stop()
+    const mine = attempt
     view.opening(messages.opening)
     view.focus()
-    void call<{ task: Task }>(`${baseUrl}/api/tasks/next?${query}`).then((next) => {
-      task = next.task
-      course.begin(usesWords)
-    }, fail)
+    void call<{ task: Task }>(`${baseUrl}/api/tasks/next?${query}`).then(
+      (next) => {
+        if (mine !== attempt) return
+        task = next.task
+        checkRun.begin(usesWords)
+      },
+      (error: unknown) => mine === attempt && fail(error),
+    )
   }
   const showIdle = (): void => {
-    course.stop()
-    stopWatch?.()
-    ask = undefined
+    stop()
     const go = button(
       'go',
       () => begin(false),
@@ -237,10 +247,6 @@ const createTask = (host: HTMLElement, root: ShadowRoot) => {
     return sheet
   })
   root.append(view.box)
-  const stop = (): void => {
-    course.stop()
-    stopWatch?.()
-  }
   return { showIdle, stop }
 }
 

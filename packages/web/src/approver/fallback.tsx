@@ -55,20 +55,20 @@ const NotYours = ({ messages }: { messages: Messages }) => (
   </>
 )
 
-/** The view in place of a page that could not be fetched; undefined where it could. */
+/** The view in place of a page that could not be fetched, or whose reader is signed out by now; undefined where there is one. */
 export const fallbackView = (
   { messages }: PageContext,
   loaded: QueryState<unknown> & { readonly again: () => void },
 ) => {
-  if (loaded.value !== undefined) return undefined
   const { failed } = loaded
-  if (!failed) return loaded.slow ? <Skeleton messages={messages} /> : <div class="bones" />
-  if (failed.code === 'sign_in_required')
+  if (failed?.code === 'sign_in_required')
     return (
       <SignIn messages={messages}>
         <NoPasskeyYet messages={messages} />
       </SignIn>
     )
+  if (loaded.value !== undefined) return undefined
+  if (!failed) return loaded.slow ? <Skeleton messages={messages} /> : <div class="bones" />
   if (failed.code === 'not_found') return <NotYours messages={messages} />
   return (
     <>

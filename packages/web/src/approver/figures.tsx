@@ -21,7 +21,7 @@ const rowsOf = (messages: Messages, { figures }: OwnFigures): (readonly [string,
   ]
 }
 
-/** Only the person sees them. A failure to load them is no reason to hide the list, so they are left out then. */
+/** The person's own figures. A failure to load them is no reason to hide the list, so they are left out then. */
 export const FiguresCard = ({ page: { messages } }: { page: PageContext }) => {
   const loaded = useQuery(() => call<OwnFigures>('GET', 'figures'))
   const section = useRef<HTMLElement>(null)

@@ -1,7 +1,7 @@
 import { useEffect } from 'preact/hooks'
 import { serverNow } from '../shared/person/api.ts'
 import { fillPlaceholders } from '../shared/design/fill-placeholders.ts'
-import { hrefOf, Title } from '../shared/person/parts.tsx'
+import { hrefOf, RefreshFailure, Title } from '../shared/person/parts.tsx'
 import { useQuery } from '../shared/person/use-query.tsx'
 import { call } from './api.ts'
 import { Name } from './approval/fields.tsx'
@@ -96,6 +96,7 @@ export const ListPage = (page: PageContext) => {
   return (
     <article>
       <Title text={listTitle(messages, waiting.length)} />
+      <RefreshFailure messages={messages} loaded={loaded} />
       {waiting.length === 0 ? (
         <>
           <p class="muted">{messages.list.noneLead}</p>

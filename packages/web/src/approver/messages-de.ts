@@ -59,7 +59,7 @@ export const german: Messages = {
 
   figures: {
     title: 'Ihre eigenen Zahlen',
-    lead: 'Nur Sie sehen sie. Einige Anfragen sind Tests, die abgelehnt werden sollten.',
+    lead: 'Einige Anfragen sind Tests, die abgelehnt werden sollten. Wer einen Agenten verwaltet, sieht, wie jeder seiner Tests entschieden wurde, und die Zahlen aller Personen zusammen, die für ihn freigeben. Die Zahlen einzelner Personen erscheinen dort nur, wenn Namen im Bericht eingeschaltet sind.',
     decisions: 'Entscheidungen',
     decisionsOf: '{n}: {approved} freigegeben, {denied} abgelehnt',
     caught: 'Abgelehnte Tests',

@@ -58,7 +58,7 @@ export const english = {
 
   figures: {
     title: 'Your own figures',
-    lead: 'Only you see these. Some requests are tests that should be denied.',
+    lead: 'Some requests are tests that should be denied. The owners of an agent see how each of its tests was decided and the figures of all its approvers together. They see the figures of each person only if they have turned on names in their report.',
     decisions: 'Decisions',
     decisionsOf: '{n}: {approved} approved, {denied} denied',
     caught: 'Tests you denied',

@@ -10,14 +10,14 @@ export type Language = keyof typeof recordingMessages
 type RecordingFailure = { readonly title: string; readonly lead: string; readonly link?: string }
 type Phase =
   | { readonly name: 'loading' }
-  | { readonly name: 'trouble'; readonly trouble: RecordingFailure }
+  | { readonly name: 'failed'; readonly failure: RecordingFailure }
   | { readonly name: 'open'; readonly timeline: SessionTimeline }
 
 class RecordingError extends Error {
   readonly failure: RecordingFailure
-  constructor(trouble: RecordingFailure) {
-    super(trouble.title)
-    this.failure = trouble
+  constructor(failure: RecordingFailure) {
+    super(failure.title)
+    this.failure = failure
   }
 }
 
@@ -47,11 +47,11 @@ const loadRecording = async (messages: RecordingMessages, sessionId: string): Pr
     const opened = await openRecording((from) => loadChunkPage(messages, sessionId, from))
     return opened
       ? { name: 'open', timeline: opened.timeline }
-      : { name: 'trouble', trouble: { title: messages.gone, lead: messages.goneLead } }
+      : { name: 'failed', failure: { title: messages.gone, lead: messages.goneLead } }
   } catch (error) {
-    if (error instanceof RecordingError) return { name: 'trouble', trouble: error.failure }
+    if (error instanceof RecordingError) return { name: 'failed', failure: error.failure }
     const lead = error instanceof Error ? error.message : ''
-    return { name: 'trouble', trouble: { title: messages.failed, lead } }
+    return { name: 'failed', failure: { title: messages.failed, lead } }
   }
 }
 
@@ -105,17 +105,17 @@ export const RecordingView = ({ sessionId, language }: { sessionId: string; lang
           <div class="bone" />
         </div>
       )}
-      {phase.name === 'trouble' && (
+      {phase.name === 'failed' && (
         <>
-          <h1>{phase.trouble.title}</h1>
-          <p class="muted">{phase.trouble.lead}</p>
+          <h1>{phase.failure.title}</h1>
+          <p class="muted">{phase.failure.lead}</p>
         </>
       )}
       {phase.name === 'open' && <RecordingDetails timeline={phase.timeline} language={language} />}
       {phase.name !== 'loading' && (
         <p>
           <a href={`/me?lang=${language}`}>
-            {(phase.name === 'trouble' && phase.trouble.link) || messages.back}
+            {(phase.name === 'failed' && phase.failure.link) || messages.back}
           </a>
         </p>
       )}

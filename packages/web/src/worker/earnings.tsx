@@ -5,7 +5,7 @@ import { statusTone, payableStars } from './status.ts'
 import type { StarsAccount, Earnings, Payout, AssignmentSummary } from './wire.ts'
 import { toApiError, type ApiError } from '../shared/person/api.ts'
 import { fillPlaceholders } from '../shared/design/fill-placeholders.ts'
-import { hrefOf, Title, ErrorNote } from '../shared/person/parts.tsx'
+import { hrefOf, Title, ErrorNote, RefreshFailure } from '../shared/person/parts.tsx'
 import { useQuery } from '../shared/person/use-query.tsx'
 import { call } from './api.ts'
 import { fallbackView } from './fallback.tsx'
@@ -83,8 +83,8 @@ type FormProps = {
   readonly account: StarsAccount
   readonly onDone: (payout: Payout) => void
 }
-const PayoutForm = ({ page: { messages }, account: book, onDone }: FormProps) => {
-  const { draft, stars, isComplete, wrongStars, wrongAccount, check, set } = usePayoutDraft(book, messages)
+const PayoutForm = ({ page: { messages }, account, onDone }: FormProps) => {
+  const { draft, stars, isComplete, wrongStars, wrongAccount, check, set } = usePayoutDraft(account, messages)
   const [busy, setBusy] = useState(false)
   const [failed, setFailed] = useState<ApiError>()
   const isInvalid = failed?.details.some(({ path }) => path === 'body.account') ?? false
@@ -95,7 +95,7 @@ const PayoutForm = ({ page: { messages }, account: book, onDone }: FormProps) =>
     setBusy(true)
     setFailed(undefined)
     try {
-      onDone(await requestPayout({ mode: book.mode, stars, account: draft.account }, draft.key))
+      onDone(await requestPayout({ mode: account.mode, stars, account: draft.account }, draft.key))
     } catch (error) {
       setFailed(toApiError(error))
     }
@@ -107,7 +107,7 @@ const PayoutForm = ({ page: { messages }, account: book, onDone }: FormProps) =>
       <p class="muted small">{messages.earnings.payoutLead}</p>
       {failed && !isInvalid ? <ErrorNote messages={messages} failed={failed} /> : null}
       <PayoutField
-        id={`stars-${book.mode}`}
+        id={`stars-${account.mode}`}
         label={messages.earnings.payoutStars}
         value={draft.stars}
         wrong={wrongStars}
@@ -116,7 +116,7 @@ const PayoutForm = ({ page: { messages }, account: book, onDone }: FormProps) =>
         onInput={(value) => set(draftOf(value, draft.account))}
       />
       <PayoutField
-        id={`account-no-${book.mode}`}
+        id={`account-no-${account.mode}`}
         label={messages.earnings.payoutAccount}
         value={draft.account}
         wrong={isInvalid ? messages.earnings.payoutAccountInvalid : wrongAccount}
@@ -281,6 +281,7 @@ export const EarningsPage = (page: PageContext) => {
   return (
     <>
       <Title text={said} />
+      <RefreshFailure messages={messages} loaded={loaded} />
       <p class="lead">
         {said === messages.earnings.none ? messages.earnings.noneLead : messages.earnings.lead}
       </p>

@@ -21,12 +21,12 @@ const EnrolmentRequired = ({ messages }: { messages: Messages }) => (
   </>
 )
 
-/** The view in place of a page that could not be fetched; undefined where it could. */
+/** The view in place of a page that could not be fetched, or whose reader is signed out by now; undefined where there is one. */
 export const fallbackView = (page: PageContext, loaded: QueryState<unknown> & { again: () => void }) => {
-  if (loaded.value !== undefined) return undefined
   const { failed } = loaded
+  if (failed?.code === 'sign_in_required') return <SignIn messages={page.messages} />
+  if (loaded.value !== undefined) return undefined
   if (!failed) return loaded.slow ? <Skeleton messages={page.messages} /> : <div class="bones" />
-  if (failed.code === 'sign_in_required') return <SignIn messages={page.messages} />
   if (failed.code === 'member_not_enrolled') return <EnrolmentRequired messages={page.messages} />
   return (
     <>

@@ -4,7 +4,7 @@ import { starsPerHour, taskSeconds } from './hourly.ts'
 import type { Assignment, AssignmentSummary, Task, Tasks } from './wire.ts'
 import { toApiError, serverNow, type ApiError } from '../shared/person/api.ts'
 import { fillPlaceholders } from '../shared/design/fill-placeholders.ts'
-import { hrefOf, Title, ErrorNote } from '../shared/person/parts.tsx'
+import { hrefOf, Title, ErrorNote, RefreshFailure } from '../shared/person/parts.tsx'
 import { useQuery } from '../shared/person/use-query.tsx'
 import { call } from './api.ts'
 import { fallbackView } from './fallback.tsx'
@@ -142,6 +142,7 @@ export const ListPage = (page: PageContext) => {
             : countText(tasks.length, messages.list.someOne, messages.list.some)
         }
       />
+      <RefreshFailure messages={messages} loaded={loaded} />
       <p class="lead">{tasks.length === 0 ? messages.list.noneLead : messages.list.lead}</p>
       {current ? <CurrentTask messages={messages} current={current} /> : null}
       {current && tasks.length > 0 ? <p class="muted small">{messages.list.finishFirst}</p> : null}

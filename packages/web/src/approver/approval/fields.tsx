@@ -34,7 +34,13 @@ const LongValue = ({ messages, field, onRead }: FieldProps) => {
     setRead(true)
     onRead(field.path)
   }
-  useEffect(measure, [])
+  // After a turn of the device it may fit, and nothing can be scrolled any more.
+  useEffect(() => {
+    if (!box.current) return
+    const observer = new ResizeObserver(measure)
+    observer.observe(box.current)
+    return () => observer.disconnect()
+  }, [])
   return (
     <>
       <div

@@ -26,7 +26,9 @@ const loadApproval = async (approvalId: string): Promise<LoadedApproval> => {
 export const ApprovalPage = ({ approvalId, ...page }: PageContext & { approvalId: string }) => {
   const { messages } = page
   const loaded = useQuery(() => loadApproval(approvalId))
-  const other = fallbackView(page, loaded)
+  const { failed, slow, again } = loaded
+  // A request is loaded again when it has changed: where that failed, what is known of it may not be decided any more.
+  const other = fallbackView(page, failed ? { failed, slow, again } : loaded)
   if (other || !loaded.value) return other
   if ('altered' in loaded.value) {
     const { ours, theirs } = loaded.value.altered
@@ -54,6 +56,6 @@ export const ApprovalPage = ({ approvalId, ...page }: PageContext & { approvalId
   }
   const { approval } = loaded.value
   const isOpen = approval.status === 'pending' && approval.ownDecision === null
-  const props = { ...loaded.value, page, onChanged: loaded.again }
+  const props = { ...loaded.value, page, onChanged: again }
   return isOpen ? <PendingApproval {...props} /> : <Outcome {...props} />
 }

@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import type { ApiError } from './api.ts'
 import { fillPlaceholders } from '../design/fill-placeholders.ts'
 import type { PersonMessages } from './messages.ts'
+import type { QueryState } from './use-query.tsx'
 
 /** An address of ours in the language that was chosen. */
 export const hrefOf = (path: string): string => {
@@ -37,6 +38,15 @@ export const ErrorNote = ({
     ) : null}
   </div>
 )
+
+/** Beside a value that could not be fetched again: it may have changed. */
+export const RefreshFailure = ({
+  messages,
+  loaded: { failed, again },
+}: {
+  messages: Pick<PersonMessages, 'again' | 'failed' | 'request'>
+  loaded: QueryState<unknown> & { readonly again: () => void }
+}) => (failed ? <ErrorNote messages={messages} failed={failed} onRetry={again} /> : null)
 
 /** A title that takes the focus when it changes, so that a screen reader continues from it. */
 export const Title = ({ text, sign }: { text: string; sign?: 'ok' | 'warn' | 'stop' | 'none' }) => {

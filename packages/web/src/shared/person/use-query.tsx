@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState, type StateUpdater } from 'preact/hooks'
 import { toApiError, type ApiError } from './api.ts'
 import type { PersonMessages } from './messages.ts'
 
@@ -15,19 +15,34 @@ export const Skeleton = ({ messages }: { messages: Pick<PersonMessages, 'loading
 
 export type QueryState<T> = { readonly value?: T; readonly failed?: ApiError; readonly slow: boolean }
 
-/** Fetches once, and again on request; a later failure keeps the last value. */
+/**
+ * Fetches once, and again on request; a later failure keeps the last value. Two requests can be under way on a slow line: the
+ * answer of the older one is ignored after that of the newer one.
+ */
 export const useQuery = <T,>(fetchIt: () => Promise<T>) => {
   const [state, setState] = useState<QueryState<T>>({ slow: false })
+  const asked = useRef(0)
+  const shown = useRef(0)
   const again = (): void => {
+    const mine = (asked.current += 1)
+    const show = (next: StateUpdater<QueryState<T>>): void => {
+      if (mine < shown.current) return
+      shown.current = mine
+      setState(next)
+    }
     void fetchIt().then(
-      (value) => setState({ value, slow: false }),
-      (error: unknown) => setState((now) => ({ ...now, failed: toApiError(error), slow: false })),
+      (value) => show({ value, slow: false }),
+      (error: unknown) => show((now) => ({ ...now, failed: toApiError(error), slow: false })),
     )
+  }
+  const set = (value: T): void => {
+    shown.current = asked.current += 1
+    setState({ value, slow: false })
   }
   useEffect(() => {
     const timer = setTimeout(() => setState((now) => ({ ...now, slow: true })), 300)
     again()
     return () => clearTimeout(timer)
   }, [])
-  return { ...state, again, set: (value: T) => setState({ value, slow: false }) }
+  return { ...state, again, set }
 }

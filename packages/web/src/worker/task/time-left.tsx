@@ -4,6 +4,10 @@ import { serverNow } from '../../shared/person/api.ts'
 import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import type { Messages } from '../messages.ts'
 
+/** The service ends a unit within 5 s of its time: it is asked until then, and not for ever. */
+const askEveryMs = 2_000
+const asksMax = 15
+
 /** The time that is left, counted by the service's clock. Announced twice by screen readers, always visible. */
 export const TimeLeft = ({
   messages,
@@ -21,7 +25,16 @@ export const TimeLeft = ({
     return () => clearInterval(timer)
   }, [dueAt])
   useEffect(() => {
-    if (isOver) onOver()
+    if (!isOver) return
+    let asks = 0
+    const ask = () => {
+      asks += 1
+      if (asks >= asksMax) clearInterval(timer)
+      onOver()
+    }
+    const timer = setInterval(ask, askEveryMs)
+    ask()
+    return () => clearInterval(timer)
   }, [isOver])
   const soon = [5, 1].find((minutes) => left <= minutes * 60_000 && left > (minutes - 0.25) * 60_000)
   return (

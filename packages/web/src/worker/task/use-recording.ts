@@ -8,12 +8,14 @@ type Phase = 'brief' | 'opening' | 'working' | 'submitting'
 
 const noProgress: Progress = { done: 0, of: 2, hits: 0 }
 
+type Hooks = Pick<
+  Parameters<typeof startAttendedSession>[0],
+  'usesWords' | 'onProgress' | 'onLost' | 'onFailed'
+>
+type OnFailed = (failure: { readonly code: string }) => void
+
 /** Starts the recording of a unit; the questions come in a dialog over the page. */
-const startFor = (
-  assignment: Assignment,
-  messages: Messages,
-  hooks: Pick<Parameters<typeof startAttendedSession>[0], 'usesWords' | 'onProgress' | 'onLost' | 'onFailed'>,
-): Promise<AttendedSession> =>
+const startFor = (assignment: Assignment, messages: Messages, hooks: Hooks): Promise<AttendedSession> =>
   startAttendedSession({
     site: assignment.site,
     kind: 'work',
@@ -24,6 +26,41 @@ const startFor = (
     ...hooks,
   })
 
+/** One session at a time: a start and a stop end the session before, and what that one still brings is ignored. */
+const useOneSession = () => {
+  const session = useRef<AttendedSession>(undefined)
+  /** Rises with each start and each stop. */
+  const attempt = useRef(0)
+  const stop = () => {
+    attempt.current += 1
+    session.current?.stop()
+    session.current = undefined
+  }
+  // The page may show something else before the work is handed in, as when the time is over.
+  useEffect(() => stop, [])
+  const start = (
+    open: (onFailed: OnFailed) => Promise<AttendedSession>,
+    { onStarted, onFailed }: { readonly onStarted: () => void; readonly onFailed: OnFailed },
+  ): void => {
+    stop()
+    const mine = attempt.current
+    const fail: OnFailed = (failure) => {
+      if (mine !== attempt.current) return
+      session.current = undefined
+      onFailed(failure)
+    }
+    void open(fail).then(
+      (running) => {
+        if (mine !== attempt.current) return running.stop()
+        session.current = running
+        onStarted()
+      },
+      (error: unknown) => fail({ code: (error as { code?: string }).code ?? 'failed' }),
+    )
+  }
+  return { session, start, stop }
+}
+
 /** The recording of one unit: it runs while the person works and ends with the submission. */
 export const useRecording = (assignment: Assignment, messages: Messages, isFinished: boolean) => {
   const [phase, setPhase] = useState<Phase>(isFinished ? 'submitting' : 'brief')
@@ -33,7 +70,7 @@ export const useRecording = (assignment: Assignment, messages: Messages, isFinis
   const [usesWords, setUsesWords] = useState(false)
   /** Submitted before the last question: it is sent by itself after it. */
   const [submitsWhenDone, setSubmitsWhenDone] = useState(false)
-  const session = useRef<AttendedSession>(undefined)
+  const { session, start, stop } = useOneSession()
   const isDone = progress.done >= progress.of
 
   const end = (why: string) => {
@@ -45,23 +82,20 @@ export const useRecording = (assignment: Assignment, messages: Messages, isFinis
     setEnded(undefined)
     setProgress(noProgress)
     setUsesWords(withWords)
-    const onFailed = ({ code }: { code: string }) => {
-      session.current = undefined
-      setSubmitsWhenDone(false)
-      end(messages.failed[code] ?? messages.failed['failed'] ?? '')
-    }
-    void startFor(assignment, messages, {
-      usesWords: withWords,
-      onProgress: setProgress,
-      onLost: setLost,
-      onFailed,
-    }).then(
-      (running) => {
-        session.current = running
-        setPhase('working')
+    const open = (onFailed: OnFailed) =>
+      startFor(assignment, messages, {
+        usesWords: withWords,
+        onProgress: setProgress,
+        onLost: setLost,
+        onFailed,
+      })
+    start(open, {
+      onStarted: () => setPhase('working'),
+      onFailed: ({ code }) => {
+        setSubmitsWhenDone(false)
+        end(messages.failed[code] ?? messages.failed['failed'] ?? '')
       },
-      (error: unknown) => onFailed({ code: (error as { code?: string }).code ?? 'failed' }),
-    )
+    })
   }
   useEffect(() => {
     if (submitsWhenDone && phase === 'working' && isDone) setPhase('submitting')
@@ -82,7 +116,7 @@ export const useRecording = (assignment: Assignment, messages: Messages, isFinis
       session.current?.switchToWords()
     },
     finish: () => session.current?.finish(),
-    stop: () => session.current?.stop(),
+    stop,
   }
 }
 export type Recording = ReturnType<typeof useRecording>

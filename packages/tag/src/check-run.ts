@@ -26,7 +26,7 @@ const stepPollsMax = 450
 const noProgress: Progress = { done: 0, of: 2, hits: 0 }
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms))
 
-type CourseOptions = {
+type CheckRunOptions = {
   readonly view: View
   readonly messages: Messages
   readonly lang: string
@@ -50,7 +50,7 @@ type CourseOptions = {
 }
 
 /** One check from its start to its verdict, and again as often as the person wants. */
-export const makeCourse = (options: CourseOptions) => {
+export const makeCheckRun = (options: CheckRunOptions) => {
   const { view, messages, lang, given, isTrapped, onPassed, onFailed, onLeft } = options
   let session: Session | undefined
   let attempt = 0
