@@ -152,6 +152,12 @@ onWebhooks('by keyboard alone: key, endpoint, delivery, reason, replay', async (
   await tabTo(page, 'Send it again')
   await page.keyboard.press('Enter')
   await page.locator('.note.ok', { hasText: 'The delivery is queued again.' }).waitFor()
+  await page.fill('#since', '2026-01-02T03:04')
+  await tabTo(page, 'state SELECT')
+  await page.keyboard.press('ArrowDown')
+  await waitForText(page, 'No delivery is in this state.')
+  assert.equal(await page.evaluate('document.activeElement.id'), 'state')
+  assert.equal(await page.inputValue('#since'), '2026-01-02T03:04')
 })
 
 /** Endpoints in every state, with deliveries in every state. */

@@ -248,6 +248,13 @@ onOperators(
   async (opened) => {
     const { page, service, operatorKey, open } = opened
     await open('#/roots')
+    await page.selectOption('#root-kind', 'network')
+    const change = page.locator('button:has-text("Change the credentials")')
+    assert.equal(await change.isDisabled(), true, 'nothing of a network would change')
+    await page.selectOption('#root-credentials', 'suspend')
+    await page.check('#root-sure')
+    assert.equal(await change.isDisabled(), false)
+    await page.selectOption('#root-credentials', 'keep')
     await page.selectOption('#root-kind', 'app')
     await page.fill('#root-name', 'com.example.broken')
     await page.fill('#root-reason', 'signed by a leaked key')
@@ -257,7 +264,9 @@ onOperators(
     await page.fill('[id="reinstate-app-com.example.broken"]', 'a new key')
     await page.click('form button:text-is("Reinstate")')
     await page.locator('.note.ok', { hasText: 'com.example.broken is reinstated' }).waitFor()
-    await open('#/audit?action=root.reinstate')
+    await open('#/audit?target=app%20com.example.broken')
+    await page.selectOption('#filter-action', 'root.reinstate')
+    await page.waitForURL(/action=root\.reinstate&target=app/)
     await page.locator('h1', { hasText: 'intact' }).waitFor()
     await page.click('tbody a')
     await page.locator('dialog', { hasText: 'a new key' }).waitFor()
@@ -267,9 +276,9 @@ onOperators(
 )
 
 onOperators('filters stay in the address, and a reload of it shows the same list', async ({ page, open }) => {
-  await open('#/agents')
+  await open('#/agents?search=Harbour')
   await page.selectOption('#filter-state', 'suspended')
-  await page.waitForURL(/state=suspended/)
+  await page.waitForURL(/state=suspended&search=Harbour/)
   const [, hash = ''] = page.url().split('#')
   await open(`#${hash}`)
   assert.equal(await page.inputValue('#filter-state'), 'suspended')

@@ -59,14 +59,19 @@ const unit: OrderUnit = {
 }
 
 test('the first line says what waits for the reader, the most pressing first', () => {
-  assert.deepEqual(ordersHeadline([]), ['No order yet', ''])
-  assert.deepEqual(ordersHeadline([order]), ['1 order waits for payment', ''])
+  assert.deepEqual(ordersHeadline([], true), ['No order yet', ''])
+  assert.deepEqual(ordersHeadline([order], true), ['1 order waits for payment', ''])
   const running: Order = { ...order, status: 'in_progress', units: { ...noUnits, delivered: 2, open: 1 } }
-  assert.deepEqual(ordersHeadline([order, running]), [
+  assert.deepEqual(ordersHeadline([order, running], true), [
     '2 units wait for your review',
     '1 order waits for payment, 1 paid order is not fully delivered.',
   ])
-  assert.deepEqual(ordersHeadline([{ ...order, status: 'completed' }]), ['No order needs you now', ''])
+  const completed: Order = { ...order, status: 'completed' }
+  assert.deepEqual(ordersHeadline([completed], true), ['No order needs you now', ''])
+  assert.deepEqual(ordersHeadline([completed, completed], false), [
+    'None of the latest 2 orders needs you now',
+    '',
+  ])
 })
 
 test('every state of an order and of a unit has a sentence', () => {
@@ -135,6 +140,7 @@ test('items are lines: JSON as it is, anything else by the form', () => {
     { photo: 'https://a.example/1.jpg', hint: 'a cat' },
     { photo: 'https://a.example/2.jpg' },
   ])
+  assert.deepEqual(parseItems('\ta dog\r\n', two), [{ hint: 'a dog' }], 'an empty first cell')
   assert.deepEqual(parseItems('{ not json', one), [{ photo: '{ not json' }])
 })
 

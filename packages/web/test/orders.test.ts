@@ -172,7 +172,8 @@ onOrders('a unit: answer, proof checked here, replay, yes, no with a reason, CSV
   await page.click('text=Accept and pay $1.00')
   await drawerSays(page, 'the worker is paid')
   await page.click('dialog >> text=Next')
-  await drawerSays(page, 'Unit 2')
+  await drawerSays(page, 'SEND IT NOW!!')
+  assert.equal(await page.locator('dialog .note.ok').count(), 0, 'what was said of unit 1 stays there')
   await page.click('dialog summary:has-text("Reject it")')
   await page.selectOption('#reason', 'low_effort')
   await page.fill('#note', 'One word is no reason.')
@@ -196,6 +197,28 @@ onOrders('a unit: answer, proof checked here, replay, yes, no with a reason, CSV
   assert.match(lines[0] ?? '', /^n,status,.*answer\.reason/)
   const { json } = await service.harness.call('GET', `/api/agents/orders/${orderId}`, { key: agent.apiKey })
   assert.deepEqual([json.units.accepted, json.units.rejected, json.units.delivered], [1, 1, 1])
+})
+
+onOrders('an answer about one unit does not replace the next, which is shown by then', async (opened) => {
+  const { page, service, agent, open } = opened
+  const orderId = await placeCompletedOrder(service, agent, ['First.', 'Second.'])
+  await open(`#/orders/${orderId}?unit=1`)
+  await drawerSays(page, 'Is it what you asked for?')
+  const released = Promise.withResolvers<void>()
+  await page.route('**/accept', async (route) => {
+    const response = await route.fetch()
+    await released.promise
+    await route.fulfill({ response })
+  })
+  await page.click('text=Accept and pay $1.00')
+  await page.click('dialog >> text=Next')
+  await drawerSays(page, 'Second.')
+  // Loaded again after the answer, and not answered: what the drawer shows stays.
+  const again = page.waitForRequest('**/results?after=*&limit=1')
+  await page.route('**/results?after=*&limit=1', () => undefined)
+  released.resolve()
+  assert.match((await again).url(), /after=1&/)
+  assert.equal(await page.locator('dialog', { hasText: 'Second.' }).count(), 1)
 })
 
 onOrders('what nobody works on is cancelled after a second press, and the money is told', async (opened) => {

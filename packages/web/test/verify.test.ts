@@ -209,6 +209,13 @@ inBrowser(
     assert.equal(await chipOf(page), 'Valid')
     await check(page, ` ${fixture.issuer.mint().replace('.', '.\n')} `)
     assert.equal(await chipOf(page), 'Valid')
+    const expired = fixture.issuer.mint('view', { exp: 1_000 })
+    await page.evaluate(`location.hash = ${JSON.stringify(expired)}`)
+    await page.locator('.chips .chip', { hasText: 'Expired' }).waitFor()
+    await page.goto('about:blank')
+    await page.goto(`${fixture.url}/verify#%zz`)
+    await page.waitForSelector('.chips')
+    assert.equal(await page.inputValue('#jwt'), '%zz')
   },
 )
 

@@ -153,6 +153,7 @@ const useCheck = (issuer: string) => {
       if (mine !== run.current) return
       setPhase({ name: 'done', jwt, result, price, nowSeconds: Math.floor(Date.now() / 1_000) })
     } catch (error) {
+      if (mine !== run.current) return
       setPhase({ name: 'broken', message: error instanceof Error ? error.message : String(error) })
     } finally {
       clearTimeout(timer)
@@ -176,20 +177,45 @@ const useOutcome = (phase: Phase, issuer: string) => {
   return outcome
 }
 
+/** The credential in the fragment of the address, which never leaves the browser. */
+const readFragment = (): string => {
+  const fragment = location.hash.slice(1)
+  try {
+    return decodeURIComponent(fragment)
+  } catch {
+    return fragment
+  }
+}
+
+/** Hands over the credential of the address, at first and whenever the address gets another. */
+const useFragment = (onCredential: (jwt: string) => void) => {
+  useEffect(() => {
+    const open = () => {
+      const jwt = readFragment()
+      if (jwt !== '') onCredential(jwt)
+    }
+    open()
+    addEventListener('hashchange', open)
+    return () => removeEventListener('hashchange', open)
+  }, [])
+}
+
 /**
  * Page /verify below its header, which is in verify.html: everything happens in the browser; only public keys, a status list
  * and the price table are fetched.
  */
 export const VerifyPage = ({ issuer }: { issuer: string }) => {
-  const [jwt, setJwt] = useState(() => decodeURIComponent(location.hash.slice(1)))
+  const [jwt, setJwt] = useState('')
   const [challenge, setChallenge] = useState('')
   const { phase, check } = useCheck(issuer)
   const outcome = useOutcome(phase, issuer)
   const submit = () => void check(jwt, challenge)
-  // The fragment of an address never leaves the browser either.
-  useEffect(() => {
-    if (location.hash.length > 1) submit()
-  }, [])
+  useFragment((text) => {
+    setJwt(text)
+    // A challenge belongs to one credential.
+    setChallenge('')
+    void check(text, '')
+  })
   const isSlow = phase.name === 'checking' && phase.slow
   const field = (
     <Field

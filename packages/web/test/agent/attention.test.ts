@@ -15,7 +15,8 @@ const seedPage = ({ service, agent }: Pick<OpenedAgent, 'service' | 'agent'>, ro
     agentId: agent.agentId,
     mode: 'test',
     rows,
-    days: 30,
+    // A view of the first minutes of the 30 days that the page shows would leave them before the page asks.
+    days: 29,
     seed: 5,
     onProgress: () => undefined,
   })
@@ -97,6 +98,7 @@ onPage(
   'attention with one view, in a short period and with long names: every state can be read',
   async (opened) => {
     const { page, service, agent, open } = opened
+    await page.clock.install()
     const { json } = await service.harness.call('POST', '/api/agents/verify', {
       key: agent.apiKey,
       body: { sessionId: 'one' },
@@ -112,6 +114,16 @@ onPage(
     const pathHeight = await page.evaluate<number>('document.querySelector(".pages-table code").clientHeight')
     assert.ok(pathHeight > 0 && pathHeight < 90, `${pathHeight} px: at most three lines`)
     await lookInEveryView(page, 'attention-one-view')
+    await service.harness.call('POST', '/api/agents/verify', {
+      key: agent.apiKey,
+      body: { sessionId: 'two' },
+    })
+    // A minute later the period has moved on: one answer is enough to show it.
+    let calls = 0
+    await page.route('**/metrics/attention?*', (route) => (++calls > 1 ? undefined : route.continue()))
+    await page.clock.fastForward(61_000)
+    await waitForText(page, '2 scored views by quality')
+    await page.unroute('**/metrics/attention?*')
     const site = `${'a-long-label-of-a-host.'.repeat(9)}example`
     await open(`#/attention?site=${site}`)
     await waitForText(page, 'No view matches')

@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { scopes } from '@pohf/protocol'
 import { qualityOf } from '@pohf/scorer'
 import { accountOriginOf } from '../../src/agent/sign-in/account-origin.ts'
+import { sendKnownBad } from '../../src/agent/approvals/send-known-bad.ts'
 import { levelOf, medianFrom } from '../../src/agent/attention/findings.ts'
 import { axisMarks, isAlone, isHourly, lineOf } from '../../src/agent/attention/quality-points.ts'
 import { siteOf, windowParameters } from '../../src/agent/attention/window.ts'
+import { revocationRequest } from '../../src/agent/credentials/messages.ts'
 import { formatValue, stepsOf, valuesText } from '../../src/agent/funnel/steps.ts'
 import { checklistOf, type HomeData } from '../../src/agent/home/checklist.ts'
-import { periodStart } from '../../src/shared/lists/filter.ts'
+import { scopesText } from '../../src/agent/keys/messages.ts'
+import { listParameters } from '../../src/shared/lists/filter.ts'
 import { sessionText } from '../../src/agent/sessions/messages.ts'
 import { waterfallOf } from '../../src/agent/sessions/waterfall.ts'
 import { refusalsByReason, runwayText } from '../../src/agent/usage/messages.ts'
-import type { Usage } from '../../src/agent/wire.ts'
+import type { CredentialDetails, Usage } from '../../src/agent/wire.ts'
+import { createKeysOfCalls } from '../../src/shared/api/keys-of-calls.ts'
 import { formatMilliseconds } from '../../src/shared/design/duration.ts'
 import { formatShare, ticksUpTo } from '../../src/shared/plots/scale.ts'
 
@@ -62,7 +67,7 @@ test('the way to the first live credential: each step is done by what was seen',
     webhooks: [],
   }
   const doneIn = (mode: 'test' | 'live', change: Partial<HomeData>) =>
-    checklistOf({ ...data, ...change }, { mode, origin: 'https://pohf.example', hasAccount: false })
+    checklistOf({ ...data, ...change }, { mode, origin: 'https://pohf.example', hasAccount: false, now })
       .filter(({ isDone }) => isDone)
       .map(({ id }) => id)
   assert.deepEqual(doneIn('test', {}), [])
@@ -70,6 +75,16 @@ test('the way to the first live credential: each step is done by what was seen',
     doneIn('test', { profile: { ...data.profile, policy: { view: { minAssurance: 'low' } } } }),
     ['floor'],
   )
+  const key = { hint: '1234', revokedAt: null, expiresAt: null } as HomeData['keys'][number]
+  const past = '2026-11-15T11:00:00Z'
+  assert.deepEqual(doneIn('test', { keys: [key] }), ['key'])
+  const deadKeys = [
+    { ...key, revokedAt: past },
+    { ...key, expiresAt: past },
+  ]
+  assert.deepEqual(doneIn('test', { keys: deadKeys }), [])
+  const quiet = { url: 'https://shop.example/hook', health: [] as unknown } as HomeData['webhooks'][number]
+  assert.deepEqual(doneIn('test', { webhooks: [quiet] }), ['webhook'])
   const credential = { credentialId: 'crd_1' } as HomeData['credentials'][number]
   assert.deepEqual(doneIn('test', { credentials: [credential] }), ['verify'])
   assert.deepEqual(doneIn('live', { credentials: [credential] }), ['verify', 'live'])
@@ -98,9 +113,11 @@ test('credits, durations, shares and periods in words', () => {
   assert.deepEqual(ticksUpTo(1_150, 3), [500, 1_000])
   assert.deepEqual(ticksUpTo(2, 3), [1, 2])
   assert.deepEqual(ticksUpTo(0, 3), [])
-  assert.equal(periodStart('24h', now + 1_234), '2026-11-14T12:00:00.000Z')
-  assert.equal(periodStart(null, now), undefined)
-  assert.equal(periodStart('ever', now), undefined)
+  const parameters = (last: string | undefined) =>
+    listParameters({ limit: '50', cursor: undefined, since: { last } }, now).toString()
+  assert.equal(parameters('24h'), 'limit=50&since=2026-11-14T12%3A00%3A00.000Z')
+  assert.equal(parameters(undefined), 'limit=50')
+  assert.equal(parameters('ever'), 'limit=50')
   const row = { at: '', started: 0, ended: 0, verified: 0, refused: 0, spent: 0 }
   const usage = {
     series: [
@@ -113,6 +130,41 @@ test('credits, durations, shares and periods in words', () => {
     ['a', 1],
   ])
   assert.match(sessionText({ status: 'scored', verified: true, credentialId: null }), /Nobody asked/)
+})
+
+test('a key is said to have all scopes only where it has each', () => {
+  assert.equal(scopesText(scopes), 'all')
+  assert.equal(scopesText(scopes.slice(1)), scopes.slice(1).join(', '))
+})
+
+test('a reason that an agent wrote is one argument of the command for the operator', () => {
+  const details = { credentialId: 'crd_1', kind: 'work', issuedAt: '', sessionId: null } as CredentialDetails
+  assert.match(
+    revocationRequest(details, ` it's "$(id)" \`id\` `),
+    /^npx pohf credentials revoke crd_1 --reason 'it'\\''s "\$\(id\)" `id`'$/m,
+  )
+})
+
+test('known-bad requests that were sent are repeated under their keys until all were', async () => {
+  const keys = createKeysOfCalls()
+  const request = { type: 'invoice.pay', quorum: 1, action: {}, approvers: ['a', 'b', 'c'], reason: 'no' }
+  const send = async (failing: string | undefined) => {
+    const sent = new Map<string, string | undefined>()
+    const call = async (_method: string, _path: string, body?: unknown, key?: string) => {
+      const [approver = ''] = (body as typeof request).approvers
+      sent.set(approver, key)
+      if (approver === failing) throw new Error('timeout')
+      return undefined as never
+    }
+    await sendKnownBad({ call }, keys, request).catch(() => undefined)
+    return sent
+  }
+  const first = await send('c')
+  const second = await send(undefined)
+  assert.deepEqual([...second], [...first])
+  assert.equal(new Set(second.values()).size, 3)
+  const third = await send(undefined)
+  assert.notEqual(third.get('a'), first.get('a'), 'once all were sent, the same is meant once more')
 })
 
 test('a site is the host of what somebody types or pastes', () => {

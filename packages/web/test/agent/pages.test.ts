@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import type { Page } from 'playwright-core'
+import * as operators from '../../../server/src/operators/index.ts'
 import { playSession } from '../../../server/test/fixtures/people/play-session.ts'
 import { pollUntil } from '../../../server/test/fixtures/polling.ts'
 import { tabTo, waitForText } from '../browser-test.ts'
@@ -88,11 +89,15 @@ onPage(
 
 onPage('a credential is found by filter and by keyboard, and checked where it is shown', async (opened) => {
   const { page, service, agent, open } = opened
+  const { harness } = service
+  await page.clock.install()
+  // A browser keeps no status list for a minute where requests are intercepted.
+  await page.route('**/status/**', (route) => route.continue())
   await open('#/credentials')
   await waitForText(page, 'Mint the first one')
   await lookInEveryView(page, 'credentials-empty')
   for (const sessionId of ['a', 'b', 'c'])
-    await service.harness.call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId } })
+    await harness.call('POST', '/api/agents/verify', { key: agent.apiKey, body: { sessionId } })
   await page.waitForSelector('tbody tr >> nth=2')
   await lookInEveryView(page, 'credentials')
   await page.selectOption('#filter-assurance', 'high')
@@ -109,6 +114,15 @@ onPage('a credential is found by filter and by keyboard, and checked where it is
   await page.fill('#revoke-reason', 'Sold account')
   await drawerSays(page, 'Reason: Sold account')
   await lookInEveryView(page, 'credential')
+  const [credentialId = ''] = /crd_[^&]+/.exec(page.url()) ?? []
+  const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
+  const path = `/operator/credentials/${credentialId}/revoke`
+  await harness.callOperator('POST', path, { key: operatorKey, body: { reason: 'sold' } })
+  await harness.advance(30_000)
+  await harness.runJobs()
+  await page.clock.runFor(75_000)
+  await page.locator('#drawer-title .chip', { hasText: 'revoked' }).waitFor()
+  await page.locator('dialog .proof .chip', { hasText: 'Revoked' }).waitFor()
   await page.click('text=The session behind it')
   await waitForText(page, 'How the score came about')
 })
@@ -146,6 +160,7 @@ onPage('a key is created, rotated and revoked, each after a question', async ({ 
   await page.click('text=Create a key with 2 scopes')
   const made = (await page.textContent('.note-secret pre')) ?? ''
   assert.match(made, /^svc_test_/)
+  await page.locator('#secret-title:focus').waitFor()
   await lookInEveryView(page, 'key-created')
   await page.click('text=I have kept it')
   await waitForText(page, '2 keys work')
@@ -166,8 +181,9 @@ onPage('requests are found by id, status and code', async ({ page, service, agen
   const { harness } = service
   const missing = await harness.call('GET', '/api/agents/sessions/nothing', { key: agent.apiKey })
   await open('#/requests')
-  await page.locator('tbody tr', { hasText: 'not_found' }).waitFor()
+  await page.click('tbody a:text-is("not_found")')
   await page.selectOption('#filter-status', '4xx')
+  await page.waitForURL(/status=4xx&code=not_found/)
   await page.locator('tbody tr', { hasText: 'profile' }).first().waitFor({ state: 'detached' })
   await page.locator('tbody tr', { hasText: 'not_found' }).waitFor()
   assert.equal(await page.locator('tbody tr', { hasText: 'profile' }).count(), 0)
@@ -190,10 +206,24 @@ onPage(
     await page.selectOption('#filter-period', '48h')
     await waitForText(page, 'This hour so far')
     await page.click('text=Buy for 49 USD')
-    await page.locator('a', { hasText: 'Open the payment page' }).waitFor()
+    const link = page.locator('a', { hasText: 'Open the payment page' })
+    await link.waitFor()
+    await page.route('**/credits/balance', async (route) => {
+      const response = await route.fetch()
+      await route.fulfill({ response, json: { ...(await response.json()), lifetimePurchased: 100 } })
+    })
+    await page.click('button:has-text("Buy for") >> nth=0')
+    await link.waitFor({ state: 'detached' })
   },
   { ...firstView, mode: 'live', historyDays: 3 },
 )
+
+onPage('in test mode a pack is added without a payment page', async ({ page, open }) => {
+  await open('#/usage')
+  await page.click('text=Add without payment')
+  await page.locator('.note.ok', { hasText: 'The pack was added.' }).waitFor()
+  assert.equal(await page.locator('a', { hasText: 'Open the payment page' }).count(), 0)
+})
 
 onPage('install: the page is named, a floor is chosen, and its first session is seen', async (opened) => {
   const { page, service, agent, open } = opened
@@ -308,6 +338,18 @@ onPage('a campaign whose answer was lost is funded once, and its questions have 
   await page.click('dialog[open] >> text=Next questions')
   await drawerSays(page, 'Question 101?')
   assert.equal(await page.locator('dialog[open] .lines li').count(), 1)
+  await page.keyboard.press('Escape')
+  await page.route('**/api/agents/campaigns?*', (route) =>
+    route.continue({ url: route.request().url().replace('limit=25', 'limit=1') }),
+  )
+  await page.fill('#campaign-name', 'Newer')
+  await page.fill('#campaign-lines', 'A fruit? | apple | hammer')
+  await page.click('text=Create and fund')
+  await page.click('text=Show older')
+  await page.click('tbody a:has-text("Many")')
+  await drawerSays(page, 'Questions from 1 on, of 101')
+  await page.keyboard.press('Escape')
+  await page.waitForURL(/#\/tasks\?cursor=/)
 })
 
 onPage(

@@ -3,17 +3,7 @@ import type { Api } from '../../shared/api/client.ts'
 import type { ActionTypeRecord, Approver } from '../wire.ts'
 import { objectOf } from './messages.ts'
 import { Field, OwnerHint, PeopleChoice } from './parts.tsx'
-
-export type NewKnownBad = {
-  readonly type: string
-  readonly quorum: number
-  readonly action: Readonly<Record<string, unknown>>
-  readonly approvers: readonly string[]
-  readonly reason: string
-  readonly requestId?: string
-  readonly title?: string
-  readonly summary?: string
-}
+import type { NewKnownBad } from './send-known-bad.ts'
 
 /** An example of the fields that the schema of a type has at its top. */
 const exampleOf = (record: ActionTypeRecord | undefined): string => {

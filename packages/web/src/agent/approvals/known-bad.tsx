@@ -1,16 +1,19 @@
+import { useState } from 'preact/hooks'
 import type { Api } from '../../shared/api/client.ts'
+import { createKeysOfCalls } from '../../shared/api/keys-of-calls.ts'
 import { useAction } from '../../shared/api/use-action.ts'
 import { useQuery } from '../../shared/api/use-query.ts'
 import { ActionResult } from '../../shared/design/components.tsx'
 import { Moment } from '../../shared/design/moment.tsx'
 import { PageHead } from '../../shared/design/page-head.tsx'
-import { pluralize } from '../../shared/design/time.ts'
+import { rowsText } from '../../shared/lists/count.ts'
 import { ListBody, Pager, useListPage } from '../../shared/lists/list-view.tsx'
 import type { PageProps } from '../../shared/shell/frame.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
 import type { ActionTypes, Approvers, KnownBadRequests } from '../wire.ts'
-import { KnownBadForm, type NewKnownBad } from './known-bad-form.tsx'
+import { KnownBadForm } from './known-bad-form.tsx'
 import { isOwner, OwnerOnly } from './parts.tsx'
+import { sendKnownBad } from './send-known-bad.ts'
 
 type Item = KnownBadRequests['items'][number]
 const countOf = ({ outcomes }: Item, decision: 'approve' | 'deny'): number =>
@@ -61,22 +64,10 @@ const KnownBadTable = ({ items, names }: { items: readonly Item[]; names: Readon
   )
 }
 
-const finding = ({ items, nextCursor }: KnownBadRequests): string =>
+const finding = ({ items, nextCursor }: KnownBadRequests, cursor: string | null): string =>
   items.length === 0
     ? 'No known-bad request was sent yet'
-    : `${nextCursor === null ? '' : 'The latest '}${pluralize(items.length, 'known-bad request')}`
-
-/** With a type that one person decides, everybody gets a request of their own, so that each is measured alone. */
-const send = async (api: Api, { quorum, approvers, ...request }: NewKnownBad): Promise<void> => {
-  const batches = quorum === 1 ? approvers.map((approver) => [approver]) : [approvers]
-  for (const each of batches)
-    await api.call(
-      'POST',
-      '/api/agents/approval-known-bad',
-      { ...request, approvers: each },
-      crypto.randomUUID(),
-    )
-}
+    : rowsText(items.length, 'known-bad request', { cursor, nextCursor }).replace(/^the/, 'The')
 
 /** What a known-bad request can be about, and to whom it can go. */
 const useChoices = (api: Api) =>
@@ -117,13 +108,14 @@ const OwnersKnownBad = ({ api, query }: PageProps) => {
   })
   const choices = useChoices(api)
   const action = useAction(loaded.refetch)
+  const [keys] = useState(createKeysOfCalls)
   const page = loaded.value
   const { types = [], approvers = [] } = choices.value ?? {}
   const people = approvers.filter(({ status }) => status === 'enrolled')
   const isReady = types.length > 0 && people.length > 0
   return (
     <>
-      <PageHead name="Known-bad requests" finding={page ? finding(page) : undefined}>
+      <PageHead name="Known-bad requests" finding={page ? finding(page, cursor) : undefined}>
         They look like any other request, should be denied, and can never be consumed. No key of the agent
         sees them.
       </PageHead>
@@ -143,7 +135,7 @@ const OwnersKnownBad = ({ api, query }: PageProps) => {
             types={types}
             people={people}
             busy={action.busy}
-            onSend={(request) => action.run('It is on its way.', () => send(api, request))}
+            onSend={(request) => action.run('It is on its way.', () => sendKnownBad(api, keys, request))}
           />
         </div>
       ) : null}

@@ -1,5 +1,6 @@
 import type { ShownField } from '@pohf/verify/approvals'
 import { pluralize, timeAgo } from '../../shared/design/time.ts'
+import { matchText } from '../../shared/lists/count.ts'
 import type { Filter } from '../../shared/lists/filter.ts'
 import { formatShare } from '../../shared/plots/scale.ts'
 import type { ApprovalFigures, ApprovalReport, Approvals, Approver } from '../wire.ts'
@@ -52,12 +53,14 @@ export const approvalsFinding = (
   { approvals, nextCursor }: Approvals,
   now: number,
   isFiltered: boolean,
+  cursor: string | null,
 ): string => {
+  if (isFiltered) return matchText(approvals.length, 'request', { cursor, nextCursor })
   const [latest] = approvals
-  if (!latest) return isFiltered ? 'No request matches' : 'No approval was requested yet'
-  if (isFiltered)
-    return `${nextCursor === null ? '' : 'More than '}${pluralize(approvals.length, 'request matches', 'requests match')}`
+  if (!latest) return 'No approval was requested yet'
   const waiting = approvals.filter(({ status }) => status === 'pending').length
+  if (nextCursor !== null)
+    return `${waiting === 0 ? 'None' : waiting} of the latest ${approvals.length} requests ${waiting > 1 ? 'wait' : 'waits'} for a decision`
   return waiting === 0
     ? `Nothing waits. The latest request came ${timeAgo(latest.createdAt, now)}`
     : `${pluralize(waiting, 'request waits', 'requests wait')} for a decision`

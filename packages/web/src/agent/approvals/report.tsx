@@ -216,7 +216,7 @@ const Pack = ({ api, report, issuer }: { api: Api; report: ApprovalReport; issue
 
 const OwnersReport = ({ api, issuer, query }: PageProps) => {
   const days = reportPeriods.find(([value]) => value === (query.get('period') ?? ''))?.[2] ?? 30
-  // The period stays the same while the page is open, so that a pack has the figures that are shown.
+  // Another start would be another address, loaded anew at each render. The period ends when the service answers.
   const [openedAt] = useState(() => Date.now())
   const from = new Date(openedAt - days * dayMs).toISOString()
   const address = `/api/agents/approval-report?from=${from}`

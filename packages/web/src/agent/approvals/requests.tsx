@@ -2,7 +2,7 @@ import { Commands } from '../../shared/design/components.tsx'
 import { Moment } from '../../shared/design/moment.tsx'
 import { PageHead } from '../../shared/design/page-head.tsx'
 import { timeUntil } from '../../shared/design/time.ts'
-import { filterValues, periodFilter, periodStart } from '../../shared/lists/filter.ts'
+import { filterValues, periodFilter } from '../../shared/lists/filter.ts'
 import { Filters } from '../../shared/lists/filters.tsx'
 import { FindForm } from '../../shared/lists/find-form.tsx'
 import { ListBody, NoMatch, Pager, stepThroughRows, useListPage } from '../../shared/lists/list-view.tsx'
@@ -134,7 +134,7 @@ export const RequestsPart = ({ api, query }: PageProps) => {
   const loaded = useListPage<Approvals>(api, '/api/agents/approvals', {
     limit: '50',
     ...wanted,
-    from: periodStart(period ?? null, now),
+    from: { last: period },
     cursor: cursor ?? undefined,
   })
   const page = loaded.value
@@ -142,7 +142,7 @@ export const RequestsPart = ({ api, query }: PageProps) => {
   const here = { ...values, cursor: cursor ?? undefined }
   return (
     <>
-      <PageHead name="Approvals" finding={page ? approvalsFinding(page, now, isFiltered) : undefined}>
+      <PageHead name="Approvals" finding={page ? approvalsFinding(page, now, isFiltered, cursor) : undefined}>
         Each shows that a named person was shown this exact action, attended and decided.
       </PageHead>
       <div class="listhead">

@@ -76,10 +76,12 @@ const Plots = ({ attention }: { attention: Attention }) => {
 /** Page "Attention": how well views were attended, when, and what lowered them. */
 export const AttentionPage = ({ api, query }: PageProps) => {
   const profile = useProfile(api)
-  const parameters = windowParameters(query, Date.now())
-  parameters.set('timezone', Intl.DateTimeFormat().resolvedOptions().timeZone)
-  const address = `/api/agents/metrics/attention?${parameters.toString()}`
-  const { value, error, slow, refetch } = useQuery(() => api.call<Attention>('GET', address), address, 15_000)
+  const load = () => {
+    const parameters = windowParameters(query, Date.now())
+    parameters.set('timezone', Intl.DateTimeFormat().resolvedOptions().timeZone)
+    return api.call<Attention>('GET', `/api/agents/metrics/attention?${parameters.toString()}`)
+  }
+  const { value, error, slow, refetch } = useQuery(load, query.toString(), 15_000)
   return (
     <>
       <PageHead name="Attention" finding={value ? attentionFinding(value) : undefined}>

@@ -44,7 +44,7 @@ export const hostsOf = (origins: readonly string[]): readonly string[] => [
   ...new Set(origins.flatMap((origin) => (URL.canParse(origin) ? [new URL(origin).hostname] : []))),
 ]
 
-/** The parameters of a call: times to the minute, so that the address stays the same between two refreshes. */
+/** The parameters of a call, with times to the minute, as the page names them. */
 export const windowParameters = (query: URLSearchParams, now: number): URLSearchParams => {
   const { days, agoDays } = periods.find(({ value }) => value === query.get('period')) ?? periods[0]
   const minute = Math.floor(now / 60_000) * 60_000

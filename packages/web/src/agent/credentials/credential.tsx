@@ -1,14 +1,19 @@
 import type { Claims, Result } from '@pohf/verify'
-import { useEffect, useState } from 'preact/hooks'
+import { useQuery } from '../../shared/api/use-query.ts'
 import { CopyId } from '../../shared/design/copy-id.tsx'
 import { useDigest } from '../../shared/design/digest.ts'
 import { Seal } from '../../shared/design/seal.tsx'
 import { verifyInBrowser } from '../../shared/credential/check.ts'
 import { CheckList } from '../../shared/credential/check-list.tsx'
 import { claimFacts, outcomeOf, summarizeChecks } from '../../shared/credential/outcome.ts'
-import { Skeleton } from '../../shared/design/components.tsx'
+import { ErrorNote, Skeleton } from '../../shared/design/components.tsx'
 
-type CheckedCredential = { readonly result: Result; readonly nowSeconds: number }
+const check = async (jwt: string, issuer: string): Promise<Result> => {
+  // Browsers offer cryptography only to pages from https or from this machine.
+  if (!isSecureContext)
+    throw new Error('Browsers can check signatures only on pages that were loaded over https.')
+  return verifyInBrowser(jwt, issuer)
+}
 
 const ClaimList = ({ claims, jwt }: { claims: Claims; jwt: string }) => (
   <dl class="facts">
@@ -29,23 +34,18 @@ const ClaimList = ({ claims, jwt }: { claims: Claims; jwt: string }) => (
 
 /** A credential that is checked where it is shown: the signature, the dates and the status, by the public keys. */
 export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => {
-  const [checked, setChecked] = useState<CheckedCredential>()
-  const [failed, setFailed] = useState<string>()
-  useEffect(() => {
-    // Browsers offer cryptography only to pages from https or from this machine.
-    if (!isSecureContext)
-      return setFailed('Browsers can check signatures only on pages that were loaded over https.')
-    verifyInBrowser(jwt, issuer).then(
-      (result) => setChecked({ result, nowSeconds: Math.floor(Date.now() / 1_000) }),
-      (error: unknown) => setFailed(error instanceof Error ? error.message : String(error)),
-    )
-  }, [jwt, issuer])
+  // Again while it is open: its status may change.
+  const { value: checked, error } = useQuery(
+    async () => ({ result: await check(jwt, issuer), nowSeconds: Math.floor(Date.now() / 1_000) }),
+    `${issuer} ${jwt}`,
+    15_000,
+  )
   const outcome = checked
     ? outcomeOf(checked.result, { jwt, issuer, nowSeconds: checked.nowSeconds })
     : undefined
   const claims = outcome?.claims
   const bytes = useDigest(claims?.jti)
-  if (failed !== undefined) return <p class="note stop">The check itself failed: {failed}</p>
+  if (error) return <ErrorNote error={error} />
   if (!checked || !outcome) return <Skeleton />
   return (
     <>

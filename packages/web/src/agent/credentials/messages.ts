@@ -1,5 +1,6 @@
 import type { CredentialKind } from '@pohf/protocol'
 import type { Filter } from '../../shared/lists/filter.ts'
+import { shellQuote } from '../shell-quote.ts'
 import type { CredentialDetails, CredentialRecord } from '../wire.ts'
 
 export const credentialStatusTones: Readonly<Record<CredentialRecord['status'], string>> = {
@@ -60,5 +61,5 @@ export const revocationRequest = (details: CredentialDetails, reason: string): s
     `Kind ${details.kind}, issued ${details.issuedAt}${details.sessionId === null ? '' : `, session ${details.sessionId}`}.`,
     `Reason: ${reason.trim() === '' ? '(say why)' : reason.trim()}`,
     '',
-    `npx pohf credentials revoke ${details.credentialId} --reason "${reason.trim().replaceAll('"', "'")}"`,
+    `npx pohf credentials revoke ${details.credentialId} --reason ${shellQuote(reason.trim())}`,
   ].join('\n')

@@ -1,9 +1,10 @@
 import { Commands } from '../../shared/design/components.tsx'
 import { PageHead } from '../../shared/design/page-head.tsx'
-import { pluralize, timeAgo } from '../../shared/design/time.ts'
+import { timeAgo } from '../../shared/design/time.ts'
 import type { PageProps } from '../../shared/shell/frame.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { filterValues, periodFilter, periodStart } from '../../shared/lists/filter.ts'
+import { matchText } from '../../shared/lists/count.ts'
+import { filterValues, periodFilter } from '../../shared/lists/filter.ts'
 import { Filters } from '../../shared/lists/filters.tsx'
 import { FindForm } from '../../shared/lists/find-form.tsx'
 import { ListBody, NoMatch, Pager, useListPage } from '../../shared/lists/list-view.tsx'
@@ -38,11 +39,15 @@ const NoCredentials = ({ isTest }: { isTest: boolean }) => (
   </section>
 )
 
-const finding = ({ credentials, nextCursor }: Credentials, now: number, isFiltered: boolean): string => {
+const finding = (
+  { credentials, nextCursor }: Credentials,
+  now: number,
+  isFiltered: boolean,
+  cursor: string | null,
+): string => {
+  if (isFiltered) return matchText(credentials.length, 'credential', { cursor, nextCursor })
   const [latest] = credentials
-  if (!latest) return isFiltered ? 'No credential matches' : 'No credential yet'
-  if (isFiltered)
-    return `${nextCursor === null ? '' : 'More than '}${pluralize(credentials.length, 'credential matches', 'credentials match')}`
+  if (!latest) return 'No credential yet'
   return `The latest credential was issued ${timeAgo(latest.issuedAt, now)}`
 }
 
@@ -56,7 +61,7 @@ export const CredentialsPage = ({ api, issuer, query }: PageProps) => {
   const loaded = useListPage<Credentials>(api, '/api/agents/credentials', {
     limit: '50',
     ...wanted,
-    since: periodStart(period ?? null, now),
+    since: { last: period },
     cursor: cursor ?? undefined,
   })
   const page = loaded.value
@@ -64,7 +69,7 @@ export const CredentialsPage = ({ api, issuer, query }: PageProps) => {
   const here = { ...values, cursor: cursor ?? undefined }
   return (
     <>
-      <PageHead name="Credentials" finding={page ? finding(page, now, isFiltered) : undefined}>
+      <PageHead name="Credentials" finding={page ? finding(page, now, isFiltered, cursor) : undefined}>
         Each says how a person was shown to be behind a session, for whoever you show it to.
       </PageHead>
       <div class="listhead">

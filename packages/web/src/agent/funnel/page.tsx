@@ -154,9 +154,9 @@ const textOf = ({ value, conversions }: Funnel): string => {
 /** Page "Funnel": from the verified view to the conversion. */
 export const FunnelPage = ({ api, query }: PageProps) => {
   const profile = useProfile(api)
-  const parameters = windowParameters(query, Date.now())
-  const address = `/api/agents/metrics/funnel?${parameters.toString()}`
-  const { value, error, slow, refetch } = useQuery(() => api.call<Funnel>('GET', address), address, 15_000)
+  const parametersNow = () => windowParameters(query, Date.now())
+  const load = () => api.call<Funnel>('GET', `/api/agents/metrics/funnel?${parametersNow().toString()}`)
+  const { value, error, slow, refetch } = useQuery(load, query.toString(), 15_000)
   return (
     <>
       <PageHead name="Funnel" finding={value ? findingOf(value) : undefined}>
@@ -180,7 +180,7 @@ export const FunnelPage = ({ api, query }: PageProps) => {
               </section>
             ) : null}
             <ValueCard funnel={value} />
-            <DownloadCard api={api} parameters={parameters} />
+            <DownloadCard api={api} parameters={parametersNow()} />
           </div>
         </div>
       )}

@@ -1,5 +1,6 @@
 import type { WebhookEndpoint } from '@pohf/protocol'
 import type { Mode } from '../../shared/api/client.ts'
+import { isUsable } from '../keys/messages.ts'
 import type { AgentProfile, ApiKeys, Credentials, Sessions } from '../wire.ts'
 
 /** What the checklist is decided by. */
@@ -12,7 +13,12 @@ export type HomeData = {
 }
 
 /** How the page was opened. */
-export type HomeVisit = { readonly mode: Mode; readonly origin: string; readonly hasAccount: boolean }
+export type HomeVisit = {
+  readonly mode: Mode
+  readonly origin: string
+  readonly hasAccount: boolean
+  readonly now: number
+}
 
 export type ChecklistStep = {
   readonly id: 'key' | 'page' | 'verify' | 'webhook' | 'floor' | 'live'
@@ -31,14 +37,15 @@ const hasFloor = ({ policy }: AgentProfile): boolean =>
 export const checklistOf = (data: HomeData, visit: HomeVisit): readonly ChecklistStep[] => {
   const { mode } = visit
   const { profile, keys, credentials, sessions, webhooks } = data
+  const key = keys.find((one) => isUsable(one, visit.now))
   const seen = sessions.find(({ hostname }) => hostname !== null)
   const answered = webhooks.find(({ health }) => health.some(({ delivered }) => delivered > 0))
   return [
     {
       id: 'key',
       title: mode === 'test' ? 'Create a test key' : 'Create a live key',
-      isDone: keys.length > 0,
-      note: keys[0] ? `…${keys[0].hint}` : 'Your server calls the API with it.',
+      isDone: key !== undefined,
+      note: key ? `…${key.hint}` : 'Your server calls the API with it.',
       action: { text: 'Create a key', href: '#/keys' },
     },
     {
@@ -60,11 +67,13 @@ export const checklistOf = (data: HomeData, visit: HomeVisit): readonly Checklis
     },
     {
       id: 'webhook',
-      title: 'Receive a webhook',
-      isDone: answered !== undefined,
+      title: 'Add a webhook endpoint',
+      isDone: webhooks.length > 0,
       note: answered
         ? `${new URL(answered.url).host} answered`
-        : 'Your server hears of every credential and order.',
+        : webhooks.length > 0
+          ? 'It answered no delivery in the last 24 hours.'
+          : 'Your server hears of every credential and order.',
       action: { text: 'Add an endpoint', href: '#/webhooks' },
     },
     {

@@ -10,6 +10,7 @@ import { useUsage } from '../usage/use-usage.ts'
 import type { CredentialRecord, Usage } from '../wire.ts'
 import { ChecklistCard } from './checklist-card.tsx'
 import { checklistOf, type ChecklistStep, type HomeData } from './checklist.ts'
+import { liveLead } from './messages.ts'
 import { HomeTiles, lastDay, sumOf } from './tiles.tsx'
 import { isComplete, useHome } from './use-home.ts'
 import { WebhooksCard } from './webhooks-card.tsx'
@@ -124,12 +125,6 @@ const liveFinding = (hourly: Usage): string => {
   return `${pluralize(verified, 'session')} verified in the last 24 hours`
 }
 
-const liveLead = (data: Partial<HomeData>): string => {
-  const failing = (data.webhooks ?? []).filter(({ state }) => state !== 'healthy')
-  if (failing.length === 0) return 'Nothing needs your attention.'
-  return `${pluralize(failing.length, 'webhook endpoint')} of yours ${failing.length === 1 ? 'is' : 'are'} not healthy.`
-}
-
 /** Page "Home": what is so, and what to do next. In test mode it is the way to the first live credential. */
 export const HomePage = ({ api }: PageProps) => {
   const home = useHome(api)
@@ -143,6 +138,7 @@ export const HomePage = ({ api }: PageProps) => {
         mode: isTest ? 'test' : 'live',
         origin: location.origin,
         hasAccount: api.account !== undefined,
+        now: Date.now(),
       })
     : []
   const finding = isTest
@@ -158,9 +154,7 @@ export const HomePage = ({ api }: PageProps) => {
       <PageHead name="Home" finding={finding}>
         {isTest
           ? 'You are in test mode. Nothing here is charged, and nothing here proves anything.'
-          : data
-            ? liveLead(data)
-            : ' '}
+          : liveLead(data?.webhooks, daily.value?.runway)}
       </PageHead>
       {error ? (
         <ErrorNote error={error} onRetry={() => (home.refetch(), hourly.refetch(), daily.refetch())} />

@@ -12,12 +12,17 @@ const kinds: readonly (readonly [kind: FloorKind, label: string])[] = [
   ['work', 'Work'],
   ['personhood', 'Members'],
 ]
-const levels: readonly (readonly [value: '' | Assurance, label: string])[] = [
+type Level = readonly [value: '' | Assurance, label: string]
+const levels: readonly Level[] = [
   ['', 'No floor'],
   ['low', 'Low: a session that looks human'],
-  ['substantial', 'Substantial: also a device or an account'],
-  ['high', 'High: also an attested device'],
+  ['substantial', 'Substantial: also an attested device, or for work a paid account'],
+  ['high', 'High: also a proof of an outside issuer'],
 ]
+
+/** A view never reaches `high`: it is offered only where it is the choice already. */
+const levelsOf = (kind: FloorKind, chosen: Assurance | undefined): readonly Level[] =>
+  levels.filter(([value]) => kind !== 'view' || value !== 'high' || chosen === 'high')
 
 /** The policy with another assurance for one kind. What the form does not show stays as it is. */
 const withAssurance = (policy: CredentialPolicy, kind: FloorKind, value: string): CredentialPolicy => {
@@ -51,7 +56,7 @@ export const FloorForm = (props: { api: Api; profile: AgentProfile; onSaved: () 
               value={policy[kind]?.minAssurance ?? ''}
               onChange={(event) => setPolicy(withAssurance(policy, kind, event.currentTarget.value))}
             >
-              {levels.map(([value, text]) => (
+              {levelsOf(kind, policy[kind]?.minAssurance).map(([value, text]) => (
                 <option key={value} value={value}>
                   {text}
                 </option>

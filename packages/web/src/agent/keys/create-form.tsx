@@ -1,8 +1,6 @@
 import type { Scope } from '@pohf/protocol'
 import { useState } from 'preact/hooks'
-import { scopeTexts } from './messages.ts'
-
-const allScopes = Object.keys(scopeTexts) as Scope[]
+import { allScopes, scopeTexts } from './messages.ts'
 
 /** The form for a further key. A key cannot create one with a scope that it lacks. */
 export const CreateKeyForm = (props: { busy: boolean; onCreate: (scopes: readonly Scope[]) => void }) => {

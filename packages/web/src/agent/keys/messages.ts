@@ -16,6 +16,11 @@ export const scopeTexts: Readonly<Record<Scope, string>> = {
   keys: 'manage keys, name and allowed origins',
 }
 
+export const allScopes = Object.keys(scopeTexts) as Scope[]
+
+export const scopesText = (scopes: readonly Scope[]): string =>
+  scopes.length === allScopes.length ? 'all' : scopes.join(', ')
+
 export type KeyState = 'active' | 'expiring' | 'expired' | 'revoked'
 
 export const keyState = ({ revokedAt, expiresAt }: ApiKey, now: number): KeyState => {
@@ -31,7 +36,8 @@ export const keyTones: Readonly<Record<KeyState, string>> = {
   revoked: 'stop',
 }
 
-const isUsable = (key: ApiKey, now: number): boolean => ['active', 'expiring'].includes(keyState(key, now))
+export const isUsable = (key: ApiKey, now: number): boolean =>
+  ['active', 'expiring'].includes(keyState(key, now))
 
 /** The first line of the page. */
 export const keysFinding = (keys: readonly ApiKey[], now: number): string => {

@@ -10,7 +10,7 @@ import { PageHead } from '../../shared/design/page-head.tsx'
 import { formatUtc } from '../../shared/design/time.ts'
 import { ListBody } from '../../shared/lists/list-view.tsx'
 import { CreateKeyForm } from './create-form.tsx'
-import { keysFinding, keyState, keyTones, type KeyState } from './messages.ts'
+import { keysFinding, keyState, keyTones, scopesText, type KeyState } from './messages.ts'
 import type { ApiKey, ApiKeys } from '../wire.ts'
 
 type NewKey = { readonly text: string; readonly note: string }
@@ -82,7 +82,7 @@ const KeyRow = (props: KeyActionsProps & { readonly now: number }) => {
           <span class="small muted block">until {formatUtc(apiKey.expiresAt)}</span>
         ) : null}
       </td>
-      <td class="wide-only">{apiKey.scopes.length === 9 ? 'all' : apiKey.scopes.join(', ')}</td>
+      <td class="wide-only">{scopesText(apiKey.scopes)}</td>
       <td class="wide-only">
         <Moment at={apiKey.createdAt} now={now} />
       </td>

@@ -1,4 +1,4 @@
-import { pluralize } from '../../shared/design/time.ts'
+import { rowsText, type PagePlace } from '../../shared/lists/count.ts'
 import type { Member } from '../wire.ts'
 
 export const memberStatusLabels: Readonly<
@@ -11,9 +11,8 @@ export const memberStatusLabels: Readonly<
 }
 
 /** The first line of the page, about the members on it. */
-export const membersFinding = (members: readonly Member[], isAll: boolean): string => {
+export const membersFinding = (members: readonly Member[], place: PagePlace): string => {
   if (members.length === 0) return 'No member yet'
   const enrolled = members.filter(({ status }) => status === 'enrolled').length
-  const all = pluralize(members.length, 'member')
-  return `${enrolled} of ${isAll ? all : `the latest ${all}`} enrolled`
+  return `${enrolled} of ${rowsText(members.length, 'member', place)} enrolled`
 }

@@ -112,7 +112,7 @@ export const MembersPage = ({ api, query }: PageProps) => {
     <>
       <PageHead
         name="Members"
-        finding={page ? membersFinding(page.members, cursor === null && page.nextCursor === null) : undefined}
+        finding={page ? membersFinding(page.members, { cursor, nextCursor: page.nextCursor }) : undefined}
       >
         Members are people who enrolled with you. Each is a different person, as far as the column Uniqueness
         says.

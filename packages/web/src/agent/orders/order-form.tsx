@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { toApiError, type Api, type ApiError } from '../../shared/api/client.ts'
 import { useQuery } from '../../shared/api/use-query.ts'
 import { Skeleton, Commands, ErrorNote } from '../../shared/design/components.tsx'
+import { shellQuote } from '../shell-quote.ts'
 import { WorkWarnings } from './warnings.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
 import { pluralize } from '../../shared/design/time.ts'
@@ -13,8 +14,6 @@ type CreatedOrder = { readonly orderId: string }
 /** The choice of a custom task, which no workflow describes. */
 const customTask = ''
 
-/** Quotes for a shell: a single quote ends the text, so it is written outside of it. */
-const shellQuote = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`
 const curlOf = (origin: string, body: object): string =>
   `curl -s ${origin}/api/agents/order \\
   -H "Authorization: Bearer $POHF_KEY" \\

@@ -163,7 +163,8 @@ export const PipelineView = ({ api }: { api: Api }) => {
   const offered = useWorkflowCatalog(api)
   const now = Date.now()
   const orders = loaded.value?.orders
-  const [finding, rest] = orders ? ordersHeadline(orders) : []
+  const isAll = loaded.value?.nextCursor === null
+  const [finding, rest] = orders ? ordersHeadline(orders, isAll) : []
   return (
     <>
       <PageHead name="Orders" finding={finding}>
@@ -174,13 +175,13 @@ export const PipelineView = ({ api }: { api: Api }) => {
       {orders && orders.length === 0 ? <OrderForm api={api} /> : null}
       {orders && orders.length > 0 ? (
         <>
-          <Tiles orders={orders} isAll={loaded.value?.nextCursor === null} />
+          <Tiles orders={orders} isAll={isAll} />
           <p class="acts">
             <a class="btn main" href={hrefOf(['orders', 'new'])}>
               Order work
             </a>
           </p>
-          {loaded.value?.nextCursor === null ? null : (
+          {isAll ? null : (
             <p class="small muted gap">
               The latest 100 orders. The heading of a column links to all orders in that state.
             </p>

@@ -196,9 +196,10 @@ const UnitDetails = (props: {
   order: Order
   workflow: Workflow | undefined
   unit: OrderUnit
-  action: Action
+  onDone: () => void
 }) => {
-  const { api, issuer, order, workflow, unit, action } = props
+  const { api, issuer, order, workflow, unit } = props
+  const action = useAction(props.onDone)
   const now = Date.now()
   return (
     <>
@@ -255,10 +256,6 @@ export const UnitDrawer = (props: UnitDrawerProps) => {
     async () => (await api.call<UnitsPage>('GET', address)).units.find((unit) => unit.n === n) ?? null,
     address,
   )
-  const action = useAction(() => {
-    loaded.refetch()
-    props.onChanged()
-  })
   const unit = loaded.value
   useEffect(() => document.getElementById('drawer-title')?.focus(), [n])
   return (
@@ -292,7 +289,10 @@ export const UnitDrawer = (props: UnitDrawerProps) => {
           order={order}
           workflow={props.workflow}
           unit={unit}
-          action={action}
+          onDone={() => {
+            loaded.refetch()
+            props.onChanged()
+          }}
         />
       ) : null}
     </Drawer>

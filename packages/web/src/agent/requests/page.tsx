@@ -5,7 +5,7 @@ import { PageHead } from '../../shared/design/page-head.tsx'
 import { pluralize } from '../../shared/design/time.ts'
 import type { PageProps } from '../../shared/shell/frame.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { filterValues, periodFilter, periodStart, type Filter } from '../../shared/lists/filter.ts'
+import { filterValues, periodFilter, type Filter } from '../../shared/lists/filter.ts'
 import { Filters } from '../../shared/lists/filters.tsx'
 import { FindForm } from '../../shared/lists/find-form.tsx'
 import { ListBody, NoMatch, Pager, useListPage } from '../../shared/lists/list-view.tsx'
@@ -106,7 +106,7 @@ const finding = ({ requests, nextCursor }: Requests, isFiltered: boolean): strin
   if (isFiltered) return count
   return bad === 0
     ? `The latest ${requests.length} requests were answered`
-    : `${bad} of the latest ${requests.length} requests were refused`
+    : `${bad} of the latest ${requests.length} requests were refused or failed`
 }
 
 /** Page "Requests": the calls of the last 7 days, without bodies. */
@@ -118,7 +118,7 @@ export const RequestsPage = ({ api, query }: PageProps) => {
   const loaded = useListPage<Requests>(api, '/api/agents/requests', {
     limit: '50',
     ...wanted,
-    since: periodStart(period ?? null, now),
+    since: { last: period },
     cursor: cursor ?? undefined,
   })
   const page = loaded.value
@@ -127,11 +127,11 @@ export const RequestsPage = ({ api, query }: PageProps) => {
   return (
     <>
       <PageHead name="Requests" finding={page ? finding(page, isFiltered) : undefined}>
-        Every answer has its request id in the body and in the header x-request-id. Bodies and addresses are
-        not kept.
+        Every answer has its request id in the header x-request-id, and an error has it in the body too.
+        Bodies and addresses are not kept.
       </PageHead>
       <div class="listhead">
-        <Filters path="requests" query={query} filters={filters} />
+        <Filters path="requests" query={query} filters={filters} also={linkedNames} />
         <FindForm
           label="By request id"
           placeholder="req_…"

@@ -2,11 +2,12 @@ import { Commands } from '../../shared/design/components.tsx'
 import { formatMilliseconds } from '../../shared/design/duration.ts'
 import { Moment } from '../../shared/design/moment.tsx'
 import { PageHead } from '../../shared/design/page-head.tsx'
-import { pluralize, timeAgo } from '../../shared/design/time.ts'
+import { timeAgo } from '../../shared/design/time.ts'
 import { formatUnit } from '../../shared/plots/scale.ts'
 import type { PageProps } from '../../shared/shell/frame.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
-import { filterValues, periodFilter, periodStart } from '../../shared/lists/filter.ts'
+import { matchText } from '../../shared/lists/count.ts'
+import { filterValues, periodFilter } from '../../shared/lists/filter.ts'
 import { Filters } from '../../shared/lists/filters.tsx'
 import { FindForm } from '../../shared/lists/find-form.tsx'
 import { ListBody, NoMatch, Pager, stepThroughRows, useListPage } from '../../shared/lists/list-view.tsx'
@@ -113,11 +114,15 @@ const SessionTable = ({ sessions, now }: { sessions: readonly SessionRecord[]; n
   </section>
 )
 
-const finding = ({ sessions, nextCursor }: Sessions, now: number, isFiltered: boolean): string => {
+const finding = (
+  { sessions, nextCursor }: Sessions,
+  now: number,
+  isFiltered: boolean,
+  cursor: string | null,
+): string => {
+  if (isFiltered) return matchText(sessions.length, 'session', { cursor, nextCursor })
   const [latest] = sessions
-  if (!latest) return isFiltered ? 'No session matches' : 'No session yet'
-  if (isFiltered)
-    return `${nextCursor === null ? '' : 'More than '}${pluralize(sessions.length, 'session matches', 'sessions match')}`
+  if (!latest) return 'No session yet'
   return `The latest session began ${timeAgo(latest.startedAt, now)}`
 }
 
@@ -129,14 +134,14 @@ const ListView = ({ api, query }: PageProps) => {
   const loaded = useListPage<Sessions>(api, '/api/agents/sessions', {
     limit: '50',
     ...wanted,
-    since: periodStart(period ?? null, now),
+    since: { last: period },
     cursor: cursor ?? undefined,
   })
   const page = loaded.value
   const isFiltered = Object.values(values).some((value) => value !== undefined) || cursor !== null
   return (
     <>
-      <PageHead name="Sessions" finding={page ? finding(page, now, isFiltered) : undefined}>
+      <PageHead name="Sessions" finding={page ? finding(page, now, isFiltered, cursor) : undefined}>
         Each visit to the check, with its score. A recording can be replayed as long as it is kept.
       </PageHead>
       <div class="listhead">

@@ -32,7 +32,14 @@ type ConsoleSignInProps = SignInProps & {
   readonly linkToken: string | undefined
 }
 
-type Entry = { readonly isReady: boolean; readonly entryError?: ApiError }
+type Entry = {
+  readonly isReady: boolean
+  readonly entryError?: ApiError
+  /** What is open in this browser, although the link was refused. */
+  readonly openAccount?: Account | undefined
+}
+
+const readAccount = () => callConsole<Account>('GET', '/console/account')
 
 /**
  * Uses a mailed link if there is one, and opens the account of a person who is signed in. Only when the page is loaded: after a
@@ -44,16 +51,19 @@ const useEntry = ({
   linkToken,
 }: ConsoleSignInProps): Entry & { readonly enter: () => Promise<void> } => {
   const [entry, setEntry] = useState<Entry>({ isReady: wasOpen })
-  const enter = async () => openAccountHere(await callConsole<Account>('GET', '/console/account'), onOpen)
+  const enter = async () => openAccountHere(await readAccount(), onOpen)
+  // The account that is open may be another than that of the link, so the person decides whether to enter it.
+  const showRefusedLink = async (refused: unknown) => {
+    const openAccount = await readAccount().catch(() => undefined)
+    setEntry({ isReady: true, entryError: toApiError(refused), openAccount })
+  }
   useEffect(() => {
     if (wasOpen) return
     consumeLink(linkToken)
-      .catch((error: unknown) => setEntry({ isReady: true, entryError: toApiError(error) }))
-      .then(enter)
+      .then(enter, showRefusedLink)
       .catch((error: unknown) => {
         const refused = toApiError(error)
-        const isNobody = refused.code === 'sign_in_required'
-        setEntry((now) => ({ ...(isNobody ? {} : { entryError: refused }), ...now, isReady: true }))
+        setEntry({ isReady: true, ...(refused.code === 'sign_in_required' ? {} : { entryError: refused }) })
       })
   }, [])
   return { ...entry, enter }
@@ -140,7 +150,7 @@ const AccountChanged = ({ error, brand }: { error: ApiError; brand: SignInProps[
 
 const AccountSignInHere = (props: ConsoleSignInProps) => {
   const { error, brand, onOpen, signIn } = props
-  const { isReady, entryError, enter } = useEntry(props)
+  const { isReady, entryError, openAccount, enter } = useEntry(props)
   const [sentTo, setSentTo] = useState<string>()
   if (!isReady)
     return (
@@ -156,6 +166,13 @@ const AccountSignInHere = (props: ConsoleSignInProps) => {
       <h1>The console</h1>
       <p class="muted">Credentials, sessions, orders and keys of your agents, for you and your colleagues.</p>
       {shownError ? <ErrorNote error={shownError} /> : null}
+      {openAccount ? (
+        <p>
+          <button type="button" class="btn" onClick={() => openAccountHere(openAccount, onOpen)}>
+            Continue as {openAccount.person.email}
+          </button>
+        </p>
+      ) : null}
       {sentTo === undefined ? (
         <SignInCards enter={enter} onSent={setSentTo} />
       ) : (

@@ -97,6 +97,7 @@ export const CampaignDrawer = (props: {
   campaign: Campaign
   action: Action
   onStatus: (status: Campaign['status']) => void
+  onClose: () => void
 }) => {
   const { api, campaign, action } = props
   const { word, tone } = campaignLabels[campaign.status]
@@ -107,7 +108,7 @@ export const CampaignDrawer = (props: {
           {campaign.name} <span class={`chip ${tone}`}>{word}</span>
         </>
       }
-      onClose={() => (location.hash = '#/tasks')}
+      onClose={props.onClose}
     >
       {action.error ? <ErrorNote error={action.error} /> : null}
       <p>

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { createKeysOfCalls } from '../../shared/api/keys-of-calls.ts'
 import { questionsOf } from './messages.ts'
 
 type NewCampaign = {
@@ -71,16 +72,6 @@ const QuestionsField = (props: { lines: string; fault: string; onInput: (lines: 
   </>
 )
 
-/** A key for what is sent: the same for the same text, and another one for another text. */
-const useKey = () => {
-  const [sent, setSent] = useState({ text: '', key: '' })
-  return (text: string): string => {
-    const key = sent.text === text ? sent.key : crypto.randomUUID()
-    setSent({ text, key })
-    return key
-  }
-}
-
 /** The form that creates a campaign. */
 export const CampaignForm = (props: {
   busy: boolean
@@ -91,16 +82,16 @@ export const CampaignForm = (props: {
   const [lines, setLines] = useState('')
   const [values, setValues] = useState<Values>({ rewardStars: 1, agreement: 3, budgetStars: 100 })
   const [fault, setFault] = useState('')
-  const keyOf = useKey()
+  const [keys] = useState(createKeysOfCalls)
   const submit = async (event: Event) => {
     event.preventDefault()
     const questions = questionsOf(lines)
     if (typeof questions === 'string') return setFault(questions)
     setFault('')
     const campaign = { name: name.trim(), questions, ...values }
-    if (!(await props.onCreate(campaign, keyOf(JSON.stringify(campaign))))) return
+    if (!(await props.onCreate(campaign, keys.keyOf(JSON.stringify(campaign))))) return
     setLines('')
-    keyOf('')
+    keys.forget()
   }
   return (
     <section class="card pad" aria-labelledby="new-campaign">

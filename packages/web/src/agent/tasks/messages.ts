@@ -1,4 +1,4 @@
-import { pluralize } from '../../shared/design/time.ts'
+import { rowsText, type PagePlace } from '../../shared/lists/count.ts'
 import type { Campaign } from '../wire.ts'
 
 export const campaignLabels: Readonly<
@@ -10,11 +10,11 @@ export const campaignLabels: Readonly<
 }
 
 /** The first line of the page, about the campaigns on it. */
-export const campaignsFinding = (campaigns: readonly Campaign[]): string => {
+export const campaignsFinding = (campaigns: readonly Campaign[], place: PagePlace): string => {
   if (campaigns.length === 0) return 'No campaign yet'
   const active = campaigns.filter(({ status }) => status === 'active').length
   const exhausted = campaigns.filter(({ exhausted }) => exhausted).length
-  const first = `${active} of ${pluralize(campaigns.length, 'campaign')} active`
+  const first = `${active} of ${rowsText(campaigns.length, 'campaign', place)} active`
   return exhausted === 0 ? first : `${first}, ${exhausted} out of budget`
 }
 

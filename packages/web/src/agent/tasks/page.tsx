@@ -18,12 +18,12 @@ const visitorCommands = (origin: string): string => `curl -s ${origin}/api/agent
   -H "Authorization: Bearer $POHF_KEY" \\
   --json '{"memberId":"MEMBER_WHO_IS_SIGNED_IN"}'`
 
-const CampaignRow = ({ campaign, now }: { campaign: Campaign; now: number }) => {
+const CampaignRow = ({ campaign, href, now }: { campaign: Campaign; href: string; now: number }) => {
   const { word, tone } = campaignLabels[campaign.status]
   return (
     <tr>
       <th scope="row">
-        <a href={hrefOf(['tasks', campaign.campaignId])}>{campaign.name}</a>
+        <a href={href}>{campaign.name}</a>
       </th>
       <td>
         <span class={`chip ${tone}`}>{campaign.exhausted ? 'out of budget' : word}</span>
@@ -40,7 +40,10 @@ const CampaignRow = ({ campaign, now }: { campaign: Campaign; now: number }) => 
   )
 }
 
-const CampaignTable = ({ campaigns }: { campaigns: readonly Campaign[] }) => {
+const CampaignTable = (props: {
+  campaigns: readonly Campaign[]
+  hrefOfCampaign: (campaignId: string) => string
+}) => {
   const now = Date.now()
   return (
     <section class="card pad" aria-label="Campaigns">
@@ -62,8 +65,13 @@ const CampaignTable = ({ campaigns }: { campaigns: readonly Campaign[] }) => {
           </tr>
         </thead>
         <tbody>
-          {campaigns.map((campaign) => (
-            <CampaignRow key={campaign.campaignId} campaign={campaign} now={now} />
+          {props.campaigns.map((campaign) => (
+            <CampaignRow
+              key={campaign.campaignId}
+              campaign={campaign}
+              href={props.hrefOfCampaign(campaign.campaignId)}
+              now={now}
+            />
           ))}
         </tbody>
       </table>
@@ -86,9 +94,10 @@ const SnippetCard = ({ agentId }: { agentId: string }) => (
 /** Page "Tasks": campaigns of micro-tasks, their budgets and answers, and the snippet. */
 export const TasksPage = ({ api, query, rest }: PageProps) => {
   const cursor = query.get('cursor')
+  const here = { cursor: cursor ?? undefined }
   const loaded = useListPage<Campaigns>(api, '/api/agents/campaigns', {
     limit: '25',
-    cursor: cursor ?? undefined,
+    ...here,
   })
   const profile = useProfile(api)
   const action = useAction(loaded.refetch)
@@ -100,13 +109,19 @@ export const TasksPage = ({ api, query, rest }: PageProps) => {
     )
   return (
     <>
-      <PageHead name="Tasks" finding={page ? campaignsFinding(page.campaigns) : undefined}>
+      <PageHead
+        name="Tasks"
+        finding={page ? campaignsFinding(page.campaigns, { cursor, nextCursor: page.nextCursor }) : undefined}
+      >
         Small questions for the visitors of your page. Known answers and agreement between people decide which
         answers count.
       </PageHead>
       <ActionResult message={action.message} error={shown ? undefined : action.error} />
       <ListBody loaded={loaded} count={page?.campaigns.length} empty={null}>
-        <CampaignTable campaigns={page?.campaigns ?? []} />
+        <CampaignTable
+          campaigns={page?.campaigns ?? []}
+          hrefOfCampaign={(campaignId) => hrefOf(['tasks', campaignId], here)}
+        />
         <Pager path="tasks" values={{}} cursor={cursor} nextCursor={page?.nextCursor ?? null} />
       </ListBody>
       {page && profile.value ? (
@@ -128,6 +143,7 @@ export const TasksPage = ({ api, query, rest }: PageProps) => {
           campaign={shown}
           action={action}
           onStatus={(status) => void change(shown.campaignId, status)}
+          onClose={() => (location.hash = hrefOf(['tasks'], here))}
         />
       ) : null}
     </>

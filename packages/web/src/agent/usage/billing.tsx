@@ -32,8 +32,11 @@ const BalanceFacts = ({ balance }: { balance: Balance }) => (
   </dl>
 )
 
+/** A payment page, and what was bought before it: afterwards it leads nowhere. */
+type Checkout = { readonly pack: PackName; readonly url: string; readonly boughtBefore: number }
+
 const PackList = ({ api, balance, onBought }: { api: Api; balance: Balance; onBought: () => void }) => {
-  const [checkout, setCheckout] = useState<{ readonly pack: PackName; readonly url: string }>()
+  const [checkout, setCheckout] = useState<Checkout>()
   const action = useAction(onBought)
   const isTest = api.mode === 'test'
   const buy = (pack: PackName) =>
@@ -41,7 +44,7 @@ const PackList = ({ api, balance, onBought }: { api: Api; balance: Balance; onBo
       isTest ? 'The pack was added. Nothing was charged.' : 'The payment page is ready.',
       async () => {
         const made = await api.call<{ checkoutUrl: string }>('POST', '/api/agents/credits/buy', { pack })
-        setCheckout({ pack, url: made.checkoutUrl })
+        if (!isTest) setCheckout({ pack, url: made.checkoutUrl, boughtBefore: balance.lifetimePurchased })
       },
     )
   return (
@@ -54,7 +57,7 @@ const PackList = ({ api, balance, onBought }: { api: Api; balance: Balance; onBo
               <b class="num">{formatCount(credits)}</b> credits
               <span class="small muted block num">{((priceUsd * 100) / credits).toFixed(0)} cents each</span>
             </span>
-            {checkout?.pack === pack ? (
+            {checkout?.pack === pack && checkout.boughtBefore === balance.lifetimePurchased ? (
               <a class="btn main" href={checkout.url} target="_blank" rel="noopener noreferrer">
                 Open the payment page<span class="hidden"> in a new tab</span>
               </a>

@@ -19,8 +19,9 @@ export const useUsage = (
   api: Api,
   { bucket, hours }: Pick<UsagePeriod, 'bucket' | 'hours'>,
 ): QueryState<Usage> => {
-  // To the hour, so that the address stays the same between two refreshes.
-  const since = new Date(Math.floor(Date.now() / hourMs - hours) * hourMs).toISOString()
-  const address = `/api/agents/usage?${new URLSearchParams({ bucket, since }).toString()}`
-  return useQuery(() => api.call<Usage>('GET', address), address, 15_000)
+  const load = () => {
+    const since = new Date(Math.floor(Date.now() / hourMs - hours) * hourMs).toISOString()
+    return api.call<Usage>('GET', `/api/agents/usage?${new URLSearchParams({ bucket, since }).toString()}`)
+  }
+  return useQuery(load, `${bucket} ${hours}`, 15_000)
 }

@@ -183,14 +183,20 @@ const EndpointControls = (props: ActionProps & { readonly onRotated: (secret: Ro
   )
 }
 
-const useEndpoint = (api: Api, id: string, { path, query }: { path: string; query: string }) =>
-  useQuery<EndpointData>(async () => {
+const useEndpoint = (api: Api, id: string, { path, query }: { path: string; query: string }) => {
+  const loaded = useQuery<EndpointData>(async () => {
     const [all, page] = await Promise.all([
       api.call<{ webhooks: WebhookEndpoint[] }>('GET', '/api/agents/webhooks'),
       api.call<Page>('GET', `${path}/deliveries${query}`),
     ])
     return { endpoint: all.webhooks.find((one) => one.id === id), page }
   }, `${id}${query}`)
+  // While other deliveries are loading, the endpoint stays on the page, and so does the focus.
+  const [last, setLast] = useState<WebhookEndpoint>()
+  const endpoint = loaded.value ? loaded.value.endpoint : last
+  if (endpoint !== last) setLast(endpoint)
+  return { loaded, endpoint }
+}
 
 /** One endpoint: its health, its actions and its deliveries. */
 export const EndpointView = ({ api, id }: { api: Api; id: string }) => {
@@ -199,9 +205,8 @@ export const EndpointView = ({ api, id }: { api: Api; id: string }) => {
   const [secret, setSecret] = useState<RotatedSecret>()
   const path = `/api/agents/webhooks/${encodeURIComponent(id)}`
   const query = `?limit=${limit}${state === '' ? '' : `&state=${state}`}`
-  const loaded = useEndpoint(api, id, { path, query })
+  const { loaded, endpoint } = useEndpoint(api, id, { path, query })
   const action = useAction(loaded.refetch)
-  const endpoint = loaded.value?.endpoint
   const now = Date.now()
   const replay = (deliveryId: string) =>
     void action.run('The delivery is queued again.', () =>

@@ -124,7 +124,7 @@ export const AgentsPage = ({ api, query }: PageProps) => {
         Search by the beginning of a name, a whole mail address or an agent id.
       </PageHead>
       <div class="listhead">
-        <Filters path="agents" query={query} filters={filters} />
+        <Filters path="agents" query={query} filters={filters} also={['search']} />
         <FindForm
           key={values['search'] ?? ''}
           label="Name, mail address or id"

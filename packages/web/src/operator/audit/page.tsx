@@ -117,7 +117,7 @@ const AuditFilters = ({ query, operators }: { query: URLSearchParams; operators:
   const values = filterValues(query, filterNames)
   return (
     <div class="listhead">
-      <Filters path="audit" query={query} filters={filtersOf(operators)} />
+      <Filters path="audit" query={query} filters={filtersOf(operators)} also={['target']} />
       <FindForm
         key={values['target'] ?? ''}
         label="Target"

@@ -32,7 +32,7 @@ export const decisionsOf = ({ decisions }: Overview): readonly Decision[] => [
 export const decisionsText = (overview: Overview): string => {
   const waiting = decisionsOf(overview).filter(({ count }) => count > 0)
   const total = waiting.reduce((sum, { count }) => sum + count, 0)
-  if (total === 0) return 'Nothing waits for a decision.'
+  if (total === 0) return 'No payout, appeal, offer or refund waits for a decision.'
   const isBounded = waiting.some(({ count }) => count >= countMax)
   return `${isBounded ? 'At least ' : ''}${pluralize(total, 'decision waits', 'decisions wait')}.`
 }

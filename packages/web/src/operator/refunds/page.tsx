@@ -59,7 +59,7 @@ export const RefundsPage = ({ api, query }: PageProps) => {
         empty={
           <p class="card pad muted">
             Nothing to do. To give money back, enter the id of its checkout below; the mail of the card
-            provider and the agent’s page “Usage and billing” have it.
+            provider has it.
           </p>
         }
       >

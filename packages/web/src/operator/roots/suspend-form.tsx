@@ -83,7 +83,8 @@ export const SuspendForm = ({ api, action }: { api: Api; action: Action }) => {
   const [draft, setDraft] = useState(emptyDraft)
   const [changed, setChanged] = useState(0)
   const set = (part: Partial<Draft>) => setDraft((now) => ({ ...now, ...part }))
-  const changesCredentials = draft.credentials !== 'keep'
+  // A network itself cannot be suspended: only its credentials can.
+  const mayChange = draft.credentials === 'keep' ? draft.kind !== 'network' : draft.isSure
   const suspend = async () => {
     setChanged(0)
     const message =
@@ -107,11 +108,7 @@ export const SuspendForm = ({ api, action }: { api: Api; action: Action }) => {
           {changed === 0 ? '' : `${pluralize(changed, 'credential')} changed so far.`}
         </p>
         <p>
-          <button
-            class="btn stop"
-            type="submit"
-            disabled={action.busy || (changesCredentials && !draft.isSure)}
-          >
+          <button class="btn stop" type="submit" disabled={action.busy || !mayChange}>
             {draft.kind === 'network' ? 'Change the credentials' : 'Suspend the root'}
           </button>
         </p>

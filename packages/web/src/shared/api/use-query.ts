@@ -12,7 +12,8 @@ export type QueryState<T> = {
 
 /**
  * Fetches, and fetches again every few seconds while the page is visible, unless an answer is still on its way: on a slow
- * line each refresh would discard the answer before it, and the page would never show one.
+ * line each refresh would discard the answer before it, and the page would never show one. `key` names what is asked for:
+ * with a new key the last answer is no longer shown. The present time belongs in `fetchIt`, not in `key`.
  */
 export const useQuery = <T>(fetchIt: () => Promise<T>, key: string, refreshMs = 4_000): QueryState<T> => {
   const [state, setState] = useState<{ key: string; value?: T; error?: ApiError; slow: boolean }>({
@@ -45,6 +46,9 @@ export const useQuery = <T>(fetchIt: () => Promise<T>, key: string, refreshMs = 
         if (mine === run.current) isLoading.current = false
       })
   }
+  // Who asks again after a call may have begun it with another key; that answer would replace the one that is shown now.
+  const newest = useRef(load)
+  newest.current = load
   useEffect(() => {
     setState({ key, slow: false })
     load()
@@ -61,6 +65,6 @@ export const useQuery = <T>(fetchIt: () => Promise<T>, key: string, refreshMs = 
     value: 'value' in mine ? mine.value : undefined,
     error: 'error' in mine ? mine.error : undefined,
     slow: mine.slow,
-    refetch: load,
+    refetch: () => newest.current(),
   }
 }

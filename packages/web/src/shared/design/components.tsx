@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { useContext, useState } from 'preact/hooks'
+import { useContext, useEffect, useRef, useState } from 'preact/hooks'
 import { SignOutContext } from '../api/sign-out-context.ts'
 import type { ApiError } from '../api/client.ts'
 import { CopyButton } from './copy-button.tsx'
@@ -55,26 +55,30 @@ export const Commands = ({ text, label }: { text: string; label: string }) => (
   </div>
 )
 
-/** A secret that is shown this once. */
+/** A secret that is shown this once. Its title gets the focus, so that a screen reader says that it is there. */
 export const SecretNote = (props: {
   secret: string
   label: string
   children?: ComponentChildren
   onDone: () => void
-}) => (
-  <section class="card pad note-secret" aria-labelledby="secret-title">
-    <h2 class="h3" id="secret-title" tabIndex={-1}>
-      Keep this secret now: it is not shown again.
-    </h2>
-    {props.children ? <p class="muted gap">{props.children}</p> : null}
-    <Commands text={props.secret} label={props.label} />
-    <p class="gap">
-      <button type="button" class="btn main" onClick={props.onDone}>
-        I have kept it
-      </button>
-    </p>
-  </section>
-)
+}) => {
+  const title = useRef<HTMLHeadingElement>(null)
+  useEffect(() => title.current?.focus(), [props.secret])
+  return (
+    <section class="card pad note-secret" aria-labelledby="secret-title">
+      <h2 ref={title} class="h3" id="secret-title" tabIndex={-1}>
+        Keep this secret now: it is not shown again.
+      </h2>
+      {props.children ? <p class="muted gap">{props.children}</p> : null}
+      <Commands text={props.secret} label={props.label} />
+      <p class="gap">
+        <button type="button" class="btn main" onClick={props.onDone}>
+          I have kept it
+        </button>
+      </p>
+    </section>
+  )
+}
 
 export const Skeleton = () => (
   <div class="card pad bones" aria-hidden="true">

@@ -32,8 +32,23 @@ export const periodFilter = (longestDays = 30): Filter => ({
   ],
 })
 
-/** When a period began, to the minute: the address of the call stays the same between two refreshes of a page. */
-export const periodStart = (period: string | null, now: number): string | undefined => {
+/** When a period began that ends now. */
+const periodStart = (period: string | undefined, now: number): string | undefined => {
   const ms = spans.find(([value]) => value === period)?.[2]
-  return ms === undefined ? undefined : new Date(Math.floor((now - ms) / 60_000) * 60_000).toISOString()
+  return ms === undefined ? undefined : new Date(now - ms).toISOString()
+}
+
+/** A parameter of a list: a text, or the start of the last period, which moves on between two refreshes of a page. */
+export type ListParameter = string | undefined | { readonly last: string | undefined }
+
+export const listParameters = (
+  parameters: Readonly<Record<string, ListParameter>>,
+  now: number,
+): URLSearchParams => {
+  const search = new URLSearchParams()
+  for (const [name, parameter] of Object.entries(parameters)) {
+    const value = typeof parameter === 'object' ? periodStart(parameter.last, now) : parameter
+    if (value !== undefined) search.set(name, value)
+  }
+  return search
 }

@@ -3,6 +3,7 @@ import type { Api } from '../api/client.ts'
 import { useQuery, type QueryState } from '../api/use-query.ts'
 import { ErrorNote, Skeleton } from '../design/components.tsx'
 import { hrefOf } from '../shell/router.ts'
+import { listParameters, type ListParameter } from './filter.ts'
 
 /** The arrow keys move the focus from row to row. */
 export const stepThroughRows = (event: KeyboardEvent): void => {
@@ -19,13 +20,12 @@ export const stepThroughRows = (event: KeyboardEvent): void => {
 export const useListPage = <Page,>(
   api: Api,
   path: string,
-  parameters: Readonly<Record<string, string | undefined>>,
-): QueryState<Page> => {
-  const search = new URLSearchParams()
-  for (const [name, value] of Object.entries(parameters)) if (value !== undefined) search.set(name, value)
-  const address = `${path}?${search.toString()}`
-  return useQuery(() => api.call<Page>('GET', address), address)
-}
+  parameters: Readonly<Record<string, ListParameter>>,
+): QueryState<Page> =>
+  useQuery(
+    () => api.call<Page>('GET', `${path}?${listParameters(parameters, Date.now()).toString()}`),
+    `${path}?${JSON.stringify(parameters)}`,
+  )
 
 type ListBodyProps = {
   readonly loaded: QueryState<unknown>

@@ -56,8 +56,11 @@ export const countIn = (order: Order, ...states: readonly UnitState[]): number =
 const countDelivered = (order: Order): number =>
   countIn(order, 'delivered', 'accepted', 'rejected', 'appealed', 'refused')
 
-/** What the reader has to do first, and what else is open. */
-export const ordersHeadline = (orders: readonly Order[]): readonly [finding: string, rest: string] => {
+/** What the reader has to do first, and what else is open. Without `isAll`, the orders are only the latest. */
+export const ordersHeadline = (
+  orders: readonly Order[],
+  isAll: boolean,
+): readonly [finding: string, rest: string] => {
   if (orders.length === 0) return ['No order yet', '']
   const unpaid = orders.filter(({ status }) => status === 'created').length
   const review = orders.reduce((sum, order) => sum + countIn(order, 'delivered'), 0)
@@ -70,7 +73,8 @@ export const ordersHeadline = (orders: readonly Order[]): readonly [finding: str
       ? [`${pluralize(undelivered, 'paid order is', 'paid orders are')} not fully delivered`]
       : []),
   ]
-  const [first = 'No order needs you now', ...rest] = parts
+  const none = isAll ? 'No order needs you now' : `None of the latest ${orders.length} orders needs you now`
+  const [first = none, ...rest] = parts
   return [sentence([first]), rest.length === 0 ? '' : `${sentence(rest)}.`]
 }
 const sentence = (parts: readonly string[]): string => {
@@ -161,9 +165,8 @@ const deadlineText = (at: string, now: number): string => {
 export const parseItems = (text: string, form: InputForm | undefined): unknown[] =>
   text
     .split('\n')
-    .map((line) => line.trim())
-    .filter((line) => line !== '')
-    .map((line) => parseJsonLine(line) ?? parseFormLine(line, form))
+    .filter((line) => line.trim() !== '')
+    .map((line) => parseJsonLine(line.trim()) ?? parseFormLine(line, form))
 
 const parseJsonLine = (line: string): unknown => {
   if (!/^[[{"]/.test(line)) return undefined
@@ -174,7 +177,8 @@ const parseJsonLine = (line: string): unknown => {
   }
 }
 const parseFormLine = (line: string, form: InputForm | undefined): unknown => {
-  if (form === undefined || form.length === 0) return line
+  if (form === undefined || form.length === 0) return line.trim()
+  // A tab at the beginning of a line belongs to an empty first cell, so only the cells are trimmed.
   const parts = form.length === 1 ? [line] : line.split('\t')
   return Object.fromEntries(
     form.flatMap(({ name }, index) => {
