@@ -4,7 +4,7 @@
 #   npm run dev                                           # in one terminal
 #   bash docs/quickstart/journey.sh http://127.0.0.1:3000 # in another
 #
-# It needs curl, and the Node of this checkout for three things: verify a JWT, sign with a wallet, receive webhooks.
+# It needs curl, and the Node of this checkout, which reads fields of answers, verifies a JWT, signs with a wallet and receives webhooks.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 PATH="$PWD/node_modules/.bin:$PATH"
@@ -106,4 +106,4 @@ say '17. The webhook arrived, and its signature fits'
 for _ in $(seq 100); do grep -q personhood.wallet_bound "$RECEIVED" && break; sleep 0.2; done
 node docs/quickstart/check-webhook.mjs "$RECEIVED" "$SECRET"
 
-say 'Done: every endpoint answered.'
+say 'Done: every call answered.'
