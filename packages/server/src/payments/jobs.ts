@@ -1,5 +1,6 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction, readNow } from '../platform/db/db.ts'
+import { Refusal } from '../platform/http/errors.ts'
 import type { Job } from '../platform/queue/worker.ts'
 import { applyFact, applyCardEvent, type Settlers } from './card/apply.ts'
 import { CardProviderError, type CardProvider } from './card/provider.ts'
@@ -11,7 +12,7 @@ const batchMax = 200
 const pollMax = 20
 const hourMs = 3_600_000
 /** As long as the provider repeats a webhook. */
-const firstReadHours = 72
+const readHoursMax = 72
 
 /** A failed request loses nothing: the next run repeats it. */
 const unlessProviderFails = async (work: () => Promise<number>): Promise<number> => {
@@ -42,12 +43,15 @@ const pollOpenCheckouts = async (ctx: Ctx, provider: CardProvider, settlers: Set
   return due.length
 }
 
-/** Applies events since that time whose webhook did not arrive: refunds and disputes show nowhere else. */
+/**
+ * Applies events since that time whose webhook did not arrive: refunds and disputes show nowhere else. Returns how many could
+ * not be applied.
+ */
 const applyMissedEvents = async (
   ctx: Ctx,
   { provider, settlers }: { readonly provider: CardProvider; readonly settlers: Settlers },
   since: Date,
-): Promise<void> => {
+): Promise<number> => {
   const events = await provider.listCardEvents(since)
   const known = await inTransaction(ctx, 'system', (tx) =>
     listCardEventsKnown(
@@ -56,13 +60,27 @@ const applyMissedEvents = async (
     ),
   )
   const missed = events.filter(({ eventId }) => !known.has(eventId))
-  for (const event of missed) await applyCardEvent(ctx, settlers, event)
-  if (missed.length > 0) ctx.log.warn({ missed: missed.length }, 'missed card events applied')
+  let failed = 0
+  for (const event of missed)
+    try {
+      await applyCardEvent(ctx, settlers, event)
+    } catch (error) {
+      // An outage concerns every event; any other failure must not keep those after it from being applied.
+      if (error instanceof Refusal) throw error
+      failed += 1
+      ctx.log.error(
+        { err: error, eventId: event.eventId },
+        'missed card event was not applied; it will be retried',
+      )
+    }
+  const applied = missed.length - failed
+  if (applied > 0) ctx.log.warn({ missed: applied }, 'missed card events applied')
+  return failed
 }
 
 /**
  * The first run of a process reads the events of three days, each later one those since an hour before the last run that
- * succeeded. The newest stored event says nothing: its webhook may have arrived after the loss of an earlier one.
+ * applied all of them. The newest stored event says nothing: its webhook may have arrived after the loss of an earlier one.
  */
 const makeMissedEventsRun = (
   ctx: Ctx,
@@ -71,9 +89,10 @@ const makeMissedEventsRun = (
   let lastRun: Date | undefined
   return async (): Promise<number> => {
     const now = await inTransaction(ctx, 'system', readNow)
-    const since = lastRun ? lastRun.getTime() - hourMs : now.getTime() - firstReadHours * hourMs
-    await applyMissedEvents(ctx, parts, new Date(since))
-    lastRun = now
+    const earliest = now.getTime() - readHoursMax * hourMs
+    const since = lastRun ? Math.max(lastRun.getTime() - hourMs, earliest) : earliest
+    const failed = await applyMissedEvents(ctx, parts, new Date(since))
+    if (failed === 0) lastRun = now
     return 0
   }
 }

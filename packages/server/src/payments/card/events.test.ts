@@ -3,7 +3,10 @@ import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { makeCardSteps } from '../../../test/fixtures/payments/card-steps.ts'
 import { startCardHarness } from '../../../test/fixtures/payments/card.ts'
+import { orderSettler } from '../../../test/fixtures/payments/refunds.ts'
+import { cardSettler as creditsSettler } from '../../credits/index.ts'
 import * as operators from '../../operators/index.ts'
+import { jobs, makeCardProvider } from '../index.ts'
 
 const card = await startCardHarness()
 const { harness, simulator } = card
@@ -227,6 +230,38 @@ test('a lost event is applied also where a newer one arrived by webhook', async 
   await card.waitForState(newer.checkoutId, 'completed')
   await harness.runJobs()
   assert.equal((await card.checkoutOf(checkoutId)).taken, 2_450)
+})
+
+/** A paid checkout, and a refund of half of it whose event is lost. */
+const refundUnseen = async () => {
+  const { sessionId, checkoutId } = await card.openCheckout(await card.liveAgent())
+  const payment = await card.pay(sessionId)
+  await card.waitForState(checkoutId, 'completed')
+  await withHeldEvents(() => simulator.control(`payments/${payment}/refund`, { amount: 2_450 }))
+  return { payment, taken: async () => (await card.checkoutOf(checkoutId)).taken }
+}
+
+test('a missed event that cannot be applied is retried, and does not keep the others from being applied', async () => {
+  const settlers = { order: orderSettler, credits: creditsSettler }
+  const missedEvents = jobs(harness.ctx, { provider: makeCardProvider(harness.ctx), settlers }).find(
+    ({ name }) => name === 'apply missed card events',
+  )
+  assert.ok(missedEvents)
+  const [failing, other] = [await refundUnseen(), await refundUnseen()]
+  await harness.owner.query(
+    `create function refuse_event() returns trigger language plpgsql as $$ begin
+       if new.subject = '${failing.payment}' then raise exception 'refused'; end if; return new; end $$;
+     create trigger refuse_event before insert on card_events for each row execute function refuse_event()`,
+  )
+  await missedEvents.run()
+  assert.deepEqual([await failing.taken(), await other.taken()], [0, 2_450])
+  assert.ok(harness.lines.some((line) => line.includes('missed card event was not applied')))
+  // More than the hour before its last run that each run reads again.
+  await advanceClock(2 * 3_600_000)
+  await missedEvents.run()
+  await harness.owner.query('drop trigger refuse_event on card_events')
+  await missedEvents.run()
+  assert.equal(await failing.taken(), 2_450)
 })
 
 test('afterwards money and credits agree', async () => {

@@ -209,6 +209,37 @@ test('an order whose slow payment failed gets a new checkout', async () => {
   assert.notEqual(await checkoutId(), failedId)
 })
 
+test('an order is returned to the checkout that paid it, also where a newer one was opened', async () => {
+  const agent = await card.liveAgent()
+  const call = (path: string, body: object) =>
+    harness.call('POST', `/api/agents/${path}`, { key: agent.apiKey, body })
+  const { orderId } = (await call('order', { taskType: 'wf_photo_label', quantity: 4 })).json
+  const fund = async () => {
+    const { json } = await call('order/fund', { orderId })
+    const { rows } = await harness.owner.query('select checkout_id from orders where order_id = $1', [
+      orderId,
+    ])
+    const sessionId = new URL(json.checkoutUrl).pathname.split('/').at(-1) ?? ''
+    return { sessionId, checkoutId: String(rows[0].checkout_id) }
+  }
+  const older = await fund()
+  // Here the checkout expires; the page of the provider stays open.
+  await harness.advance(25 * 3_600_000)
+  const newer = await fund()
+  assert.notEqual(newer.checkoutId, older.checkoutId)
+  await card.pay(older.sessionId)
+  await harness.runJobs()
+  assert.equal(await statusOf(orderId), 'funded')
+  const cancelled = await call(`orders/${orderId}/cancel`, {})
+  assert.equal(cancelled.status, 200, cancelled.text)
+  const { rows } = await harness.owner.query('select checkout_id from card_refunds where agent_id = $1', [
+    agent.agentId,
+  ])
+  assert.deepEqual(rows, [{ checkout_id: older.checkoutId }])
+  await advanceClock(0)
+  await harness.runJobs()
+})
+
 test('afterwards money and credits agree', async () => {
   const { ok, faults, unmatched } = await readCheck()
   assert.deepEqual({ ok, faults, unmatched }, { ok: true, faults: [], unmatched: [] })

@@ -35,9 +35,11 @@ export class CardProviderError extends Error {
 }
 
 const nameCharsMax = 250
-/** At most 5,000 events in one run, where the log says that there are more, and 5,000 refunds of one payment. */
 const pageSize = 100
-const pagesMax = 50
+/** At most 50,000 events in one run, newest first; where there are more, the log says so. */
+const eventPagesMax = 500
+/** At most 5,000 refunds of one payment. */
+const refundPagesMax = 50
 
 type ProviderParts = {
   readonly ctx: Pick<Ctx, 'config' | 'log' | 'clock'>
@@ -175,7 +177,7 @@ const findOwnRefund = async (
   refundId: string,
 ): Promise<RefundStateFact | undefined> => {
   let after: string | undefined
-  for (let page = 0; page < pagesMax; page++) {
+  for (let page = 0; page < refundPagesMax; page++) {
     const { data, has_more: more } = await client.refunds.list({
       payment_intent: paymentId,
       limit: pageSize,
@@ -188,7 +190,9 @@ const findOwnRefund = async (
     if (own || !more || after === undefined) return own
   }
   // Not "none": the caller would refund the money twice.
-  throw new Error(`refund ${refundId} not found in ${pagesMax} pages of refunds of payment ${paymentId}`)
+  throw new Error(
+    `refund ${refundId} not found in ${refundPagesMax} pages of refunds of payment ${paymentId}`,
+  )
 }
 
 const listCardEvents = async (
@@ -197,7 +201,7 @@ const listCardEvents = async (
 ): Promise<CardEvent[]> => {
   const events: CardEvent[] = []
   let after: string | undefined
-  for (let page = 0; page < pagesMax; page++) {
+  for (let page = 0; page < eventPagesMax; page++) {
     const { data, has_more: more } = await client.events.list({
       types: [...cardEventTypes],
       created: { gte: Math.floor(since.getTime() / 1_000) },

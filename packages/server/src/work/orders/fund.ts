@@ -126,6 +126,9 @@ export const applyOrderPayment = async (tx: Tx, checkout: PaidCheckout): Promise
   const order = await findOrderForUpdate(tx, orderKeyOf(checkout))
   const { agentId, mode, checkoutId, amountUsdCents } = checkout
   if (order?.status === 'created') {
+    // The page of an older checkout may be paid. What is returned goes back to the checkout that was paid.
+    if (order.checkout && order.checkout.checkoutId !== checkoutId)
+      await updateOrderCheckout(tx, order, { ...order.checkout, checkoutId })
     await fundOrder(tx, order, { reference: checkoutId, amountUsdCents })
     return
   }
