@@ -205,18 +205,18 @@ else {
       removeReason: change(settled, { byLimitedPayer: false }),
     },
     {
-      name: 'network_rate_limited',
-      status: 429,
-      error: 'rate_limited',
-      limit: 'network',
-      removeReason: () => harness.advance(61_000),
-    },
-    {
       name: 'signer_not_ready',
       status: 503,
       error: 'overloaded',
       message: /The signer does not answer/,
       removeReason: () => harness.startSigner(),
+    },
+    {
+      name: 'network_rate_limited',
+      status: 429,
+      error: 'rate_limited',
+      limit: 'network',
+      removeReason: () => harness.advance(61_000),
     },
     {
       name: 'chain_unreachable',
@@ -308,13 +308,13 @@ else {
     settled.purchaseId = await buyWithAnother()
     await produceUnit('Two.')
     await owner.query('update gas_keys set low = true')
-    await harness.stopSigner()
     node.setFaultRule(() => 'drop')
-    await harness.advance(5_000)
     // The limits in a minute: 120 attempts of one wallet, of which 60 from one network reach the chain.
     const attempt = { ...settled, signatureSuffix: '' }
     for (let count = 0; count < 120; count++)
       assert.equal((await buy(harness, attempt)).status, count < 60 ? 503 : 429)
+    await harness.stopSigner()
+    await harness.advance(5_000)
     const answer = await assertRefusalOrder(buyUnit, settledSteps)
     assert.equal(answer.status, 200, answer.text)
   })

@@ -281,16 +281,18 @@ const requireAccepted = async (
 ): Promise<AcceptedPayment> => {
   const isProvenByKey = payment.form === 'key'
   if (isProvenByKey) countForPayer(flow, payment)
-  checkRefusals(refusals.networkRefusals, flow.attemptLimits.byNetwork(payment, address))
   const signerRefusal = await product.ready().then(() => undefined, refusalOrThrow)
   checkRefusals(refusals.signerRefusals, { signerRefusal })
+  checkRefusals(refusals.networkRefusals, flow.attemptLimits.byNetwork(payment, address))
   const simulated = await flow.settlement.verify(payment)
   const accepted = checkAndNarrow(refusals.simulationRefusals, simulated, (result) =>
     result.kind === 'good' || result.kind === 'spent' ? result : undefined,
   )
-  // A used authorization is public and its signature was not checked again, so it proves nobody.
-  if (!isProvenByKey && accepted.kind === 'good') countForPayer(flow, payment)
-  if (isProvenByKey || accepted.kind === 'good') flow.attemptLimits.release(payment, address)
+  // A used authorization is public: who sends it proves nothing and pays nothing.
+  if (accepted.kind === 'good') {
+    if (!isProvenByKey) countForPayer(flow, payment)
+    flow.attemptLimits.release(payment, address)
+  }
   return accepted
 }
 

@@ -89,7 +89,7 @@ export type PaymentInFlight = { readonly outcome: Promise<PurchaseOutcome>; isSu
 
 /** Each purchase that fails on the chain costs us gas, so the attempts of one wallet are limited. */
 const payerLimit = { name: 'payer', quota: 120, windowSeconds: 60 } as const
-/** Payments from one network that the chain has not accepted: each costs calls to the node, and a key costs nothing. */
+/** Payments from one network that the chain has not accepted, or not yet: each costs calls to the node, and a key costs nothing. */
 const networkLimit = { name: 'network', quota: 60, windowSeconds: 60 } as const
 
 /** Limits attempts to pay. Anyone can name any wallet as the payer, so only what proves the payer counts for it. */
