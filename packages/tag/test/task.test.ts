@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Page, Route } from 'playwright-core'
 import { expectedAnswer } from '../../server/test/fixtures/people/micro-task.ts'
+import { pollUntil } from '../../server/test/fixtures/polling.ts'
 import { findChromium, launch } from '../../web/test/browser.ts'
 import { views, type View } from '../../web/test/views.ts'
 import { actAsPerson, answerUntil, personsBrowser, startFixture, trackSession } from './fixture.ts'
@@ -117,6 +118,16 @@ void test('by keyboard alone, in German, with words', { skip }, async () => {
     const asked = page.waitForRequest((request) => request.url().includes('/api/tasks/next'))
     await page.locator('pohf-task .again').press('Enter')
     assert.match((await asked).url(), /words=1/)
+    // The answer of the service arrives after the person has left: the page is told, the person is not.
+    const held = Promise.withResolvers<Route>()
+    await page.route('**/api/tasks/complete', (route) => held.resolve(route))
+    await answerTask(opened)
+    const route = await held.promise
+    await page.click('pohf-task .x')
+    await inState(page, 'idle').waitFor()
+    await route.continue()
+    await pollUntil('the page is told', async () => (await toldOf(page)).length === 2)
+    assert.equal(await inState(page, 'idle').count(), 1)
     assert.deepEqual(faults, [])
   } finally {
     await context.close()

@@ -156,20 +156,22 @@ const createTask = (host: HTMLElement, root: ShadowRoot) => {
       text,
       acts: [button('again btn', () => begin(prefersWords), own.another)],
     })
-    tell('pohf-task', done)
   }
   const complete = async ({ sessionId }: FinishedSession): Promise<void> => {
     const { baseUrl, site, memberRef } = given()
     const body = { token: task?.token, site, answer, sessionId, memberRef }
+    const mine = attempt
     try {
-      showResult(await call<Completion>(`${baseUrl}/api/tasks/complete`, body))
+      const done = await call<Completion>(`${baseUrl}/api/tasks/complete`, body)
+      if (mine === attempt) showResult(done)
+      tell('pohf-task', done)
     } catch (error) {
-      fail(error)
+      fail(error, mine)
     }
   }
-  const fail = (error: unknown): void => {
+  const fail = (error: unknown, mine = attempt): void => {
     const code = error instanceof PohfError ? error.code : 'unreachable'
-    view.show(brokenScreen(messages, code, () => begin(prefersWords)))
+    if (mine === attempt) view.show(brokenScreen(messages, code, () => begin(prefersWords)))
     tell('pohf-failed', { code })
   }
 

@@ -16,6 +16,7 @@ import { sessionText } from '../../src/agent/sessions/messages.ts'
 import { waterfallOf } from '../../src/agent/sessions/waterfall.ts'
 import { refusalsByReason, runwayText } from '../../src/agent/usage/messages.ts'
 import type { CredentialDetails, Usage } from '../../src/agent/wire.ts'
+import { ApiCallError } from '../../src/shared/api/client.ts'
 import { createKeysOfCalls } from '../../src/shared/api/keys-of-calls.ts'
 import { formatMilliseconds } from '../../src/shared/design/duration.ts'
 import { formatShare, ticksUpTo } from '../../src/shared/plots/scale.ts'
@@ -148,12 +149,12 @@ test('a reason that an agent wrote is one argument of the command for the operat
 test('known-bad requests that were sent are repeated under their keys until all were', async () => {
   const keys = createKeysOfCalls()
   const request = { type: 'invoice.pay', quorum: 1, action: {}, approvers: ['a', 'b', 'c'], reason: 'no' }
-  const send = async (failing: string | undefined) => {
+  const send = async (failing: string | undefined, failure: Error = new Error('timeout')) => {
     const sent = new Map<string, string | undefined>()
     const call = async (_method: string, _path: string, body?: unknown, key?: string) => {
       const [approver = ''] = (body as typeof request).approvers
       sent.set(approver, key)
-      if (approver === failing) throw new Error('timeout')
+      if (approver === failing) throw failure
       return undefined as never
     }
     await sendKnownBad({ call }, keys, request).catch(() => undefined)
@@ -163,8 +164,14 @@ test('known-bad requests that were sent are repeated under their keys until all 
   const second = await send(undefined)
   assert.deepEqual([...second], [...first])
   assert.equal(new Set(second.values()).size, 3)
-  const third = await send(undefined)
+  const third = await send(
+    'c',
+    new ApiCallError({ code: 'approval_refused', message: '', details: [], requestId: '' }, 403),
+  )
   assert.notEqual(third.get('a'), first.get('a'), 'once all were sent, the same is meant once more')
+  const fourth = await send(undefined)
+  assert.equal(fourth.get('a'), third.get('a'))
+  assert.notEqual(fourth.get('c'), third.get('c'), 'the service would repeat its refusal')
 })
 
 test('a site is the host of what somebody types or pastes', () => {

@@ -115,9 +115,9 @@ onPage('a credential is found by filter and by keyboard, and checked where it is
   await drawerSays(page, 'Reason: Sold account')
   await lookInEveryView(page, 'credential')
   const [credentialId = ''] = /crd_[^&]+/.exec(page.url()) ?? []
-  const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
+  const { operatorKey: key } = await operators.create(harness.ctx, 'machine', 'Ada')
   const path = `/operator/credentials/${credentialId}/revoke`
-  await harness.callOperator('POST', path, { key: operatorKey, body: { reason: 'sold' } })
+  await harness.callOperator('POST', path, { key, body: { reason: 'sold' } })
   await harness.advance(30_000)
   await harness.runJobs()
   await page.clock.runFor(75_000)
@@ -210,7 +210,7 @@ onPage(
     await link.waitFor()
     await page.route('**/credits/balance', async (route) => {
       const response = await route.fetch()
-      await route.fulfill({ response, json: { ...(await response.json()), lifetimePurchased: 100 } })
+      await route.fulfill({ response, json: { ...(await response.json()), lifetimePurchased: Date.now() } })
     })
     await page.click('button:has-text("Buy for") >> nth=0')
     await link.waitFor({ state: 'detached' })

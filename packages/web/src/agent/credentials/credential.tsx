@@ -35,7 +35,11 @@ const ClaimList = ({ claims, jwt }: { claims: Claims; jwt: string }) => (
 /** A credential that is checked where it is shown: the signature, the dates and the status, by the public keys. */
 export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => {
   // Again while it is open: its status may change.
-  const { value: checked, error } = useQuery(
+  const {
+    value: checked,
+    error,
+    refetch,
+  } = useQuery(
     async () => ({ result: await check(jwt, issuer), nowSeconds: Math.floor(Date.now() / 1_000) }),
     `${issuer} ${jwt}`,
     15_000,
@@ -45,7 +49,13 @@ export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => 
     : undefined
   const claims = outcome?.claims
   const bytes = useDigest(claims?.jti)
-  if (error) return <ErrorNote error={error} />
+  if (error)
+    return (
+      <ErrorNote
+        error={{ ...error, message: error.message.replace('This page failed', 'The check itself failed') }}
+        onRetry={refetch}
+      />
+    )
   if (!checked || !outcome) return <Skeleton />
   return (
     <>

@@ -5,6 +5,7 @@ import { PageHead } from '../../shared/design/page-head.tsx'
 import { pluralize } from '../../shared/design/time.ts'
 import type { PageProps } from '../../shared/shell/frame.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
+import { matchText } from '../../shared/lists/count.ts'
 import { filterValues, periodFilter, type Filter } from '../../shared/lists/filter.ts'
 import { Filters } from '../../shared/lists/filters.tsx'
 import { FindForm } from '../../shared/lists/find-form.tsx'
@@ -98,8 +99,9 @@ const RequestTable = (props: { requests: readonly LoggedRequest[]; values: Value
   </section>
 )
 
-const finding = ({ requests, nextCursor }: Requests, isFiltered: boolean): string => {
-  if (requests.length === 0) return isFiltered ? 'No request matches' : 'No request in the last 7 days'
+const finding = ({ requests, nextCursor }: Requests, isFiltered: boolean, cursor: string | null): string => {
+  if (requests.length === 0)
+    return isFiltered ? matchText(0, 'request', { cursor, nextCursor }) : 'No request in the last 7 days'
   // A filter reads so many rows for each page, so that a page may have few and still be followed by others.
   const count = `${pluralize(requests.length, 'request')} found${nextCursor === null ? '' : ' so far'}`
   const bad = requests.filter(({ status }) => status >= 400).length
@@ -126,7 +128,7 @@ export const RequestsPage = ({ api, query }: PageProps) => {
   const linked = linkedNames.filter((name) => values[name] !== undefined)
   return (
     <>
-      <PageHead name="Requests" finding={page ? finding(page, isFiltered) : undefined}>
+      <PageHead name="Requests" finding={page ? finding(page, isFiltered, cursor) : undefined}>
         Every answer has its request id in the header x-request-id, and an error has it in the body too.
         Bodies and addresses are not kept.
       </PageHead>

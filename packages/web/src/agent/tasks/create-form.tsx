@@ -91,7 +91,7 @@ export const CampaignForm = (props: {
     const campaign = { name: name.trim(), questions, ...values }
     if (!(await props.onCreate(campaign, keys.keyOf(JSON.stringify(campaign))))) return
     setLines('')
-    keys.forget()
+    keys.forgetAll()
   }
   return (
     <section class="card pad" aria-labelledby="new-campaign">

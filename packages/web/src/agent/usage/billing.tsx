@@ -47,9 +47,10 @@ const PackList = ({ api, balance, onBought }: { api: Api; balance: Balance; onBo
         if (!isTest) setCheckout({ pack, url: made.checkoutUrl, boughtBefore: balance.lifetimePurchased })
       },
     )
+  const isOpen = checkout?.boughtBefore === balance.lifetimePurchased
   return (
     <>
-      <ActionResult message={action.message} error={action.error} />
+      <ActionResult message={isTest || isOpen ? action.message : ''} error={action.error} />
       <ul class="plainlist packs">
         {balance.packs.map(({ pack, credits, priceUsd }) => (
           <li key={pack}>
@@ -57,7 +58,7 @@ const PackList = ({ api, balance, onBought }: { api: Api; balance: Balance; onBo
               <b class="num">{formatCount(credits)}</b> credits
               <span class="small muted block num">{((priceUsd * 100) / credits).toFixed(0)} cents each</span>
             </span>
-            {checkout?.pack === pack && checkout.boughtBefore === balance.lifetimePurchased ? (
+            {isOpen && checkout?.pack === pack ? (
               <a class="btn main" href={checkout.url} target="_blank" rel="noopener noreferrer">
                 Open the payment page<span class="hidden"> in a new tab</span>
               </a>

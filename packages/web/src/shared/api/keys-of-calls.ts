@@ -1,8 +1,10 @@
 export type KeysOfCalls = {
   /** The same key for the same text until `forget`: a call whose answer was lost is repeated without a second effect. */
   readonly keyOf: (text: string) => string
-  /** After success: the same text is then meant once more. */
-  readonly forget: () => void
+  /** After a refusal, which the service would repeat under the same key. */
+  readonly forget: (text: string) => void
+  /** After success: the same texts are then meant once more. */
+  readonly forgetAll: () => void
 }
 
 /** The idempotency keys of a form, by what it sends. */
@@ -14,6 +16,7 @@ export const createKeysOfCalls = (): KeysOfCalls => {
       keys.set(text, key)
       return key
     },
-    forget: () => keys.clear(),
+    forget: (text) => void keys.delete(text),
+    forgetAll: () => keys.clear(),
   }
 }

@@ -15,6 +15,13 @@ export const Skeleton = ({ messages }: { messages: Pick<PersonMessages, 'loading
 
 export type QueryState<T> = { readonly value?: T; readonly failed?: ApiError; readonly slow: boolean }
 
+/** What a person may see who is signed out is not shown again by a later failure. */
+const failedState = <T,>(now: QueryState<T>, failed: ApiError): QueryState<T> => {
+  if (now.failed?.code === 'sign_in_required') return now
+  if (failed.code === 'sign_in_required') return { failed, slow: false }
+  return { ...now, failed, slow: false }
+}
+
 /**
  * Fetches once, and again on request; a later failure keeps the last value. Two requests can be under way on a slow line: the
  * answer of the older one is ignored after that of the newer one.
@@ -32,7 +39,7 @@ export const useQuery = <T,>(fetchIt: () => Promise<T>) => {
     }
     void fetchIt().then(
       (value) => show({ value, slow: false }),
-      (error: unknown) => show((now) => ({ ...now, failed: toApiError(error), slow: false })),
+      (error: unknown) => show((now) => failedState(now, toApiError(error))),
     )
   }
   const set = (value: T): void => {
