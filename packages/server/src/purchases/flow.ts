@@ -104,7 +104,7 @@ const makeAttemptLimits = ({ clock, config }: Ctx) => {
       const key = networkKey(payment, address)
       return key === undefined ? undefined : limiter.take(networkLimit, key)
     },
-    /** Returns what `byNetwork` took, where the chain has accepted the payment. */
+    /** Returns what `byNetwork` took, where the chain would accept the payment. */
     release: (payment: SignedPayment, address: string | undefined): void => {
       const key = networkKey(payment, address)
       if (key !== undefined) limiter.release(networkLimit, key)
