@@ -1,5 +1,5 @@
 // Asks questions that a person, played in the worker's app, answers; measures from the call to the answer with its credential.
-// npm run battery:ask-human [-- --rounds 10 --json --report]
+// npm run battery -- ask-human [--rounds 10 --json --report]
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -60,7 +60,7 @@ try {
       'ask-human.md',
       `# From a question to its answer, ${today()}
 
-\`npm run battery:ask-human -- --rounds ${values.rounds}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Server, PostgreSQL, Chromium and the played person share the machine.
+\`npm run battery -- ask-human --rounds ${values.rounds}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Server, PostgreSQL, Chromium and the played person share the machine.
 
 ${figuresOf(figures)}
 

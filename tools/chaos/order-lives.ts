@@ -1,4 +1,4 @@
-// One process of battery:orders: random lives of orders on a database of its own; prints its findings as JSON.
+// One process of the battery orders: random lives of orders on a database of its own; prints its findings as JSON.
 import { parseArgs } from 'node:util'
 import { openHarness } from '../../packages/server/test/fixtures/harness.ts'
 import { ledgerFaults } from '../../packages/server/test/fixtures/payments/ledger.ts'

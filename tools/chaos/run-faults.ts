@@ -1,5 +1,5 @@
 // Brings about faults of network, database, disks, clocks and processes under load, and checks what clients saw.
-// npm run battery:faults [-- --only stranded,readonly --seconds 60 --clients 12 --stops 50 --rounds 10 --seed 1 --json --report --keep]
+// npm run battery -- faults [--only stranded,readonly --seconds 60 --clients 12 --stops 50 --rounds 10 --seed 1 --json --report --keep]
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { tableOf } from '../ci/pages/markdown.ts'
@@ -91,7 +91,7 @@ if (values.report)
     'faults.md',
     `# Verify under faults, ${today()}
 
-\`npm run battery:faults -- --clients ${values.clients} --stops ${values.stops} --rounds ${values.rounds} --seed ${values.seed}${values.only === '' ? '' : ` --only ${values.only}`}${values.seconds === undefined ? '' : ` --seconds ${values.seconds}`}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. ${values.clients} clients call verify; 15 % of the calls are sent twice at once with one \`Idempotency-Key\`.
+\`npm run battery -- faults --clients ${values.clients} --stops ${values.stops} --rounds ${values.rounds} --seed ${values.seed}${values.only === '' ? '' : ` --only ${values.only}`}${values.seconds === undefined ? '' : ` --seconds ${values.seconds}`}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. ${values.clients} clients call verify; 15 % of the calls are sent twice at once with one \`Idempotency-Key\`.
 
 ${tableOf(columns, results.map(rowOf))}
 

@@ -1,5 +1,5 @@
 // Runs random lives of orders with hostile buyers and workers, and compares every step with a model and the ledger.
-// npm run battery:orders [-- --lives 10000 --processes 2 --steps 10 --seed 1 --json --report]
+// npm run battery -- orders [--lives 10000 --processes 2 --steps 10 --seed 1 --json --report]
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { figuresOf, today, writeReport } from '../report.ts'
@@ -35,7 +35,7 @@ if (values.report)
     'orders.md',
     `# Lives of orders with hostile buyers and workers, ${today()}
 
-\`npm run battery:orders -- --lives ${values.lives} --processes ${values.processes} --steps ${values.steps} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. The processes and PostgreSQL share the machine.
+\`npm run battery -- orders --lives ${values.lives} --processes ${values.processes} --steps ${values.steps} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. The processes and PostgreSQL share the machine.
 
 ${figuresOf({ lives, minutes })}
 

@@ -1,5 +1,5 @@
 // Kills api, signer, worker and PostgreSQL under load, and compares what was answered, stored, paid and delivered.
-// npm run battery:kill [-- --seconds 60 --clients 8 --networks 10000 --seed 1 --json --report]
+// npm run battery -- kill [--seconds 60 --clients 8 --networks 10000 --seed 1 --json --report]
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { figuresOf, today, writeReport } from '../report.ts'
@@ -39,7 +39,7 @@ if (values.report)
     'kill.md',
     `# Verify while api, signer, worker and PostgreSQL are killed, ${today()}
 
-\`npm run battery:kill -- --seconds ${values.seconds} --clients ${values.clients} --networks ${values.networks} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Each kill is a SIGKILL.
+\`npm run battery -- kill --seconds ${values.seconds} --clients ${values.clients} --networks ${values.networks} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Each kill is a SIGKILL.
 
 ${figuresOf(numbers)}
 

@@ -1,5 +1,5 @@
 // Buys while the api is killed and the chain misbehaves, and counts what was paid against what was delivered.
-// npm run battery:purchase [-- --purchases 1000 --clients 8 --seed 1 --json --report]
+// npm run battery -- purchase [--purchases 1000 --clients 8 --seed 1 --json --report]
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { figuresOf, today, writeReport } from '../report.ts'
@@ -34,7 +34,7 @@ if (values.report)
     'purchase-battery.md',
     `# Purchases while the api is killed and the chain misbehaves, ${today()}
 
-\`npm run battery:purchase -- --purchases ${values.purchases} --clients ${values.clients} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Server, PostgreSQL, chain and buyers share the machine.
+\`npm run battery -- purchase --purchases ${values.purchases} --clients ${values.clients} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Server, PostgreSQL, chain and buyers share the machine.
 
 ${figuresOf(numbers)}
 

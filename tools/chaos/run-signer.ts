@@ -1,5 +1,5 @@
 // Kills the signer again and again under load, and compares what was answered, stored and journaled.
-// npm run battery:signer [-- --kills 50 --clients 8 --json]
+// npm run battery -- signer [--kills 50 --clients 8 --json]
 import { parseArgs } from 'node:util'
 import { runSignerKills } from './signer.ts'
 

@@ -1,5 +1,5 @@
 // Looks at every page in every width and colour scheme, and answers questions on every screen. The suite does so in two
-// views. npm run battery:views [-- --report]
+// views. npm run battery -- views [--report]
 import { globSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { tableOf } from '../ci/pages/markdown.ts'
@@ -18,7 +18,7 @@ if (values.report)
     'views.md',
     `# Every page in every view, ${today()}
 
-\`npm run battery:views -- --report\`: 320 and 1,280 px, light and dark; questions by mouse and touch at 320, 375 and
+\`npm run battery -- views --report\`: 320 and 1,280 px, light and dark; questions by mouse and touch at 320, 375 and
 1,280 px.
 
 ${tableOf(['Files', 'Tests', 'Failed', 'Seconds'], [[files.length, tests, failed.length, seconds].map(String)])}

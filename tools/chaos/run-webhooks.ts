@@ -1,5 +1,5 @@
 // Kills workers and PostgreSQL again and again under load, and counts what every endpoint was given.
-// npm run battery:webhooks [-- --seconds 60 --plant-loss --json --report]
+// npm run battery -- webhooks [--seconds 60 --plant-loss --json --report]
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { figuresOf, today, writeReport } from '../report.ts'
@@ -33,7 +33,7 @@ if (values.report)
     'webhook-kills.md',
     `# Workers and PostgreSQL killed while webhooks are delivered, ${today()}
 
-\`npm run battery:webhooks -- --seconds ${values.seconds} --report\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}; how it is done: [the first report](2026-11-15-webhook-deaths.md).
+\`npm run battery -- webhooks --seconds ${values.seconds} --report\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}; how it is done: [the first report](2026-11-15-webhook-deaths.md).
 
 ${figuresOf(numbers)}
 

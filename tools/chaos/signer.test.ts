@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { answersBetweenKills, runSignerKills } from './signer.ts'
 
-// `npm run battery:signer` kills it 50 times.
+// `npm run battery -- signer` kills it 50 times.
 test('2 kills of the signer under load: all that was answered is stored, all that is stored is journaled', async () => {
   const findings = await runSignerKills({ kills: 2, clients: 6 })
   assert.deepEqual(findings.faults, [])

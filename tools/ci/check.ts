@@ -1,8 +1,10 @@
 // Runs the steps of CI in their order and stops at the first failure. Names the steps that took longer than their budget.
-// npm run check [-- --strict]: with --strict a step over its budget fails the run; without, a busy machine only warns.
+// npm run check [-- --strict] [-- --all]: with --strict a step over its budget fails the run; without, a busy machine only
+// warns. With --all every battery runs after the steps, for hours, and all that failed are named at the end.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
+import { batteryNames } from '../batteries.ts'
 import { budgetSecondsOf, overrunsOf, type Duration } from './budgets.ts'
 import { compileCache } from './compile-cache.ts'
 import { steps, type Step } from './steps.ts'
@@ -40,3 +42,18 @@ console.log(`\nAll ${steps.length} checks passed in ${secondsSince(startedAt).to
 const overruns = overrunsOf(durations)
 for (const overrun of overruns) console.warn(overrun)
 if (isStrict && overruns.length > 0) process.exitCode = 1
+
+const failedBatteries: string[] = []
+for (const name of process.argv.includes('--all') ? batteryNames : []) {
+  const batteryStartedAt = performance.now()
+  console.log(`\n[battery] ${name}`)
+  const passed = await runCommand(['node', 'tools/battery.ts', name], false)
+  if (!passed) failedBatteries.push(name)
+  console.log(
+    `    ${name}: ${passed ? 'passed' : 'failed'} after ${secondsSince(batteryStartedAt).toFixed(1)} s`,
+  )
+}
+if (failedBatteries.length > 0) {
+  console.error(`\nBatteries that failed: ${failedBatteries.join(', ')}`)
+  process.exitCode = 1
+}

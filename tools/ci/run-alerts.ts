@@ -1,5 +1,5 @@
 // Tests the rules of deploy/prometheus with promtool: each alert fires on its fault and stays silent while all is well. Then
-// each alert is broken twice, so that it never and always fires, and the tests must notice both. npm run battery:alerts
+// each alert is broken twice, so that it never and always fires, and the tests must notice both. npm run battery -- alerts
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -73,7 +73,7 @@ writeReport(
   'alerts.md',
   `# Alerts, ${today()}
 
-\`npm run battery:alerts\`: the rules of \`deploy/prometheus\` and their tests, with ${version}.
+\`npm run battery -- alerts\`: the rules of \`deploy/prometheus\` and their tests, with ${version}.
 ${rows.length} alerts, ${faults.length} faults. No Prometheus server ran: the tests evaluate the rules on series that they define.
 
 ${table}

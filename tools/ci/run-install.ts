@@ -1,6 +1,6 @@
 // Follows docs/operate/install.md on a fresh clone and a fresh PostgreSQL, from npm ci to a live credential that is verified
 // offline, and measures it. A script plays the operator, and a program of the arena plays the person.
-// npm run battery:setup [-- --postgres embedded --report]
+// npm run battery -- setup [--postgres embedded --report]
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'
@@ -81,7 +81,7 @@ try {
 Question: how long does an operator need who pastes [install.md](../operate/install.md), without a mail server and without a card
 provider? The limit is ${limitSeconds} seconds.
 
-Command: \`npm run battery:setup -- --postgres ${source} --report\`. It clones the repository, starts a new cluster of
+Command: \`npm run battery -- setup --postgres ${source} --report\`. It clones the repository, starts a new cluster of
 PostgreSQL ${server?.version} that has no role but the administrator, and runs the ${run} blocks of the page in order, with an empty home folder and
 an empty npm cache. ${cpus().length} cores; average load of the last five minutes ${loadavg()[1]?.toFixed(1)}.
 

@@ -1,5 +1,5 @@
 // Mints every kind of credential live, as an honest person who follows docs/guides, at every level that the guides state.
-// A script plays the people in a real Chromium. npm run battery:kinds [-- --report]
+// A script plays the people in a real Chromium. npm run battery -- kinds [--report]
 import assert from 'node:assert/strict'
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -38,7 +38,7 @@ const reportOf = (
 Question: does an honest person who follows the guides get every kind of credential with a live key, at the level that
 [verify.md](../guides/verify.md#levels) states?
 
-Command: \`npm run battery:kinds -- --report\`, Chromium ${version}. ${cpus().length} cores; average load of the last five minutes
+Command: \`npm run battery -- kinds --report\`, Chromium ${version}. ${cpus().length} cores; average load of the last five minutes
 ${loadavg()[1]?.toFixed(1)}. It starts the server processes with \`ROOT_BUDGETS=on\`, \`ADDRESS_LIMITS=on\` and \`TRUSTED_PROXIES\`, a card
 provider, a chain and one live agent, whose address an operator confirms. Two people each have a browser and an address of their own.
 \`@pohf/verify\` accepts each credential with the status list, the level is compared with the table of the guide, and \`root\` with what

@@ -1,7 +1,7 @@
 // Runs the tests of the server's modules on databases without statistics that hold 100,000 other agents and months of
 // history, reads the plan of every statement, and fails on a scan that grows with them. The tests are the load: some of
 // them count all rows of a table and fail on such a database, which does not matter here.
-// npm run battery:plans [-- --postgres system|embedded --agents N --rows N --files part-of-a-path … --report]
+// npm run battery -- plans [--postgres system|embedded --agents N --rows N --files part-of-a-path … --report]
 import { spawn } from 'node:child_process'
 import { globSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
 import { cpus, tmpdir } from 'node:os'
@@ -165,7 +165,7 @@ if (values.report)
     'plans.md',
     `# Plans of all statements, ${today()}
 
-\`npm run battery:plans\`: ${files.length} test files of the server's modules, on databases without statistics (autovacuum is off) with
+\`npm run battery -- plans\`: ${files.length} test files of the server's modules, on databases without statistics (autovacuum is off) with
 ${size.agents.toLocaleString('en')} other agents, ${size.rows.toLocaleString('en')} rows of others in every other large table, and history in four months or ten
 days of partitions. \`auto_explain\` reports the plan of every statement, also of those inside SQL functions. A fault is a
 statement that reads more than 2,500 rows of a table, far more blocks than look-ups of its rows need, or more than four

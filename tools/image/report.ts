@@ -108,7 +108,7 @@ export const writeImageReport = (measured: ImageMeasurements): void => {
 Question: does \`deploy/Dockerfile\` build, and do the containers of \`deploy/compose.yml\` serve the specification with a read-only
 root file system and without rights?
 
-Command: \`npm run battery:image -- --report\`. It makes its base images with debootstrap and the npm package of Node, builds with
+Command: \`npm run battery -- image --report\`. It makes its base images with debootstrap and the npm package of Node, builds with
 buildah, and starts what \`compose.yml\` says by podman ${versions.podman} with runc. Node ${versions.node}, PostgreSQL ${versions.postgres}. ${machine.cores} cores;
 average load of the last five minutes ${machine.load.toFixed(1)}.
 

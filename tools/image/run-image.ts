@@ -1,5 +1,5 @@
 // Builds deploy/Dockerfile on base images that are made here, runs the containers of deploy/compose.yml by podman, holds them
-// against the specification, and looks at what they can do. As root, on Debian. npm run battery:image [-- --report]
+// against the specification, and looks at what they can do. As root, on Debian. npm run battery -- image [--report]
 import { execFileSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { cpus, loadavg, tmpdir } from 'node:os'

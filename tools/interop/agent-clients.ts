@@ -1,5 +1,5 @@
 // Other people's agent frameworks, unmodified, with a tool that our guard protects, against a server of ours.
-// npm run battery:guards [-- --report]
+// npm run battery -- guards [--report]
 import { execFile } from 'node:child_process'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
@@ -88,7 +88,7 @@ const reportOf = (outcomes: readonly Outcome[]): string => `# Guarded tools in a
 Question: does a tool that \`@pohf/sdk/approvals\` guards run in other people's frameworks exactly when a person approved it, and is
 the model told why where it did not?
 
-Command: \`npm run battery:guards -- --report\`. ${cpus().length} cores; average load of the last five minutes
+Command: \`npm run battery -- guards --report\`. ${cpus().length} cores; average load of the last five minutes
 ${loadavg()[1]?.toFixed(1)}. The versions are those of \`conformance/agent-clients/package-lock.json\`. The server is started for the
 run. A model with prepared answers calls the tool once; the approvers are the simulated ones of the sandbox.
 

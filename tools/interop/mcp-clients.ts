@@ -1,5 +1,5 @@
 // Other people's MCP clients and test tools, unmodified, against a server of ours on a chain of its own.
-// npm run battery:mcp [-- --report]
+// npm run battery -- mcp [--report]
 import { execFile } from 'node:child_process'
 import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
@@ -196,7 +196,7 @@ const reportOf = (
 Question: do other people's MCP clients of three generations, the inspector, the conformance suite of the protocol and clients that
 pay work with [the tools](../guides/mcp.md), unmodified?
 
-Command: \`npm run battery:mcp -- --report\`. ${cpus().length} cores; average load of the last five minutes
+Command: \`npm run battery -- mcp --report\`. ${cpus().length} cores; average load of the last five minutes
 ${loadavg()[1]?.toFixed(1)}. The versions are those of \`conformance/mcp-clients/package-lock.json\`. The server and its chain are
 started for the run.
 

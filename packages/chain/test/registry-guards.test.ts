@@ -54,7 +54,7 @@ const guards: readonly (readonly [guard: string, attack: keyof typeof attacks, i
     'revoke(bytes32 nullifier) external',
   ],
 ]
-/** Each compilation takes 1.5 s of CPU: CI tries some guards, `npm run battery:planted` all of them. */
+/** Each compilation takes 1.5 s of CPU: CI tries some guards, `npm run battery -- planted` all of them. */
 const tried = process.env['POHF_EVERY_GUARD'] === '1' ? guards : guards.filter((_, index) => index % 6 === 0)
 
 test('each guard is needed: without it its attack succeeds', async (t) => {

@@ -191,7 +191,7 @@ const lines: readonly (readonly [line: string, instead: string, steps: readonly 
     Array.from({ length: 13 }, (_, age) => ({ ...bindStep, age: 400 - age * 10 })),
   ],
 ]
-/** Each compilation takes 1.5 s of CPU: CI tries some lines, `npm run battery:planted` all of them. */
+/** Each compilation takes 1.5 s of CPU: CI tries some lines, `npm run battery -- planted` all of them. */
 const tried = process.env['POHF_EVERY_GUARD'] === '1' ? lines : lines.filter((_, place) => place % 3 === 0)
 test('each of these lines is needed: without it the two part', { skip }, async (t) => {
   assert.ok(chain)

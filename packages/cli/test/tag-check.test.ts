@@ -85,7 +85,7 @@ const marks: Readonly<Record<string, string>> = { ok: '✓', warning: '!', probl
 const linesOf = ({ findings }: Report): string =>
   findings.map(({ level, check, message }) => `${marks[level]} ${check}: ${message}`).join('\n')
 
-/** A page takes 0.5 s of CPU, so the suite plants every fourth fault; `npm run battery:planted` plants all. */
+/** A page takes 0.5 s of CPU, so the suite plants every fourth fault; `npm run battery -- planted` plants all. */
 const isEveryFault = process.env['POHF_EVERY_FAULT'] === '1'
 
 for (const [name, faults] of [

@@ -1,5 +1,5 @@
 // A question of an agent, answered by a person who is played in the worker's app: from the call to the answer with its
-// credential and its recording. `npm run battery:ask-human` runs more rounds and writes their times.
+// credential and its recording. `npm run battery -- ask-human` runs more rounds and writes their times.
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { after, test } from 'node:test'

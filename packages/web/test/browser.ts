@@ -94,7 +94,7 @@ let checkedPages = 0
 
 /**
  * Looks at the page in every view: nothing is wider than the page, and axe finds nothing. Axe takes 0.4 s, so the suite runs it in
- * one view of each look, in turn; `npm run battery:views` in all of them. It takes screenshots on request, and goes back to the
+ * one view of each look, in turn; `npm run battery -- views` in all of them. It takes screenshots on request, and goes back to the
  * first view.
  */
 export const lookInEveryView = async (page: Page, name: string): Promise<void> => {

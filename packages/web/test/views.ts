@@ -1,4 +1,4 @@
-/** `npm run battery:views` looks at every view; the suite at those that cover each width and each colour scheme once. */
+/** `npm run battery -- views` looks at every view; the suite at those that cover each width and each colour scheme once. */
 export const isEveryView = process.env['POHF_EVERY_VIEW'] === '1'
 
 export type View = { readonly width: number; readonly colorScheme: 'light' | 'dark' }

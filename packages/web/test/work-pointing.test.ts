@@ -168,7 +168,7 @@ test('what is pointed at counts, and what is beside it does not, on every screen
 
 /**
  * The notice, the picture and the line both ways come out of the 3,000 ms for delivery, never out of the window. CI asks once on a
- * slow line; `battery:views` slows the phone down too, which a machine that is busy with other tests already does.
+ * slow line; the battery `views` slows the phone down too, which a machine that is busy with other tests already does.
  */
 test('a slow person with a slow phone on a slow line is in time', { skip }, async (t) => {
   assert.ok(fixture)

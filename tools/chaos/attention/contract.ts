@@ -1,4 +1,4 @@
-// The contract of engines on ClickHouse. npm run battery:attention runs it.
+// The contract of engines on ClickHouse. npm run battery -- attention runs it.
 import * as fc from 'fast-check'
 import { attentionContract } from '../../../packages/server/test/fixtures/attention/contract.ts'
 import { openOnClickHouse } from './fixture.ts'

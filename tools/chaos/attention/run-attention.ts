@@ -1,5 +1,5 @@
 // ClickHouse as the engine of beacons and conversions: the contract of engines, a change of the engine in both directions,
-// and kills under load. npm run battery:attention [-- --kills 20 --report]
+// and kills under load. npm run battery -- attention [--kills 20 --report]
 import { parseArgs } from 'node:util'
 import { tableOf } from '../../ci/pages/markdown.ts'
 import { installClickHouse } from '../../clickhouse/start.ts'
@@ -45,7 +45,7 @@ const runAll = async (): Promise<boolean> => {
   const head = ['Engine', 'Kills', 'Acknowledged', 'In the engine', 'Batches', 'Lost', 'Faults']
   const text = `# ClickHouse as an engine, ${today()}
 
-\`npm run battery:attention -- --report\`: the server of tools/clickhouse, which is chdb.
+\`npm run battery -- attention --report\`: the server of tools/clickhouse, which is chdb.
 
 Contract of engines and change of the engine: ${tests} tests, ${failed.length} failed, ${seconds} s.
 ${failed.map((name) => `\n- ${name}`).join('')}

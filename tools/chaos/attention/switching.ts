@@ -1,4 +1,4 @@
-// An installation changes its engine while it is in use, in both directions. npm run battery:attention runs it.
+// An installation changes its engine while it is in use, in both directions. npm run battery -- attention runs it.
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { inTransaction } from '../../../packages/server/src/platform/db/db.ts'

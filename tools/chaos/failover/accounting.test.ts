@@ -5,7 +5,7 @@ import { audit, withDatabase } from '../verify-load/audit.ts'
 import type { CallOutcome } from '../verify-load/calls.ts'
 import { figuresOf, findBrokenBounds, type RunRecord } from './accounting.ts'
 
-// Records of runs as `npm run battery:failover` makes them. The fault begins at 10 s and ends at 20 s. The battery itself needs
+// Records of runs as `npm run battery -- failover` makes them. The fault begins at 10 s and ends at 20 s. The battery itself needs
 // packages that CI does not have.
 
 const second = 1_000

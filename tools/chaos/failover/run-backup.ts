@@ -1,5 +1,5 @@
 // Backs up a Patroni cluster with pgBackRest under load, loses all three machines, and restores.
-// npm run battery:backup [-- --seconds 100 --clients 3 --seed 1 --json --report --keep]
+// npm run battery -- backup [--seconds 100 --clients 3 --seed 1 --json --report --keep]
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { figuresOf, today, writeReport } from '../../report.ts'
@@ -36,7 +36,7 @@ if (values.report)
     'backup.md',
     `# Backup and restore of a Patroni cluster, ${today()}
 
-\`npm run battery:backup -- --seconds ${values.seconds} --clients ${values.clients} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. ${readVersions()}. The files are those that \`deploy/ha/fill-in.sh\` writes: \`archive_timeout\` is 30 s, backups are encrypted, the repository is a folder.
+\`npm run battery -- backup --seconds ${values.seconds} --clients ${values.clients} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. ${readVersions()}. The files are those that \`deploy/ha/fill-in.sh\` writes: \`archive_timeout\` is 30 s, backups are encrypted, the repository is a folder.
 
 ${figuresOf(figures)}
 

@@ -1,5 +1,5 @@
 // Brings about faults of a Patroni cluster under load, and checks that no acknowledged credential is lost or double.
-// npm run battery:failover [-- --faults node-kill,freeze --runs 10 --clients 8 --seed 1 --etcd-api etcd --json --report --keep]
+// npm run battery -- failover [--faults node-kill,freeze --runs 10 --clients 8 --seed 1 --etcd-api etcd --json --report --keep]
 // It starts what deploy/ha describes on loopback. It needs Debian 12, and root to install packages and to run as postgres.
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -27,7 +27,7 @@ const etcdApi = values['etcd-api']
 if (etcdApi !== 'etcd' && etcdApi !== 'etcd3') throw new Error('--etcd-api is etcd (the v2 API) or etcd3')
 const names = values.faults.split(',').filter((name) => name !== '')
 const chosen = chooseFaults(names)
-const command = `npm run battery:failover -- --runs ${values.runs} --clients ${values.clients} --seed ${values.seed}${names.length === 0 ? '' : ` --faults ${values.faults}`}${etcdApi === 'etcd' ? '' : ` --etcd-api ${etcdApi}`}`
+const command = `npm run battery -- failover --runs ${values.runs} --clients ${values.clients} --seed ${values.seed}${names.length === 0 ? '' : ` --faults ${values.faults}`}${etcdApi === 'etcd' ? '' : ` --etcd-api ${etcdApi}`}`
 
 const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
 const results: FailoverRun[] = []

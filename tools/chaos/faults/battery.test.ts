@@ -4,7 +4,7 @@ import { runFaults } from './battery.ts'
 
 /**
  * One fault and one stop, to see that the battery works. database-faults.test.ts and stop.test.ts show stranded connections, a
- * read-only database and a stop under load, each in a case of its own; `npm run battery:faults` runs all faults.
+ * read-only database and a stop under load, each in a case of its own; `npm run battery -- faults` runs all faults.
  */
 test('verify survives stranded connections and a stop under load', async () => {
   const results = await runFaults(

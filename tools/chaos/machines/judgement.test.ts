@@ -10,7 +10,7 @@ import {
   type Revocation,
 } from './judgement.ts'
 
-// Records as `npm run battery:machines` makes them. The battery needs root and minutes; the comparison with the database and
+// Records as `npm run battery -- machines` makes them. The battery needs root and minutes; the comparison with the database and
 // the journals is tested with its other users, in failover/accounting.test.ts and signer.test.ts.
 
 const [first, second] = ['http://198.18.0.2:80', 'http://198.18.0.3:80']

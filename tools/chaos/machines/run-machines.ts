@@ -1,5 +1,5 @@
 // Kills processes and whole application machines under load, and checks that no acknowledged credential is lost or double.
-// npm run battery:machines [-- --kills 50 --clients 8 --seed 1 --json --report --keep]
+// npm run battery -- machines [--kills 50 --clients 8 --seed 1 --json --report --keep]
 // Each machine is a network namespace of this one. It needs root, and on Debian it installs iproute2 and haproxy.
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -81,7 +81,7 @@ const reportOf = (findings: MachinesFindings, record: MachinesRecord, load: numb
   const { statuses, signedBy, revocations: _revocations, faults, seed, ...numbers } = findings
   return `# ${title}, ${today()}
 
-\`npm run battery:machines -- --kills ${values.kills} --clients ${values.clients} --seed ${seed}\`, ${cpus().length} cores, load ${load.toFixed(1)}, which includes whatever else ran on them.
+\`npm run battery -- machines --kills ${values.kills} --clients ${values.clients} --seed ${seed}\`, ${cpus().length} cores, load ${load.toFixed(1)}, which includes whatever else ran on them.
 
 Two application machines, each a network namespace with HAProxy, an api, a worker and a signer with a key folder of its own; PostgreSQL, the clients and a receiver of webhooks are outside. An api prefers the signer of its machine and connects to the other one by TLS 1.3. The admission key is on neither. ${values.clients} clients call verify on both machines in turn; 20 % of the calls are sent twice at once, to both. A kill is a SIGKILL. A whole machine loses its network first, then all processes, and boots 3 to 8 seconds later. One kernel, one disk and one clock: a loss of power is not part of this.
 

@@ -1,5 +1,5 @@
 // Restores the database to a point before 700 credentials, completes the restore by the runbook, and counts.
-// npm run battery:restore [-- --before 600 --lost 700 --after 3000 --purchases 20 --clients 8 --seed 1 --report]
+// npm run battery -- restore [--before 600 --lost 700 --after 3000 --purchases 20 --clients 8 --seed 1 --report]
 import { cpus, loadavg } from 'node:os'
 import { parseArgs } from 'node:util'
 import { figuresOf, today, writeReport } from '../../report.ts'
@@ -53,7 +53,7 @@ if (values.report) {
     'restore.md',
     `# Restore to a point in the past, ${today()}
 
-\`npm run battery:restore -- --before ${values.before} --lost ${values.lost} --after ${values.after} --purchases ${values.purchases} --clients ${values.clients} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Server, PostgreSQL and clients share the machine.
+\`npm run battery -- restore --before ${values.before} --lost ${values.lost} --after ${values.after} --purchases ${values.purchases} --clients ${values.clients} --seed ${values.seed}\`, ${cpus().length} cores, load ${loadavg()[1]?.toFixed(1)}. Server, PostgreSQL and clients share the machine.
 
 A base backup and an archive of the log; the database is restored to a named point before ${values.lost} credentials, after 40 revocations were published. In the lost span ${values.purchases} units were bought on a chain, every second one with the nonce of its purchase; ${values.purchases} payments were settled by somebody else and not delivered; and three card checkouts that were open before were paid. After the restore all these payments are sent again. \`revocationsTakenBack\` and \`listsTakenBack\` compare the served lists directly after \`restore apply\` with those of before the loss. In the second run the journal and the signer's copies of the status lists go back too, as in a snapshot of the machine; a copy of the published lists stays, and the holders present their credentials. \`runbookSeconds\` is the time of the commands of docs/operate/restore.md, from the first to the readiness of the service.
 

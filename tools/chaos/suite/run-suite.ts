@@ -1,5 +1,5 @@
 // Runs the whole test suite several times beside busy loops: a test that depends on a fast machine fails here.
-// npm run battery:suite [-- --rounds 3 --loops 2 --report]
+// npm run battery -- suite [--rounds 3 --loops 2 --report]
 import { spawn, type ChildProcess } from 'node:child_process'
 import { cpus } from 'node:os'
 import { parseArgs } from 'node:util'
@@ -23,7 +23,7 @@ const reportOf = (
   found: readonly SuiteResult[],
 ): string => `# The test suite beside ${loopCount} busy loops, ${today()}
 
-\`npm run battery:suite -- --rounds ${rounds} --loops ${loopCount} --report\` on ${cpus().length} cores. \`load\` is the average of the last five minutes of a round, \`taken\` the part of the CPU time that the host of this virtual machine gave to others, in the whole round and in its worst ten seconds.
+\`npm run battery -- suite --rounds ${rounds} --loops ${loopCount} --report\` on ${cpus().length} cores. \`load\` is the average of the last five minutes of a round, \`taken\` the part of the CPU time that the host of this virtual machine gave to others, in the whole round and in its worst ten seconds.
 
 ${tableOf(
   ['Round', 'Tests', 'Failed', 'Seconds', 'Load', 'Taken', 'At most'],

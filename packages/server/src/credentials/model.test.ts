@@ -19,7 +19,7 @@ import { makeVerifyQueue } from './verify-batch.ts'
 
 /** Concurrent sequences, so that their calls share batches as those of different agents do. */
 const slots = 25
-/** `npm run battery:planted` runs four times as many. */
+/** `npm run battery -- planted` runs four times as many. */
 const sequencesPerSlot = process.env['POHF_LONG_MODELS'] === '1' ? 80 : 20
 const commandsMax = 7
 

@@ -19,7 +19,7 @@ import { makeRequestWorkerPayout, payoutRequest } from './payout-request.ts'
 import { payoutReview } from './payout-review.ts'
 import { pointsConvert } from './points-convert.ts'
 
-/** Lives of payouts, half of partners' users and half of workers. 2,000 take about 90 s: `npm run battery:planted` runs them. */
+/** Lives of payouts, half of partners' users and half of workers. 2,000 take about 90 s: `npm run battery -- planted` runs them. */
 const lives = process.env['POHF_LONG_MODELS'] === '1' ? 2_000 : 300
 const rounds = 7
 const daysPerRound = 4

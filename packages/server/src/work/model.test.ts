@@ -9,7 +9,7 @@ import {
   modelSetupSql,
 } from '../../test/fixtures/payments/order-model.ts'
 
-/** `npm run battery:orders` runs ten thousand. */
+/** `npm run battery -- orders` runs ten thousand. */
 const sequences = 100
 const stepsMax = 10
 const makeRuns = (harness: Harness) =>

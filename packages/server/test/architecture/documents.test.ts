@@ -13,7 +13,7 @@ test('every file that a document names exists', (t) => {
 
 const knownNames = await readKnownNames()
 
-test('every npm script, command and endpoint that a document names exists', () => {
+test('every npm script, battery, command and endpoint that a document names exists', () => {
   const { scripts, commands, calls } = knownNames
   assert.ok(scripts.size >= 25 && commands.size >= 40 && calls.size >= 130)
   assert.deepEqual(
@@ -36,9 +36,15 @@ test('every log message that operations.md explains is in the sources', () => {
 const plantedDocument = (text: string) => ({ path: 'docs/planted.md', text })
 const unknownIn = (text: string) => unknownNames(plantedDocument(text), knownNames)
 
-test('a planted script, command and endpoint that do not exist are found', () => {
-  assert.deepEqual(unknownIn('`npm run check`, `pohf keys rotate live`, `GET /api/agents/orders/{id}`'), [])
+test('a planted script, battery, command and endpoint that do not exist are found', () => {
+  assert.deepEqual(
+    unknownIn(
+      '`npm run check`, `npm run battery -- kill`, `pohf keys rotate live`, `GET /api/agents/orders/{id}`',
+    ),
+    [],
+  )
   assert.deepEqual(unknownIn('`npm run nothing`'), ['docs/planted.md: npm run nothing'])
+  assert.deepEqual(unknownIn('`npm run battery -- nothing`'), ['docs/planted.md: battery -- nothing'])
   assert.deepEqual(unknownIn('`pohf keys forget`'), ['docs/planted.md: `pohf keys forget'])
   assert.deepEqual(unknownIn('POST /api/agents/nothing.'), ['docs/planted.md: POST /api/agents/nothing'])
 })

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { batteryNames } from '../../../../tools/batteries.ts'
 import { readTexts } from './sentences.ts'
 import { listRoutes } from '../fixtures/routes.ts'
 import { repositoryRoot, type Source } from './vocabulary.ts'
@@ -26,9 +27,10 @@ export const loggedMessages = (text: string): string[] => {
 
 const readText = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
 
-/** Names that documents may use: npm scripts, commands of `pohf`, and endpoints as `GET /path`, parameters as `{}`. */
+/** Names that documents may use: npm scripts, batteries, commands of `pohf`, and endpoints as `GET /path`, parameters as `{}`. */
 export type KnownNames = {
   readonly scripts: ReadonlySet<string>
+  readonly batteries: readonly string[]
   readonly commands: ReadonlySet<string>
   readonly calls: ReadonlySet<string>
 }
@@ -41,6 +43,7 @@ export const readKnownNames = async (): Promise<KnownNames> => {
   const routes = await listRoutes()
   return {
     scripts: new Set(Object.keys(scripts)),
+    batteries: batteryNames,
     commands: new Set(commands.map(([, command = '']) => command)),
     calls: new Set(
       routes.flatMap(({ path, methods }) => methods.map((method) => `${method} ${withoutNames(path)}`)),
@@ -54,11 +57,14 @@ const isCommand = (commands: ReadonlySet<string>, name: string, inner: string | 
   return commands.has(command) && (!hasInner || inner === undefined || commands.has(`${command} ${inner}`))
 }
 
-/** Scripts, commands and endpoints that a document names and that do not exist. */
+/** Scripts, batteries, commands and endpoints that a document names and that do not exist. */
 export const unknownNames = ({ path, text }: Source, known: KnownNames): string[] => {
   const scripts = [...text.matchAll(/npm run ([a-z][\w:-]*[\w-])/g)].filter(
     ([, name = '']) =>
       !known.scripts.has(name) && ![...known.scripts].some((script) => script.startsWith(`${name}:`)),
+  )
+  const unknownBatteries = [...text.matchAll(/\bbattery -- ([a-z][a-z-]*)/g)].filter(
+    ([, name = '']) => !known.batteries.includes(name),
   )
   const commands = [...text.matchAll(/(?:npm run pohf -- |`pohf |^pohf )([a-z]+)(?: ([a-z]+))?/gm)].filter(
     ([, name = '', inner]) => !isCommand(known.commands, name, inner),
@@ -68,5 +74,5 @@ export const unknownNames = ({ path, text }: Source, known: KnownNames): string[
   )
   return path.startsWith('docs/reports/')
     ? []
-    : [...scripts, ...commands, ...calls].map(([found]) => `${path}: ${found.trim()}`)
+    : [...scripts, ...unknownBatteries, ...commands, ...calls].map(([found]) => `${path}: ${found.trim()}`)
 }

@@ -25,7 +25,7 @@ const run = async (text: string, postgres: Awaited<ReturnType<typeof startFreshP
   })
 
 test('the installation page leads to a live credential', async (t) => {
-  // On one engine: battery:setup has the other one.
+  // On one engine: the battery setup has the other one.
   const postgres = await startFreshPostgres(missingPostgres('system') === undefined ? 'system' : 'embedded')
   t.after(postgres.stop)
   const { run: blocks, notRun } = await run(page, postgres)

@@ -95,7 +95,7 @@ export const groups = {
 
 /** Why the blocks marked `no-run` are not run: one reason for each of them, in the order of the page. */
 export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
-  'docs/guides/guard-a-tool.md': ['npm run battery:guards runs it, with the frameworks'],
+  'docs/guides/guard-a-tool.md': ['npm run battery -- guards runs it, with the frameworks'],
   'README.md': ['the test starts npm run dev itself', 'production', 'production'],
   'docs/guides/arena.md': [
     'it plays for a minute; packages/arena/test/arena.test.ts plays the same bot',
@@ -117,29 +117,29 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
     'production',
     'it needs a cluster of Patroni',
     'it takes half an hour and needs packages of Debian',
-    'production; npm run battery:backup runs the same commands',
-    'production; npm run battery:backup runs the same commands',
+    'production; npm run battery -- backup runs the same commands',
+    'production; npm run battery -- backup runs the same commands',
   ],
   'docs/operate/containers.md': [
-    'it needs Docker; npm run battery:image runs the same containers by podman',
-    'it needs Docker; npm run battery:image runs the same image by podman',
+    'it needs Docker; npm run battery -- image runs the same containers by podman',
+    'it needs Docker; npm run battery -- image runs the same image by podman',
   ],
   'docs/operate/systemd.md': [
     'it clones into /opt',
-    'it adds users; npm run battery:image runs it',
-    'it needs an administrator of PostgreSQL; npm run battery:image runs it',
-    'it needs systemd; npm run battery:image runs it',
-    'it needs the service; npm run battery:image runs it',
-    'it needs the service; npm run battery:image runs it',
+    'it adds users; npm run battery -- image runs it',
+    'it needs an administrator of PostgreSQL; npm run battery -- image runs it',
+    'it needs systemd; npm run battery -- image runs it',
+    'it needs the service; npm run battery -- image runs it',
+    'it needs the service; npm run battery -- image runs it',
   ],
   'docs/operate/backup.md': ['production', 'production'],
   'docs/operate/clickhouse.md': [
-    'it needs a ClickHouse; npm run battery:attention applies the same statements',
-    'it needs a ClickHouse; npm run battery:attention copies the same way',
-    'it needs a ClickHouse; npm run battery:attention copies and inspects the same way',
+    'it needs a ClickHouse; npm run battery -- attention applies the same statements',
+    'it needs a ClickHouse; npm run battery -- attention copies the same way',
+    'it needs a ClickHouse; npm run battery -- attention copies and inspects the same way',
   ],
   'docs/operate/checklist.md': ['it needs the settings of the server', 'production', 'production'],
-  'docs/operate/install.md': ['npm run battery:setup runs it on a fresh clone'],
+  'docs/operate/install.md': ['npm run battery -- setup runs it on a fresh clone'],
   'docs/operate/keys.md': [
     'it makes certificates for hosts of the reader; packages/server/src/signing/two-signers.test.ts uses such',
   ],

@@ -1,4 +1,4 @@
-// The short form of npm run battery:plans: what most statements of a day are, on a database without statistics that has
+// The short form of npm run battery -- plans: what most statements of a day are, on a database without statistics that has
 // many other agents and months of history.
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'

@@ -8,7 +8,7 @@ import { schemaStatements } from '../clickhouse/schema.ts'
 import { deliverBatch, measureDelivery } from './deliver.ts'
 import { insertErasure } from './store.ts'
 
-// Nothing listens there: ClickHouse is away in all of these tests. npm run battery:attention has one.
+// Nothing listens there: ClickHouse is away in all of these tests. npm run battery -- attention has one.
 const url = 'http://127.0.0.1:9/pohf'
 const harness = await startHarness({ CLICKHOUSE_URL: url, CLICKHOUSE_SPOOL_ENTRIES: '1000' })
 const clickhouse = openClickHouse(url)
