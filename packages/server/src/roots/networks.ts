@@ -1,5 +1,5 @@
 import { readFileSync, statSync } from 'node:fs'
-import { addressPartsOf, isAddress } from '../platform/http/rate-limiter.ts'
+import { addressPartsOf, isAddress } from '../platform/http/client-address.ts'
 
 /** How the budget of a listed network differs from that of any other. */
 const factors = { carrier: 20, relay: 20, hosting: 0 } as const

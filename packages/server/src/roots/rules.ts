@@ -1,11 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { Config } from '../platform/ops/config.ts'
-import {
-  addressPartsOf,
-  isAddress,
-  networkPrefixOf,
-  wideNetworkPrefixOf,
-} from '../platform/http/rate-limiter.ts'
+import { addressPartsOf, isAddress } from '../platform/http/client-address.ts'
+import { networkPrefixOf, wideNetworkPrefixOf } from '../platform/http/rate-limiter.ts'
 import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** A kind of root that is stronger than a network. */

@@ -1,5 +1,5 @@
-import { isIP, isIPv6 } from 'node:net'
 import type { Clock } from '../ops/clock.ts'
+import { readClientAddress } from './client-address.ts'
 
 export type RateLimit = { readonly name: string; readonly quota: number; readonly windowSeconds: number }
 export type RateLimitResult = { readonly allowed: boolean; readonly headers: Record<string, string> }
@@ -9,56 +9,11 @@ const windowsMax = 100_000
 
 type Window = { startedAt: number; used: number }
 
-/** Whether the text is an IPv4 or IPv6 address. */
-export const isAddress = (text: string): boolean => isIP(text) !== 0
-
-/** The eight groups of an IPv6 address. */
-const groupsOf = (address: string): readonly string[] => {
-  // URL parsing normalises every form of an address.
-  const normalised = new URL(`http://[${address.split('%')[0]}]`).hostname.slice(1, -1)
-  const [head = '', tail = ''] = normalised.split('::')
-  const left = head.split(':').filter((part) => part !== '')
-  const right = tail.split(':').filter((part) => part !== '')
-  const zeros = Array.from({ length: 8 - left.length - right.length }, () => '0')
-  return [...left, ...zeros, ...right]
-}
-
-/**
- * Prefixes of IPv6 addresses that contain the IPv4 address of the client, and where. By 6to4 each IPv4 address has a /48 of
- * its own, and by Teredo a client chooses the first 64 bits (the server) at will: one client would be many networks.
- */
-const embeddings: readonly { readonly prefix: string; readonly at: number; readonly inverted?: true }[] = [
-  { prefix: '0:0:0:0:0:ffff:', at: 6 }, // IPv4-mapped, RFC 4291
-  { prefix: '64:ff9b:0:0:0:0:', at: 6 }, // NAT64, RFC 6052
-  { prefix: '2002:', at: 1 }, // 6to4, RFC 3056
-  { prefix: '2001:0:', at: 6, inverted: true }, // Teredo, RFC 4380
-]
-
-/** The eight groups of an IPv6 address, or the four numbers of an IPv4 address, also of one that an IPv6 address contains. */
-export const addressPartsOf = (address: string): readonly string[] => {
-  if (!isIPv6(address)) return address.split('.')
-  const groups = groupsOf(address)
-  const text = groups.join(':')
-  const embedding = embeddings.find(({ prefix }) => text.startsWith(prefix))
-  if (!embedding) return groups
-  const { at, inverted } = embedding
-  return groups.slice(at, at + 2).flatMap((group) => {
-    const half = Number.parseInt(group, 16) ^ (inverted ? 0xffff : 0)
-    return [String(half >> 8), String(half & 255)]
-  })
-}
-
 /** The network an address counts for: the /64 of an IPv6 address (one subscriber), an IPv4 address itself, in any form. */
-export const networkPrefixOf = (address: string): string => {
-  const parts = addressPartsOf(address)
-  return parts.length === 8 ? `${parts.slice(0, 4).join(':')}::/64` : parts.join('.')
-}
+export const networkPrefixOf = (address: string): string => readClientAddress(address).narrow
 
 /** The network that one customer of a provider can hold: the /48 of an IPv6 address, the /24 of an IPv4 address. */
-export const wideNetworkPrefixOf = (address: string): string => {
-  const parts = addressPartsOf(address)
-  return parts.length === 8 ? `${parts.slice(0, 3).join(':')}::/48` : `${parts.slice(0, 3).join('.')}.0/24`
-}
+export const wideNetworkPrefixOf = (address: string): string => readClientAddress(address).wide
 
 /** Counts requests in fixed windows, in this process. */
 export const makeRateLimiter = (clock: Clock) => {
