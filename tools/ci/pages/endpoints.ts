@@ -8,6 +8,7 @@ import {
 } from '../../../packages/protocol/src/index.ts'
 import { readConfig } from '../../../packages/server/src/platform/ops/config.ts'
 import { addressLimitsOf } from '../../../packages/server/src/platform/http/rate-limits.ts'
+import { wideFactor } from '../../../packages/server/src/platform/http/rate-limiter.ts'
 import { listRoutes } from '../../../packages/server/test/fixtures/routes.ts'
 import { generatedNote, tableOf, type GeneratedFile } from './markdown.ts'
 
@@ -69,9 +70,11 @@ const windowNames: Readonly<Record<number, string>> = { 60: 'minute', 3_600: 'ho
 
 const limitRows = (): string[][] =>
   Object.values(addressLimitsOf(readConfig({ DATABASE_URL: 'postgres://generate' }))).map(
-    ({ name, quota, windowSeconds }) => [
+    ({ name, perNetwork, windowSeconds }) => [
       `\`${name}\``,
-      `${quota} per ${windowNames[windowSeconds] ?? `${windowSeconds} seconds`}`,
+      ...[perNetwork, perNetwork * wideFactor].map(
+        (quota) => `${quota} per ${windowNames[windowSeconds] ?? `${windowSeconds} seconds`}`,
+      ),
     ],
   )
 
@@ -89,10 +92,11 @@ ${Object.entries(authMeanings)
   .join('\n')}
 
 A call with an API key counts against the limit of its agent: \`KEY_LIMIT_PER_MINUTE\` requests per minute. A limit in
-the column "Limit" counts calls by client address besides. \`ADDRESS_LIMITS\` switches these limits; by default they are
+the column "Limit" counts calls by client address besides, for its narrow and its wide network. Clients whose address the service
+cannot read count as one address. \`ADDRESS_LIMITS\` switches these limits; by default they are
 off only where \`BASE_URL\` is loopback.
 
-${tableOf(['Limit', 'Calls of one address (an IPv6 /64 is one address)'], limitRows())}
+${tableOf(['Limit', 'Calls of one IPv4 address or IPv6 /64', 'Calls of one IPv4 /24 or IPv6 /48'], limitRows())}
 
 "Public id" is the name of the endpoint in OpenAPI, the manifest, the SDK and the metrics.
 

@@ -1,5 +1,6 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db/db.ts'
+import type { ClientAddress } from '../platform/http/client-address.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Site } from '../platform/sign-in/own-page.ts'
 import type { PasskeyVerifier } from '../platform/sign-in/passkey.ts'
@@ -24,7 +25,7 @@ export type AccountsDeps = {
       readonly name: string
       readonly contactEmail: string
       readonly mode: Mode
-      readonly address: string
+      readonly address: ClientAddress
     },
   ) => Promise<string>
   /** The name of an agent; undefined where it is suspended. */

@@ -1,5 +1,6 @@
 import type { AccountRole } from '@pohf/protocol'
 import type { Tx } from '../platform/db/db.ts'
+import type { ClientAddress } from '../platform/http/client-address.ts'
 import { queueMail } from '../platform/net/mail.ts'
 import type { AccountsDeps } from './deps.ts'
 import { invitationDays, linkMinutes, plainName } from './rules.ts'
@@ -12,7 +13,7 @@ type Invitation = { readonly name: string; readonly inviter: string; readonly ro
 type LinkMail = {
   readonly to: string
   readonly token: string
-  readonly network: string
+  readonly client: ClientAddress
   readonly case: {
     readonly hasAccount: boolean
     readonly isSignUp: boolean
@@ -59,7 +60,7 @@ export const mailSignInLink = async (tx: Tx, deps: MailDeps, mail: LinkMail): Pr
     agentId: nobody,
     kind: 'console_link',
     to: mail.to,
-    network: mail.network,
+    client: mail.client,
     subject: 'Sign in to the PoHF console',
     text: linkLines(deps, mail).join('\n'),
   })

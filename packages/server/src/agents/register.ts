@@ -1,7 +1,7 @@
 import { confirmationStep, freePlanCondition, type Mode } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
+import type { ClientAddress } from '../platform/http/client-address.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
-import { networkPrefixOf, wideNetworkPrefixOf } from '../platform/http/rate-limiter.ts'
 import { mailDomainOf, normaliseEmail } from '../platform/net/mail-address.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { confirmAddress } from './email-confirm.ts'
@@ -15,7 +15,7 @@ type Registration = {
   readonly name: string
   readonly contactEmail: string
   readonly mode: Mode
-  readonly address: string
+  readonly address: ClientAddress
 }
 
 /** A keyed hash of a network: comparable, not reversible. */
@@ -23,7 +23,7 @@ const tagOf = (ctx: Ctx, network: string): string =>
   hmacOf(ctx.secrets.derive('network')).update(network).digest('base64url')
 
 /** The tag of the network that a call came from. */
-export const networkTagOf = (ctx: Ctx, address: string): string => tagOf(ctx, networkPrefixOf(address))
+export const networkTagOf = (ctx: Ctx, address: ClientAddress): string => tagOf(ctx, address.narrow)
 
 /** What the new agent does next, for people. */
 export const nextStep = ({ config }: Pick<Ctx, 'config'>, mode: Mode): string =>
@@ -41,7 +41,7 @@ const addAgent = async (tx: Tx, ctx: Ctx, input: Registration): Promise<string> 
     contactEmail: input.contactEmail,
     mailDomain: mailDomainOf(input.contactEmail),
     networkTag: networkTagOf(ctx, input.address),
-    wideNetworkTag: tagOf(ctx, wideNetworkPrefixOf(input.address)),
+    wideNetworkTag: tagOf(ctx, input.address.wide),
   })
   await publish(tx, {
     agentId,

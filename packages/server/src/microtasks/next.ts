@@ -1,5 +1,6 @@
 import { isId, type Mode } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
+import type { ClientAddress } from '../platform/http/client-address.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { balanceOf } from '../ledger/index.ts'
 import type { AgentId } from '../platform/ops/ids.ts'
@@ -24,7 +25,7 @@ export type NextDeps = {
   /** The mode of an agent, undefined where it does not exist. */
   readonly findMode: (tx: Tx, agentId: string) => Promise<Mode | undefined>
   /** A tag of the network of an address. */
-  readonly networkTagOf: (address: string) => string
+  readonly networkTagOf: (address: ClientAddress) => string
   readonly renderPicture: RenderTaskPicture
 }
 type Query = {
@@ -125,7 +126,7 @@ const findItem = async (
 }
 
 /** A task for a visitor of the site, or the sample task where the site is not registered. */
-export const tasksNext = async (ctx: Ctx, query: Query, address: string, deps: NextDeps) => {
+export const tasksNext = async (ctx: Ctx, query: Query, address: ClientAddress, deps: NextDeps) => {
   const { site } = query
   // A malformed id costs no database read.
   if (site === undefined || !isId('agt_', site)) return presentSample(ctx)

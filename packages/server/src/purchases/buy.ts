@@ -13,6 +13,7 @@ import {
 } from '../payments/index.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import type { Agent } from '../platform/http/call.ts'
+import type { ClientAddress } from '../platform/http/client-address.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { checkAndNarrow, checkRefusals, refusalOrThrow } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
@@ -65,7 +66,7 @@ export type BuyRequest<Response = unknown> = {
   readonly purchaseIds: readonly (string | undefined)[]
   readonly agent: Agent | undefined
   /** The client address. Undefined for an endpoint that requires an API key: its calls are limited by the key. */
-  readonly address?: string | undefined
+  readonly address?: ClientAddress | undefined
   readonly requestId: string
 }
 

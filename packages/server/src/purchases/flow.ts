@@ -4,7 +4,8 @@ import type { Settlement, SignedPayment } from '../payments/index.ts'
 import type { FrozenAnswer } from '../platform/db/columns.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { Agent } from '../platform/http/call.ts'
-import { makeRateLimiter, networkPrefixOf, type RateLimitResult } from '../platform/http/rate-limiter.ts'
+import type { ClientAddress } from '../platform/http/client-address.ts'
+import { makeRateLimiter, type ClientLimit, type RateLimitResult } from '../platform/http/rate-limiter.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { UnitDeps } from '../work/index.ts'
 import type { Purchase } from './store.ts'
@@ -90,24 +91,20 @@ export type PaymentInFlight = { readonly outcome: Promise<PurchaseOutcome>; isSu
 /** Each purchase that fails on the chain costs us gas, so the attempts of one wallet are limited. */
 const payerLimit = { name: 'payer', quota: 120, windowSeconds: 60 } as const
 /** Payments from one network that the chain has not accepted, or not yet: each costs calls to the node, and a key costs nothing. */
-const networkLimit = { name: 'network', quota: 60, windowSeconds: 60 } as const
+const unprovenLimit = { perNetwork: 60, windowSeconds: 60 } as const
 
 /** Limits attempts to pay. Anyone can name any wallet as the payer, so only what proves the payer counts for it. */
 const makeAttemptLimits = ({ clock, config }: Ctx) => {
   const limiter = makeRateLimiter(clock)
   /** Payments of contracts, whose signatures only the chain can check, do not use up the limit of the others. */
-  const networkKey = ({ form }: SignedPayment, address: string | undefined): string | undefined =>
-    address === undefined || !config.addressLimits ? undefined : `${form} ${networkPrefixOf(address)}`
+  const limitOf = ({ form }: SignedPayment): ClientLimit => ({ name: `payments_${form}`, ...unprovenLimit })
   return {
     byPayer: (payer: string): RateLimitResult => limiter.take(payerLimit, payer),
-    byNetwork: (payment: SignedPayment, address: string | undefined): RateLimitResult | undefined => {
-      const key = networkKey(payment, address)
-      return key === undefined ? undefined : limiter.take(networkLimit, key)
-    },
+    byNetwork: (payment: SignedPayment, address: ClientAddress | undefined): RateLimitResult | undefined =>
+      address === undefined || !config.addressLimits ? undefined : limiter.takeFor(limitOf(payment), address),
     /** Returns what `byNetwork` took, where the chain would accept the payment. */
-    release: (payment: SignedPayment, address: string | undefined): void => {
-      const key = networkKey(payment, address)
-      if (key !== undefined) limiter.release(networkLimit, key)
+    release: (payment: SignedPayment, address: ClientAddress | undefined): void => {
+      if (address !== undefined) limiter.releaseFor(limitOf(payment), address)
     },
   }
 }

@@ -18,6 +18,7 @@ import { inTransaction, readNow } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import * as operators from '../operators/index.ts'
 import { makeRoots } from './index.ts'
+import { readClientAddress } from '../platform/http/client-address.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'pohf-networks-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
@@ -91,7 +92,7 @@ test('a session that comes from more than eight addresses is refused, and nothin
   const note = (address: string) =>
     inTransaction(harness.ctx, 'system', async (tx) => {
       const now = await readNow(tx)
-      await roots.noteAddress(tx, { sessionId, at: now, now }, address)
+      await roots.noteAddress(tx, { sessionId, at: now, now }, readClientAddress(address))
     })
   for (let n = 2; n <= 8; n++) await note(`203.0.113.${n}`)
   await assert.rejects(
@@ -113,7 +114,7 @@ test('the addresses of one IPv6 /64 are one network of a session, and a tunnel g
   const note = (address: string) =>
     inTransaction(harness.ctx, 'system', async (tx) => {
       const now = await readNow(tx)
-      await roots.noteAddress(tx, { sessionId, at: now, now }, address)
+      await roots.noteAddress(tx, { sessionId, at: now, now }, readClientAddress(address))
     })
   for (let n = 2; n <= 12; n++) await note(`2001:db8:9:9::${n}`)
   await note('198.51.100.200')

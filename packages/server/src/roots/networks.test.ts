@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { parseNetworks, readNetworks } from './networks.ts'
+import { readClientAddress } from '../platform/http/client-address.ts'
 
 const list = `
 # A comment, and an empty line.
@@ -32,7 +33,7 @@ test('the longest prefix that holds an address decides its kind, for IPv4 and IP
     ['2001:db8:1:ffff::1', 20],
     ['2001:db9::1', 1],
   ]
-  for (const [address, factor] of cases) assert.equal(factorOf(address), factor, address)
+  for (const [address, factor] of cases) assert.equal(factorOf(readClientAddress(address)), factor, address)
 })
 
 test('a file that is not a list of networks is refused, with the line', () => {
@@ -63,8 +64,8 @@ test('the setting names a file; without it every network has the same budget', (
   try {
     const path = join(folder, 'networks.txt')
     writeFileSync(path, list)
-    assert.equal(readNetworks(path)('203.0.113.1'), 20)
-    assert.equal(readNetworks(undefined)('203.0.113.1'), 1)
+    assert.equal(readNetworks(path)(readClientAddress('203.0.113.1')), 20)
+    assert.equal(readNetworks(undefined)(readClientAddress('203.0.113.1')), 1)
     assert.throws(() => readNetworks(join(folder, 'missing')), /networks cannot be read from .*missing/)
   } finally {
     rmSync(folder, { recursive: true })

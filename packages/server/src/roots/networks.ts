@@ -1,5 +1,12 @@
 import { readFileSync, statSync } from 'node:fs'
-import { addressPartsOf, isAddress } from '../platform/http/client-address.ts'
+import {
+  addressBitsOf,
+  addressPartsOf,
+  isAddress,
+  unknownAddress,
+  type AddressBits,
+  type ClientAddress,
+} from '../platform/http/client-address.ts'
 
 /** How the budget of a listed network differs from that of any other. */
 const factors = { carrier: 20, relay: 20, hosting: 0 } as const
@@ -8,21 +15,15 @@ type NetworkKind = keyof typeof factors
 const linesMax = 500_000
 const bytesMax = 32 * 1_024 * 1_024
 
-type Prefix = { readonly bits: bigint; readonly width: number }
 /** The bits of an address. An IPv4 address in an IPv6 form is an IPv4 address. */
-const bitsOf = (address: string): Prefix => {
-  const parts = addressPartsOf(address)
-  return parts.length === 8
-    ? { bits: BigInt(`0x${parts.map((group) => group.padStart(4, '0')).join('')}`), width: 128 }
-    : { bits: BigInt(parts.reduce((sum, number) => sum * 256 + Number(number), 0)), width: 32 }
-}
+const bitsOf = (address: string): AddressBits => addressBitsOf(addressPartsOf(address))
 
 const linePattern = /^(?<address>[0-9A-Fa-f:.]{2,45})\/(?<length>\d{1,3})\s+(?<kind>carrier|relay|hosting)$/
 
 const notRange = 'is not a CIDR range and a kind (carrier, relay or hosting)'
 
 /** The range and kind of a line, or what is wrong with it. */
-const parseLine = (line: string): (Prefix & { length: number; kind: NetworkKind }) | string => {
+const parseLine = (line: string): (AddressBits & { length: number; kind: NetworkKind }) | string => {
   const { address = '', length = '', kind } = linePattern.exec(line)?.groups ?? {}
   if (!isAddress(address) || kind === undefined) return notRange
   const { bits, width } = bitsOf(address)
@@ -33,7 +34,7 @@ const parseLine = (line: string): (Prefix & { length: number; kind: NetworkKind 
 }
 
 /** The factor of the network that an address belongs to; 1 for one that is not listed. */
-export type FindFactor = (address: string) => number
+export type FindFactor = (address: ClientAddress) => number
 
 type Table = { readonly length: number; readonly kinds: Map<bigint, NetworkKind> }
 
@@ -66,7 +67,8 @@ export const parseNetworks = (text: string): FindFactor => {
     ]),
   )
   return (address) => {
-    const { bits, width } = bitsOf(address)
+    if (address === unknownAddress) return 1
+    const { bits, width } = bitsOf(address.text)
     for (const { length, kinds } of longestFirst.get(width) ?? []) {
       const kind = kinds.get(bits >> BigInt(width - length))
       if (kind !== undefined) return factors[kind]

@@ -14,6 +14,7 @@ import { assertRefusal } from '../../test/fixtures/refusal.ts'
 import { secretPurposes, type SecretPurpose } from '../platform/ops/secret-purposes.ts'
 import { dayKeyOf } from './keys.ts'
 import { networkTagsOf } from './rules.ts'
+import { readClientAddress } from '../platform/http/client-address.ts'
 
 const harness = await startHarness(budgetSettings)
 const dayMs = 86_400_000
@@ -39,7 +40,7 @@ const search = async (secret: string, addresses: readonly string[]): Promise<str
   const { tagKey, openAddresses } = dayKeyOf(secret)
   const tags = new Set(await listTags())
   const found = addresses.filter((tried) => {
-    const { narrow, wide } = networkTagsOf(tagKey, tried, 1)
+    const { narrow, wide } = networkTagsOf(tagKey, readClientAddress(tried), 1)
     return tags.has(narrow) || tags.has(wide)
   })
   const { rows } = await harness.owner.query<{ sealed: string }>('select sealed from root_sessions')

@@ -1,5 +1,6 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../platform/db/db.ts'
+import { readClientAddress, type ClientAddress } from '../platform/http/client-address.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { makeNoteAddress, type NoteAddress } from './addresses.ts'
@@ -58,7 +59,7 @@ export type Roots = {
   /** Notes the address from which a page of a session calls. Refuses a session that comes from too many. */
   readonly noteAddress: NoteAddress
   /** Takes a place for a returning browser of the network of this address, for today; false where none is left. */
-  readonly admitBrowser: (tx: Tx, address: string, now: Date) => Promise<boolean>
+  readonly admitBrowser: (tx: Tx, address: ClientAddress, now: Date) => Promise<boolean>
   /**
    * What each credential spends, in the order of the requests: pass it to `credentials_mint`. Null for a test credential. `at`
    * is the time of the credential.
@@ -92,7 +93,10 @@ const findTags = async (
   const key = sealedWith && (await findDayKey(tx, day, day))
   if (!key) return { tags: networks.tags, old: true }
   const addresses = sealedWith.openAddresses(networks.sealed)
-  return { tags: addresses.map((one) => networkTagsOf(key.tagKey, one, findFactor(one))), old: false }
+  return {
+    tags: addresses.map(readClientAddress).map((one) => networkTagsOf(key.tagKey, one, findFactor(one))),
+    old: false,
+  }
 }
 
 /** The counter of the key of a stronger root; none where it names no key. An authenticator also has those of its model. */

@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Config } from '../platform/ops/config.ts'
-import { addressPartsOf, isAddress } from '../platform/http/client-address.ts'
-import { networkPrefixOf, wideNetworkPrefixOf } from '../platform/http/rate-limiter.ts'
+import {
+  addressPartsOf,
+  isAddress,
+  readClientAddress,
+  type ClientAddress,
+} from '../platform/http/client-address.ts'
 import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** A kind of root that is stronger than a network. */
@@ -48,22 +52,22 @@ const tagOf = (key: Buffer, ...parts: readonly string[]): string =>
 /** Tags of an address under the key of a day, and the factor of its kind of network. */
 export type NetworkTags = { readonly narrow: string; readonly wide: string; readonly factor: number }
 
-export const networkTagsOf = (key: Buffer, address: string, factor: number): NetworkTags => ({
-  narrow: tagOf(key, 'address', networkPrefixOf(address)),
-  wide: tagOf(key, 'network', wideNetworkPrefixOf(address)),
+export const networkTagsOf = (key: Buffer, address: ClientAddress, factor: number): NetworkTags => ({
+  narrow: tagOf(key, 'address', address.narrow),
+  wide: tagOf(key, 'network', address.wide),
   factor,
 })
 
 /** The network that an operator names: an address or /64, or a wide one. */
 export const parseNetworkName = (
   name: string,
-): { readonly address: string; readonly isWide: boolean } | undefined => {
+): { readonly address: ClientAddress; readonly isWide: boolean } | undefined => {
   const [, address = '', length] = /^([0-9A-Fa-f:.]{2,45})(?:\/(\d{1,3}))?$/.exec(name) ?? []
   if (!isAddress(address)) return undefined
   // The /48 of a 6to4 address is one IPv4 address, so it must not become a /24.
   const [narrow, wide] = addressPartsOf(address).length === 8 ? ['64', '48'] : ['32', '24']
   if (length !== undefined && length !== narrow && length !== wide) return undefined
-  return { address, isWide: length === wide }
+  return { address: readClientAddress(address), isWide: length === wide }
 }
 
 export const strongTagOf = (key: Buffer, { kind, name }: StrongRoot, unit: string): string =>

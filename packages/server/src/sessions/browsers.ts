@@ -2,6 +2,7 @@ import { verify } from 'node:crypto'
 import type { Mode } from '@pohf/protocol'
 import { browserProofText, lengthPrefixed } from '@pohf/protocol/telemetry'
 import type { Tx } from '../platform/db/db.ts'
+import type { ClientAddress } from '../platform/http/client-address.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { readKey, sha256, thumbprintOf, type PublicJwk } from './recording/chain.ts'
 import { findBrowserHistory, insertBrowserSession, lockBrowser } from './recording/store.ts'
@@ -10,7 +11,7 @@ import { findBrowserHistory, insertBrowserSession, lockBrowser } from './recordi
 export type BrowserProof = { readonly key: PublicJwk; readonly proof: string }
 
 /** Injected by the wiring: whether the network of this address may bring one more browser key today. */
-export type AdmitBrowser = (tx: Tx, address: string, now: Date) => Promise<boolean>
+export type AdmitBrowser = (tx: Tx, address: ClientAddress, now: Date) => Promise<boolean>
 
 const refuse = (path: string, message: string): never => {
   throw new Refusal('validation_failed', { details: [{ path: `body.browser.${path}`, code: path, message }] })
@@ -46,7 +47,7 @@ export const noteBrowser = async (
   tx: Tx,
   admitBrowser: AdmitBrowser,
   session: BrowserSession,
-  { key, address }: { readonly key: PublicJwk; readonly address: string },
+  { key, address }: { readonly key: PublicJwk; readonly address: ClientAddress },
 ): Promise<boolean> => {
   const { agentId, mode, at } = session
   const browser = { agentId, mode, hash: browserHashOf(agentId, mode, key) }

@@ -1,5 +1,6 @@
 import { isId, type Mode, type sessionKinds } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
+import type { ClientAddress } from '../platform/http/client-address.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { AgentId } from '../platform/ops/ids.ts'
@@ -60,7 +61,7 @@ type CreateDeps = SiteLookups & {
 type PageCall = {
   readonly origin: string | undefined
   readonly userAgent: string | undefined
-  readonly address: string
+  readonly address: ClientAddress
 }
 
 const requireOrigin = (allowed: readonly string[], origin: string | undefined): void => {

@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { isId, type Mode, type SessionVerdict } from '@pohf/protocol'
 import type { Ctx } from '../platform/ops/context.ts'
+import type { ClientAddress } from '../platform/http/client-address.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { makeCloser } from './closing/close.ts'
@@ -36,7 +37,7 @@ const readSession = async (ctx: Ctx, key: SessionKey): Promise<Session> => {
  */
 export const finish = async (
   { ctx, closeSession, readVerdict }: FinishDeps,
-  { sessionId, address }: { readonly sessionId: string; readonly address: string },
+  { sessionId, address }: { readonly sessionId: string; readonly address: ClientAddress },
   signed: SignedChunk,
 ): Promise<SessionVerdict & { sessionId: string; status: SessionStatus; vt?: string }> => {
   if (!isId('ses_', sessionId)) throw new Refusal('not_found', { message: 'No such session.' })

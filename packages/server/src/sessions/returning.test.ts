@@ -16,6 +16,7 @@ import { inTransaction, readNow } from '../platform/db/db.ts'
 import { makeRoots } from '../roots/index.ts'
 import { browserHashOf } from './browsers.ts'
 import { thumbprintOf } from './recording/chain.ts'
+import { readClientAddress } from '../platform/http/client-address.ts'
 
 const harness = await startHarness({ ...budgetSettings, LOG_LEVEL: 'debug' })
 const dayMs = 86_400_000
@@ -155,7 +156,7 @@ test('a network brings 50 browsers a day; the 51st is a new visitor, and nobody 
   for (let n = 0; n < 50; n += 1)
     admitted.push(
       await inTransaction(harness.ctx, 'system', async (tx) =>
-        admitBrowser(tx, `198.18.5.${n}`, await readNow(tx)),
+        admitBrowser(tx, readClientAddress(`198.18.5.${n}`), await readNow(tx)),
       ),
     )
   assert.deepEqual(admitted, [...Array.from({ length: 49 }, () => true), false])
@@ -168,7 +169,9 @@ test('a network brings 50 browsers a day; the 51st is a new visitor, and nobody 
   const off = makeRoots({ ...harness.ctx, config: { ...harness.ctx.config, rootBudgets: false } })
   const now = await inTransaction(harness.ctx, 'system', readNow)
   assert.equal(
-    await inTransaction(harness.ctx, 'system', (tx) => off.admitBrowser(tx, '198.18.5.1', now)),
+    await inTransaction(harness.ctx, 'system', (tx) =>
+      off.admitBrowser(tx, readClientAddress('198.18.5.1'), now),
+    ),
     true,
   )
 })

@@ -4,9 +4,10 @@ import type { Agent, KeylessCredential, KeylessRequest } from '../platform/http/
 import { Refusal, type OrderChallenge } from '../platform/http/errors.ts'
 import {
   makeRateLimiter,
-  networkPrefixOf,
+  type ClientLimit,
   type RateLimit,
   type RateLimiter,
+  type RateLimitResult,
 } from '../platform/http/rate-limiter.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Signer } from '../signing/index.ts'
@@ -50,11 +51,14 @@ export type KeylessDeps = {
   >
 }
 
-/** Requests without a key by client address, verified ones by trust root, and signed quotes by address and in all. */
+/** Requests without a key, and signed quotes, of one client. */
+const clientLimits = {
+  keyless: { name: 'keyless_order', perNetwork: 60, windowSeconds: 60 },
+  quote: { name: 'quote', perNetwork: 20, windowSeconds: 60 },
+} as const satisfies Record<string, ClientLimit>
+/** Verified requests by trust root, and signed quotes in all. */
 const limits = {
-  keyless: { name: 'keyless_order', quota: 60, windowSeconds: 60 },
   root: { name: 'trust_root', quota: 600, windowSeconds: 60 },
-  quote: { name: 'quote', quota: 20, windowSeconds: 60 },
   // Each is a line in the journal of a signer, which is kept.
   quotes: { name: 'quotes', quota: 300, windowSeconds: 60 },
 } as const satisfies Record<string, RateLimit>
@@ -81,8 +85,7 @@ const readState = (ctx: Ctx): Promise<State> =>
     now: Math.floor((await readNow(tx)).getTime() / 1_000),
   }))
 
-const enforce = (limiter: RateLimiter, limit: RateLimit, key: string): void => {
-  const result = limiter.take(limit, key)
+const enforce = (result: RateLimitResult): void => {
   if (!result.allowed) throw new Refusal('rate_limited', { headers: result.headers })
 }
 
@@ -115,8 +118,7 @@ const makeChallenge = async (
   if (!hasIssuer(roots)) return undefined
   const quoted = await quote(body)
   if (!quoted) return undefined
-  if (ctx.config.addressLimits && !limiter.take(limits.quote, networkPrefixOf(address)).allowed)
-    return undefined
+  if (ctx.config.addressLimits && !limiter.takeFor(clientLimits.quote, address).allowed) return undefined
   if (!limiter.take(limits.quotes, 'all').allowed) return undefined
   const { jti, expiresAt, token } = await tokens.signQuote(
     { ...quoted, totalUsdCents: Number(quoted.totalUsdCents) },
@@ -173,7 +175,7 @@ const admitSignature = async (
   const targetUri = `${new URL(ctx.config.BASE_URL).origin}${url.startsWith('/') ? url : `/${url}`}`
   const verified = await verifySignedRequest(keySets, roots, { method, targetUri, headers, bodyText }, now)
   const { root, keyid, nonce, expires, bodyBound } = verified
-  enforce(limiter, limits.root, `${root.kind} ${root.name}`)
+  enforce(limiter.take(limits.root, `${root.kind} ${root.name}`))
   const keyId = 'http-message-signature'
   const agent = await findAgent(parts, { root, externalId: externalIdOf(verified), keyId })
   const use = async (tx: Tx): Promise<void> => {
@@ -215,7 +217,7 @@ const admitMandates = async (parts: Parts, mandates: Mandates, { roots, now }: S
     mandates,
   )
   const { root, agentKey, quote } = verified
-  enforce(limiter, limits.root, `${root.kind} ${root.name}`)
+  enforce(limiter.take(limits.root, `${root.kind} ${root.name}`))
   const keyId = 'verifiable-intent'
   const agent = await findAgent(parts, { root, externalId: `vi:${root.name}#${agentKey}`, keyId })
   const use: KeylessCredential['use'] = async (tx, order) => {
@@ -275,7 +277,7 @@ export const makeKeyless = (deps: KeylessDeps) => {
       if (!isSigned && !hasIssuer(roots)) throw authRequired(roots)
     },
     authenticate: async (request: KeylessRequest): Promise<Agent> => {
-      if (ctx.config.addressLimits) enforce(parts.limiter, limits.keyless, networkPrefixOf(request.address))
+      if (ctx.config.addressLimits) enforce(parts.limiter.takeFor(clientLimits.keyless, request.address))
       const state = await readState(ctx)
       if (hasKnownTag(request.headers)) return admitSignature(parts, request, state)
       const mandates = hasIssuer(state.roots) ? mandatesOf(request.body) : undefined

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, hash, type KeyObject } from 'node:crypto'
 import type { EventEnvelope } from '@pohf/protocol'
-import { networkPrefixOf } from '../platform/http/rate-limiter.ts'
+import { readClientAddress } from '../platform/http/client-address.ts'
 import { isLoopbackHost } from '../platform/net/loopback.ts'
 import { isPublicAddress } from '../platform/net/outbound.ts'
 import type { EndpointReply } from './delivery/rules.ts'
@@ -71,7 +71,10 @@ export const agentLimitOf = (agentId: string, { host }: HostLimit): HostLimit =>
 })
 /** The limit of one agent at one address: an agent can point any number of host names at an address. */
 export const addressLimitOf = (agentId: string, address: string): HostLimit =>
-  agentLimitOf(agentId, { host: `address ${networkPrefixOf(address)}`, failuresMax: agentFailuresMax })
+  agentLimitOf(agentId, {
+    host: `address ${readClientAddress(address).narrow}`,
+    failuresMax: agentFailuresMax,
+  })
 
 const secretPrefix = 'whsec_'
 export const formatSecret = (bytes: Buffer): string => `${secretPrefix}${bytes.toString('base64')}`

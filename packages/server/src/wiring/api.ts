@@ -16,6 +16,7 @@ import { unlessUnavailable } from '../platform/db/unless-unavailable.ts'
 import { makeImageLoader } from '../platform/net/images.ts'
 import { makeRateLimits } from '../platform/http/rate-limits.ts'
 import type { ErrorPage, Page, Route } from '../platform/http/call.ts'
+import type { ClientAddress } from '../platform/http/client-address.ts'
 import { makeDispatcher } from '../platform/http/dispatch.ts'
 import { buildListener } from '../platform/http/http.ts'
 import * as purchases from '../purchases/index.ts'
@@ -130,7 +131,7 @@ const workDepsOf = (services: Services) => {
     loadImage: makeImageLoader(ctx),
     findNetworkTag: async (tx: Tx, agentId: string) =>
       (await agents.findRegistrationOrigin(tx, agentId))?.networkTag,
-    networkTagOf: (address: string) => agents.networkTagOf(ctx, address),
+    networkTagOf: (address: ClientAddress) => agents.networkTagOf(ctx, address),
     requestPayout: partners.makeRequestWorkerPayout(ctx),
     findPayoutSums: partners.findPayoutSums,
     listPayoutAccounts: partners.listAccounts,

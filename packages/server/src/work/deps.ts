@@ -1,6 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import type { ChangeCredentialState, WorkMint } from '../credentials/index.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import type { ClientAddress } from '../platform/http/client-address.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { Refusal } from '../platform/http/errors.ts'
 import type { ImageLoader } from '../platform/net/images.ts'
@@ -48,7 +49,7 @@ export type WorkerDeps = UnitDeps & {
   readonly loadImage: ImageLoader
   /** The network that an agent was registered from, as a keyed hash. */
   readonly findNetworkTag: (tx: Tx, agentId: string) => Promise<string | undefined>
-  readonly networkTagOf: (address: string) => string
+  readonly networkTagOf: (address: ClientAddress) => string
   /** Returns a refusal where it has written something: the caller throws it after the commit. */
   readonly requestPayout: (
     tx: Tx,

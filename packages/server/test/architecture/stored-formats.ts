@@ -31,6 +31,7 @@ import { makePurchaseId } from '../../src/purchases/id.ts'
 import { recoveryMessage, secretHashOf } from '../../src/purchases/rules.ts'
 import { makeTaskToken, makeVisitorToken, readTaskToken } from '../../src/microtasks/token.ts'
 import { sessionChallengeOf, vestingAccountOf, payeeRefOf, workerRefOf } from '../../src/work/units/rules.ts'
+import { readClientAddress } from '../../src/platform/http/client-address.ts'
 
 const fixedMasterKey = Buffer.alloc(32, 7)
 
@@ -173,7 +174,7 @@ const codesOf = (secrets: Secrets): Record<string, string> => {
         'hex',
       ) ?? '',
     'purchase id': makePurchaseId(secrets.derive('purchase'), terms, { id: purchaseId, at }),
-    'network tag': networkTagOf(ctx as Ctx, '192.0.2.1'),
+    'network tag': networkTagOf(ctx as Ctx, readClientAddress('192.0.2.1')),
   }
 }
 

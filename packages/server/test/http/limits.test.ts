@@ -116,10 +116,10 @@ test('an agent with a rate of its own is held to that one', async () => {
 test('nobody chooses an address by X-Forwarded-For where no proxy is trusted', async () => {
   assert.deepEqual(
     await statusesOf(harness, [
-      ['192.0.2.80', '198.51.100.1'],
-      ['192.0.2.80', '198.51.100.2'],
-      ['192.0.2.80', '198.51.100.3'],
-      ['192.0.2.80', '198.51.100.4'],
+      ['192.0.80.80', '198.51.100.1'],
+      ['192.0.80.80', '198.51.100.2'],
+      ['192.0.80.80', '198.51.100.3'],
+      ['192.0.80.80', '198.51.100.4'],
     ]),
     [200, 200, 200, 429],
   )
@@ -146,4 +146,94 @@ test('where base_url is loopback, addresses are not limited unless a setting say
     [1, 2, 3, 4, 5].map(() => ['127.0.0.1'] as const),
   )
   assert.deepEqual(statuses, [200, 200, 200, 200, 200])
+})
+
+test('the port of a client is no address: a proxy that sends it gives nobody further networks', async () => {
+  const ports = [8001, 8002, 8003, 8004].map((port) => ['10.9.1.2', `198.51.90.90:${port}`] as const)
+  assert.deepEqual(await statusesOf(proxied, ports), [200, 200, 200, 429])
+  const brackets = [1, 2, 3, 4].map((port) => ['10.9.1.2', `[2001:db8:90::1]:${port}`] as const)
+  assert.deepEqual(await statusesOf(proxied, brackets), [200, 200, 200, 429])
+  assert.deepEqual(await statusesOf(proxied, [['10.9.1.2', '198.51.90.90']]), [429])
+})
+
+test('what a proxy sends and is no address counts as one client, and the log names the proxy once a minute', async () => {
+  const texts = [
+    'garbage',
+    'unknown',
+    '_hidden',
+    '"1.2.3.4"',
+    'x\u0000y'.repeat(100),
+    '1.2.3.4:',
+    '5.5.5.5, garbage',
+  ]
+  const warnings = () =>
+    proxied.lines
+      .map((line) => JSON.parse(line) as Record<string, unknown>)
+      .filter(({ msg }) => /sent no address in X-Forwarded-For/.test(String(msg)))
+  assert.equal(warnings().length, 0)
+  const statuses = await statusesOf(
+    proxied,
+    texts.map((text) => ['10.9.7.7', text] as const),
+  )
+  assert.deepEqual(statuses, [200, 200, 200, 429, 429, 429, 429])
+  assert.deepEqual(
+    warnings().map(({ proxy, sent }) => [proxy, sent]),
+    [['10.9.7.7', 'garbage']],
+  )
+  await proxied.advance(60_000)
+  await registerFrom(proxied, 'fd00::1', `1.1.1.1, ${'z'.repeat(500)}`)
+  const [, second] = warnings()
+  assert.equal(second?.['proxy'], 'fd00::1')
+  assert.equal(second['sent'], `${'z'.repeat(60)}…`)
+  // Nobody but a trusted proxy can cause the warning.
+  await proxied.advance(60_000)
+  await registerFrom(proxied, '192.0.2.99', 'garbage')
+  assert.equal(warnings().length, 2)
+})
+
+test('empty entries do not count, several headers are one list, and hops may have ports', async () => {
+  const same = [
+    '198.51.95.95,,',
+    ' , 198.51.95.95 ,',
+    '203.0.113.9, 198.51.95.95, 10.9.1.3:443',
+    '[::ffff:198.51.95.95]:1',
+  ]
+  assert.deepEqual(
+    await statusesOf(
+      proxied,
+      same.map((text) => ['10.9.1.2', text] as const),
+    ),
+    [200, 200, 200, 429],
+  )
+  // Without an entry the client is the proxy itself, such as a check of its health.
+  assert.deepEqual(
+    await statusesOf(proxied, [['10.9.1.9', ','], ['10.9.1.9', ''], ['10.9.1.9']]),
+    [200, 200, 200],
+  )
+  assert.deepEqual(await statusesOf(proxied, [['10.9.1.9', ' ']]), [429])
+})
+
+test('the 6to4 address of a trusted proxy is not trusted, and no list of hops is read without end', async () => {
+  const tunnelled = [1, 2, 3, 4].map((n) => ['2002:a09:102::1', `198.51.101.${n}`] as const)
+  assert.deepEqual(await statusesOf(proxied, tunnelled), [200, 200, 200, 429])
+  await proxied.advance(3_600_000)
+  const hops = (client: string) => `${client}, ${'10.9.1.3, '.repeat(40)}10.9.1.3`
+  const statuses = await statusesOf(
+    proxied,
+    [1, 2, 3, 4].map((n) => ['10.9.1.2', hops(`198.51.102.${n}`)] as const),
+  )
+  assert.deepEqual(statuses, [200, 200, 200, 429])
+})
+
+test('registrations from many /64 of one /48, or addresses of one /24, have four times the quota of one', async () => {
+  const count = async (addressOf: (n: number) => string) => {
+    const statuses = await statusesOf(
+      harness,
+      Array.from({ length: 20 }, (_, n) => [addressOf(n)] as const),
+    )
+    return statuses.filter((status) => status === 200).length
+  }
+  assert.equal(await count((n) => `2001:db8:48:${n.toString(16)}::1`), 12)
+  assert.equal(await count((n) => `198.18.24.${n}`), 12)
+  assert.equal(await count((n) => `198.19.${n}.1`), 20)
 })

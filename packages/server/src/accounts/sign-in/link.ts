@@ -1,6 +1,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import { modes } from '@pohf/protocol'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import type { ClientAddress } from '../../platform/http/client-address.ts'
 import { ApiResponse } from '../../platform/http/call.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { tokenHashOf } from '../../platform/ops/tokens.ts'
@@ -35,7 +36,7 @@ type SignUp = {
   readonly personId: string
   readonly email: string
   readonly name: string
-  readonly address: string
+  readonly address: ClientAddress
 }
 
 /** Creates an account with its owner, and an agent of each mode. */
@@ -54,7 +55,7 @@ const addAccount = async (deps: AccountsDeps, tx: Tx, signUp: SignUp): Promise<s
 type Link = Awaited<ReturnType<typeof consumeLink>>
 
 /** The person of a new address: with the account that they asked for, or in the account whose invitation the mail named. */
-const addPerson = async (deps: AccountsDeps, tx: Tx, consumed: Link, address: string) => {
+const addPerson = async (deps: AccountsDeps, tx: Tx, consumed: Link, address: ClientAddress) => {
   const { email, accountName, invitedTo } = consumed
   if (accountName === null && invitedTo === null) throw unknownLink()
   const personId = tx.ids.make('prs_')
@@ -79,7 +80,7 @@ const findPerson = async (tx: Tx, email: string) => {
 export const link = async (
   deps: AccountsDeps,
   page: PageRequest,
-  { token, address }: { readonly token: string; readonly address: string },
+  { token, address }: { readonly token: string; readonly address: ClientAddress },
 ) => {
   const { ctx, site } = deps
   requireOwnPage(site, page)

@@ -1,6 +1,6 @@
 import { inTransaction } from '../../platform/db/db.ts'
+import type { ClientAddress } from '../../platform/http/client-address.ts'
 import { ApiResponse } from '../../platform/http/call.ts'
-import { wideNetworkPrefixOf } from '../../platform/http/rate-limiter.ts'
 import { normaliseEmail } from '../../platform/net/mail-address.ts'
 import { hashKey } from '../../platform/ops/keys.ts'
 import { makeToken } from '../../platform/ops/tokens.ts'
@@ -14,7 +14,7 @@ import { insertMailedLink } from './store.ts'
 type SignInLinkRequest = {
   readonly email: string
   readonly name?: string | undefined
-  readonly address: string
+  readonly address: ClientAddress
 }
 
 /**
@@ -34,7 +34,7 @@ export const requestSignInLink = async (deps: AccountsDeps, page: PageRequest, a
     const isMailed = await mailSignInLink(tx, deps, {
       to: email,
       token,
-      network: wideNetworkPrefixOf(asked.address),
+      client: asked.address,
       case: { hasAccount: person !== undefined, isSignUp: asked.name !== undefined, invitation },
     })
     // The answer is the same if the mailbox has reached its limit of mails for today.

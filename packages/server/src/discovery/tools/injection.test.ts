@@ -6,6 +6,7 @@ import { workTools } from '../mcp.ts'
 import { makeSurface } from '../server.ts'
 import { serveSurface } from '../surface.ts'
 import { resultOf, type Tool } from './tool.ts'
+import { readClientAddress } from '../../platform/http/client-address.ts'
 
 const harness = await startHarness()
 const rpc = async (method: string, params: object = {}, path = '/mcp') =>
@@ -112,7 +113,7 @@ test('an error inside a tool is logged, and its message never reaches the caller
       await serveSurface(surface, {
         rawBody: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } },
         agent: undefined,
-        address: '127.0.0.1',
+        address: readClientAddress('127.0.0.1'),
         requestId: 'req_probe_0002',
         idempotencyKey: undefined,
         header: () => undefined,

@@ -11,6 +11,7 @@ import { makeDispatcher } from '../../platform/http/dispatch.ts'
 import { makeSurface, type McpCall } from '../server.ts'
 import { serveSurface } from '../surface.ts'
 import { truncate, fieldsOf, resultFrom, type Tool } from './tool.ts'
+import { readClientAddress } from '../../platform/http/client-address.ts'
 
 const harness = await startHarness()
 const { ctx } = harness
@@ -49,7 +50,7 @@ const call = async (name: string, input: object, agent?: Agent) => {
   const request: McpCall = {
     rawBody: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: input } },
     agent,
-    address: '127.0.0.1',
+    address: readClientAddress('127.0.0.1'),
     requestId: 'req_probe_0001',
     idempotencyKey: undefined,
     header: () => undefined,

@@ -11,6 +11,7 @@ import type {
 import type { z } from 'zod'
 import type { Tx } from '../db/db.ts'
 import type { AgentId } from '../ops/ids.ts'
+import type { ClientAddress } from './client-address.ts'
 
 /** A caller with an API key. `mode` comes from the key alone. */
 export type Agent = {
@@ -51,7 +52,7 @@ export type KeylessRequest = {
   /** The body as it was sent, and as it was parsed. */
   readonly bodyText: string
   readonly body: unknown
-  readonly address: string
+  readonly address: ClientAddress
 }
 /** Finds the agent of a trusted-agent credential. The wiring provides it. */
 export type AuthenticateKeyless = {
@@ -142,7 +143,7 @@ export type Call<Id extends EndpointId> = {
   /** The body before parsing, for operations that take any JSON. */
   readonly rawBody: unknown
   readonly requestId: string
-  readonly address: string
+  readonly address: ClientAddress
   readonly idempotencyKey: string | undefined
   /** Stores the result under the Idempotency-Key in the transaction that moves the value, and returns it. */
   readonly storeResult: StoreResult

@@ -60,13 +60,23 @@ export const addressPartsOf = (address: string): readonly string[] => {
   return embedding ? embeddedIn(groups, embedding) : groups
 }
 
-/** `text` is canonical, except that an address of a tunnel stays an IPv6 address: nobody gets the rights of an IPv4 address by it. */
-const canonicalTextOf = (address: string): string => {
-  if (isIPv4(address)) return address
+/** As `addressPartsOf`, but an address of a tunnel stays an IPv6 address: nobody gets the rights of an IPv4 address by it. */
+export const peerPartsOf = (address: string): readonly string[] => {
+  if (!isIPv6(address)) return address.split('.')
   const groups = groupsOf(address)
-  return groups.join(':').startsWith(mapped.prefix)
-    ? embeddedIn(groups, mapped).join('.')
-    : new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
+  return groups.join(':').startsWith(mapped.prefix) ? embeddedIn(groups, mapped) : groups
+}
+
+/** The bits of an address, and how many there are: 32 or 128. */
+export type AddressBits = { readonly bits: bigint; readonly width: number }
+export const addressBitsOf = (parts: readonly string[]): AddressBits =>
+  parts.length === 8
+    ? { bits: BigInt(`0x${parts.map((group) => group.padStart(4, '0')).join('')}`), width: 128 }
+    : { bits: BigInt(parts.reduce((sum, number) => sum * 256 + Number(number), 0)), width: 32 }
+
+const canonicalTextOf = (address: string): string => {
+  const parts = peerPartsOf(address)
+  return parts.length === 8 ? new URL(`http://[${parts.join(':')}]`).hostname.slice(1, -1) : parts.join('.')
 }
 
 /** `1.2.3.4:5678`, `[2001:db8::1]:80`, `[2001:db8::1]` and `fe80::1%eth0`, as proxies write addresses. */

@@ -7,6 +7,7 @@ import * as agents from '../../agents/index.ts'
 import { makeRateLimits } from './rate-limits.ts'
 import { ApiResponse, type Agent } from './call.ts'
 import { makeDispatcher, type InternalCall } from './dispatch.ts'
+import { readClientAddress } from './client-address.ts'
 
 const harness = await startHarness({ KEY_LIMIT_PER_MINUTE: '30' })
 const { ctx } = harness
@@ -23,7 +24,7 @@ const { dispatch, has } = makeDispatcher({
 
 const from = (agent?: Agent, parts: Partial<InternalCall> = {}): InternalCall => ({
   agent,
-  address: '127.0.0.1',
+  address: readClientAddress('127.0.0.1'),
   requestId: 'req_inner_0001',
   ...parts,
 })

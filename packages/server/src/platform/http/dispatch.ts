@@ -1,5 +1,6 @@
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
 import type { RateLimits } from './rate-limits.ts'
+import type { ClientAddress } from './client-address.ts'
 import type { Agent, AuthenticateKeyless, EndpointId, Handler, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
 import { inSpan } from '../ops/tracing.ts'
@@ -11,7 +12,7 @@ import type { RateLimitResult } from './rate-limiter.ts'
 /** A call from inside the process. Its caller is authenticated already; header names are in lower case. */
 export type InternalCall = {
   readonly agent: Agent | undefined
-  readonly address: string
+  readonly address: ClientAddress
   readonly requestId: string
   readonly body?: unknown
   readonly params?: Readonly<Record<string, unknown>>
@@ -41,7 +42,7 @@ const pathFor = (endpoint: Endpoint, params: InternalCall['params'] = {}): strin
 
 const internalRequestOf = (endpoint: Endpoint, call: InternalCall): IncomingRequest => ({
   id: call.requestId,
-  ip: call.address,
+  client: call.address,
   url: pathFor(endpoint, call.params),
   headers: call.headers ?? {},
   body: call.body ?? {},
@@ -86,7 +87,7 @@ export const makeDispatcher = (options: DispatcherOptions): Dispatcher => {
     call: InternalCall,
   ): Promise<SerializedResponse> => {
     const request = internalRequestOf(endpoint, call)
-    enforceRateLimit(rateLimits.byAddress(endpoint, request.ip))
+    enforceRateLimit(rateLimits.byAddress(endpoint, request.client))
     // A signature covers the path that its caller sent it to, which is not this one: only mandates in the body count.
     if (endpoint.auth === 'order' && !request.agent && keyless)
       request.agent = await keyless.authenticate({
@@ -95,7 +96,7 @@ export const makeDispatcher = (options: DispatcherOptions): Dispatcher => {
         headers: {},
         bodyText: '',
         body: request.body,
-        address: request.ip,
+        address: request.client,
       })
     authorizeCaller(endpoint, request.agent)
     if (request.agent) enforceRateLimit(rateLimits.byAgent(request.agent))

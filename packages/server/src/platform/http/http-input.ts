@@ -37,7 +37,7 @@ export type Authenticate = {
 export type IncomingRequest = Pick<
   FastifyRequest,
   | 'id'
-  | 'ip'
+  | 'client'
   | 'url'
   | 'headers'
   | 'body'
@@ -179,14 +179,14 @@ export const authenticateRequest = async (
   }
   request.keyText = key
   if (endpoint.auth === 'operator') {
-    request.operator = await rateLimits.lookUpKey(request.ip, key, () => authenticate.operator(key))
+    request.operator = await rateLimits.lookUpKey(request.client, key, () => authenticate.operator(key))
     authorizeOperator(endpoint, request.operator)
     return
   }
   try {
     const isOrderToken = endpoint.takesOrderToken === true && looksLikeJwt(key)
     const find = isOrderToken ? authenticate.orderToken : authenticate.agent
-    request.agent = await rateLimits.lookUpKey(request.ip, key, () => find(key))
+    request.agent = await rateLimits.lookUpKey(request.client, key, () => find(key))
   } catch (error) {
     const badKey =
       error instanceof Refusal && (error.code === 'malformed_api_key' || error.code === 'invalid_api_key')
@@ -201,7 +201,7 @@ export const authenticateWithoutKey = async (
   endpoint: Endpoint,
   request: FastifyRequest,
 ): Promise<void> => {
-  const { method, url, headers, bodyText, body, ip: address } = request
+  const { method, url, headers, bodyText, body, client: address } = request
   request.agent = await authenticate.keyless.authenticate({ method, url, headers, bodyText, body, address })
   authorizeCaller(endpoint, request.agent)
   // A caller who is not known learns nothing about the body, so its fault is thrown only now.
@@ -218,7 +218,7 @@ export const authenticateBody = async (
   const secret = typeof body === 'object' && body !== null && 'secret' in body ? body.secret : undefined
   if (secret === undefined || secret === null || secret === '') return authorizeCaller(endpoint, undefined)
   if (typeof secret !== 'string') throw new Refusal('malformed_api_key')
-  request.agent = await rateLimits.lookUpKey(request.ip, secret, () => authenticate.agent(secret))
+  request.agent = await rateLimits.lookUpKey(request.client, secret, () => authenticate.agent(secret))
   authorizeCaller(endpoint, request.agent)
 }
 
@@ -278,7 +278,7 @@ export const parseCall = (endpoint: Endpoint, request: IncomingRequest): ParsedC
     accountPerson: request.accountPerson,
     rawBody: request.body,
     requestId: request.id,
-    address: request.ip,
+    address: request.client,
     idempotencyKey: idempotencyKeyOf(endpoint, request),
     header: (name: string) => headerOf(request, name),
   }) as ParsedCall

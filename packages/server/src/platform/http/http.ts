@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { operationNameOf, usualBodyLimitBytes, type Endpoint } from '@pohf/protocol'
+import type { ClientAddress } from './client-address.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { AccountPerson, Agent, ErrorPage, Handler, Operator, Page, Person, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
@@ -28,6 +29,7 @@ import {
 } from './http-output.ts'
 import type { RateLimitResult } from './rate-limiter.ts'
 import { acceptedEncoding } from './static-page.ts'
+import { makeClientReader } from './trusted-proxies.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -49,6 +51,8 @@ declare module 'fastify' {
     span: Span | undefined
     /** What log lines and other processes are told of the request. */
     scope: RequestScope | undefined
+    /** Set before every other hook. */
+    client: ClientAddress
   }
   interface FastifyContextConfig {
     endpoint?: Endpoint
@@ -113,7 +117,7 @@ const mount = (
         'pohf.request_id': request.id,
         'http.request.method': endpoint.method,
       })
-      enforceRateLimit(reply, rateLimits.byAddress(endpoint, request.ip))
+      enforceRateLimit(reply, rateLimits.byAddress(endpoint, request.client))
       await withinRequestOf(request, () => authenticateRequest(listener, endpoint, request))
       if (request.agent) enforceRateLimit(reply, rateLimits.byAgent(request.agent))
     },
@@ -229,7 +233,6 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
   const { ctx } = listener
   const app = Fastify({
     logger: false,
-    trustProxy: ctx.config.TRUSTED_PROXIES.length > 0 ? [...ctx.config.TRUSTED_PROXIES] : false,
     requestTimeout: 30_000,
     connectionTimeout: 60_000,
     keepAliveTimeout: 72_000,
@@ -256,8 +259,14 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
   app.decorateRequest('refusedCode', undefined)
   app.decorateRequest('span', undefined)
   app.decorateRequest('scope', undefined)
+  app.decorateRequest('client')
   const matchers = matchersOf(listener.endpoints)
   addBodyParser(app)
+  const readClient = makeClientReader(ctx)
+  app.addHook('onRequest', async (request) => {
+    // Read once: a socket that was closed has no address any more.
+    request.client = readClient({ peer: request.ip, forwardedFor: request.headers['x-forwarded-for'] })
+  })
   addHeaders(app, ctx, matchers)
   addErrorHandlers(app, listener, matchers)
   addLogging(app, listener)

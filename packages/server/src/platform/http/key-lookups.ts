@@ -2,37 +2,15 @@ import { setTimeout } from 'node:timers/promises'
 import type { Config } from '../ops/config.ts'
 import { hashKey } from '../ops/keys.ts'
 import { Refusal } from './errors.ts'
-import { networkPrefixOf, wideNetworkPrefixOf, type RateLimit, type RateLimiter } from './rate-limiter.ts'
+import type { ClientAddress } from './client-address.ts'
+import type { ClientLimit, RateLimiter } from './rate-limiter.ts'
 
-/** Limits of brute force: look-ups of keys that do not exist, by client address and by its wider network. */
-const limits: readonly (RateLimit & { readonly networkOf: (address: string) => string })[] = [
-  { name: 'unknown_key', quota: 60, windowSeconds: 60, networkOf: networkPrefixOf },
-  { name: 'unknown_key_network', quota: 600, windowSeconds: 60, networkOf: wideNetworkPrefixOf },
-]
+/** The limit of brute force: look-ups of keys that do not exist. */
+const unknownKeyLimit: ClientLimit = { name: 'unknown_key', perNetwork: 60, windowSeconds: 60 }
 const knownMax = 10_000
 /** The delay of a refusal: without it, a client that repeats its calls at once would use up the time of all others. */
 const refusalDelayMs = 500
 const delayedMax = 1_000
-
-/** Takes and returns look-ups of both limits. */
-const makeLookupLimits = (limiter: RateLimiter) => ({
-  /** Takes one look-up of each limit, or returns the refusal. */
-  reserve: (address: string): Refusal | undefined => {
-    for (const [taken, limit] of limits.entries()) {
-      const result = limiter.take(limit, limit.networkOf(address))
-      if (result.allowed) continue
-      for (const earlier of limits.slice(0, taken)) limiter.release(earlier, earlier.networkOf(address))
-      return new Refusal('rate_limited', {
-        message: 'This address sent too many API keys that do not exist.',
-        headers: result.headers,
-      })
-    }
-    return undefined
-  },
-  release: (address: string): void => {
-    for (const limit of limits) limiter.release(limit, limit.networkOf(address))
-  },
-})
 
 const makeRefusalDelay = () => {
   let delayed = 0
@@ -51,7 +29,6 @@ const isUnknownKey = (error: unknown): boolean => error instanceof Refusal && er
  * in this process before is looked up whatever the address did, so a stranger behind the same address cannot lock it out.
  */
 export const makeKeyLookups = (config: Pick<Config, 'addressLimits'>, limiter: RateLimiter) => {
-  const { reserve, release } = makeLookupLimits(limiter)
   const delayRefusal = makeRefusalDelay()
   const known = new Set<string>()
   const pending = new Map<string, Promise<unknown>>()
@@ -63,11 +40,18 @@ export const makeKeyLookups = (config: Pick<Config, 'addressLimits'>, limiter: R
   }
 
   /** Takes a look-up before it runs and returns it where the key is valid: calls at once cannot pass the limit together. */
-  const lookUpUnknown = async <T>(address: string, hash: string, lookup: () => Promise<T>): Promise<T> => {
-    const refusal = reserve(address)
-    if (refusal) {
+  const lookUpUnknown = async <T>(
+    address: ClientAddress,
+    hash: string,
+    lookup: () => Promise<T>,
+  ): Promise<T> => {
+    const taken = limiter.takeFor(unknownKeyLimit, address)
+    if (!taken.allowed) {
       await delayRefusal()
-      throw refusal
+      throw new Refusal('rate_limited', {
+        message: 'This address or its network sent too many API keys that do not exist.',
+        headers: taken.headers,
+      })
     }
     const running = lookup()
     pending.set(
@@ -77,17 +61,17 @@ export const makeKeyLookups = (config: Pick<Config, 'addressLimits'>, limiter: R
     try {
       const caller = await running
       remember(hash)
-      release(address)
+      limiter.releaseFor(unknownKeyLimit, address)
       return caller
     } catch (error) {
-      if (!isUnknownKey(error)) release(address)
+      if (!isUnknownKey(error)) limiter.releaseFor(unknownKeyLimit, address)
       throw error
     } finally {
       pending.delete(hash)
     }
   }
 
-  return async <T>(address: string, key: string, lookup: () => Promise<T>): Promise<T> => {
+  return async <T>(address: ClientAddress, key: string, lookup: () => Promise<T>): Promise<T> => {
     if (!config.addressLimits) return lookup()
     const hash = hashKey(key).toString('base64')
     // The first calls with a new key often come together: all but one wait, so that they take one look-up.

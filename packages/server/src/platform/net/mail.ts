@@ -3,6 +3,7 @@ import type { Ctx } from '../ops/context.ts'
 import type { Tx } from '../db/db.ts'
 import { countMail } from '../db/mails.ts'
 import { enqueue, type OutboxRow } from '../queue/outbox.ts'
+import type { ClientAddress } from '../http/client-address.ts'
 import { mailboxOf } from './mail-address.ts'
 import { renderMailHtml } from './mail-html.ts'
 import { hmacOf } from '../ops/secrets.ts'
@@ -29,21 +30,21 @@ const networkShare = 0.5
 
 /**
  * Puts a mail into the outbox of this transaction; false where the mailbox has reached its daily limit of mails of this
- * kind. The text may hold a secret link, so it is stored encrypted. With `network`, one network gets only a part of the
- * mails.
+ * kind. The text may hold a secret link, so it is stored encrypted. With `client`, its wide network, and so its
+ * narrow one, gets only a part of the mails.
  */
 export const queueMail = async (
   tx: Tx,
   ctx: Pick<Ctx, 'secrets' | 'config'>,
-  mail: Mail & { readonly agentId: string; readonly kind: MailKind; readonly network?: string },
+  mail: Mail & { readonly agentId: string; readonly kind: MailKind; readonly client?: ClientAddress },
 ): Promise<boolean> => {
-  const { agentId, kind, network, ...content } = mail
+  const { agentId, kind, client, ...content } = mail
   const mailbox = mailboxOf(mail.to)
   const recipientTag = recipientTagOf(ctx, [mailbox])
   const perDay = ctx.config.MAILS_PER_RECIPIENT_PER_DAY
-  if (network !== undefined && ctx.config.addressLimits) {
+  if (client !== undefined && ctx.config.addressLimits) {
     const share = {
-      recipientTag: recipientTagOf(ctx, [mailbox, network]),
+      recipientTag: recipientTagOf(ctx, [mailbox, client.wide]),
       perDay: Math.ceil(perDay * networkShare),
     }
     if (!(await countMail(tx, { ...share, kind }))) return false

@@ -195,9 +195,34 @@ test('a listener that others can reach needs its public address, or nothing star
     assert.deepEqual(faultsOf({ DATABASE_URL, HOST: host, OPERATOR_HOST: host }), [], host)
 })
 
-test('a proxy range that holds every address is refused, since anybody could choose an address', () => {
-  for (const range of ['0.0.0.0/0', '::/0', '10.0.0.1, 1.2.3.4/0'])
-    assert.match(faultsOf({ DATABASE_URL, TRUSTED_PROXIES: range }).join(), /name your proxies/, range)
+test('proxy ranges that together hold a large part of the internet are refused, since anybody could choose an address', () => {
+  const quarters = ['0.0.0.0/2', '64.0.0.0/2', '128.0.0.0/2', '192.0.0.0/2']
+  const sixteenths = Array.from({ length: 32 }, (_, n) => `${n * 8}.0.0.0/5`)
+  for (const ranges of [
+    '0.0.0.0/0',
+    '::/0',
+    '10.0.0.1, 1.2.3.4/0',
+    '0.0.0.0/1,128.0.0.0/1',
+    '128.0.0.0/1',
+    '::/1,8000::/1',
+    '2000::/3',
+    '2000::/4,3000::/4',
+    '::ffff:0.0.0.0/96',
+    '::ffff:0.0.0.0/97,::ffff:128.0.0.0/97',
+    quarters.join(),
+    sixteenths.join(),
+    // Counted once where they overlap, and a single address between them changes nothing.
+    '16.0.0.0/5, 16.0.0.0/6, 17.1.1.1, 24.0.0.0/5',
+  ])
+    assert.match(faultsOf({ DATABASE_URL, TRUSTED_PROXIES: ranges }).join(), /name your proxies/, ranges)
+  for (const ranges of [
+    '10.0.0.0/8,172.16.0.0/12,192.168.0.0/16,100.64.0.0/10,127.0.0.0/8,fc00::/7,fe80::/10,::1',
+    '17.0.0.0/8, 2600::/12',
+    '16.0.0.0/5, 16.0.0.0/5, 16.0.0.0/6, 17.1.1.1',
+    '::/4',
+    '173.245.48.0/20,103.21.244.0/22,104.16.0.0/13,2400:cb00::/32,2606:4700::/32',
+  ])
+    assert.deepEqual(faultsOf({ DATABASE_URL, TRUSTED_PROXIES: ranges }), [], ranges)
 })
 
 test('names that only look like loopback are not', () => {

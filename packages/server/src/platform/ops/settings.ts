@@ -1,6 +1,7 @@
 import { cellTagPattern } from '@pohf/protocol'
 import { z } from 'zod'
 import { attentionSettings } from '../db/clickhouse-settings.ts'
+import { holdMoreThan, readRange } from '../net/address-range.ts'
 import { isLoopbackHost } from '../net/loopback.ts'
 import { observabilitySettings } from './observability-settings.ts'
 import { rootSettings } from './root-settings.ts'
@@ -26,6 +27,9 @@ const bindingTokens = [
   'usdc:42161=0xaf88d065e77c8cC2239327C5EDb3A432268e5831',
   'usdc:43114=0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E',
 ].join(',')
+
+/** Proxies hold a small part of the internet: the published ranges of all large hosting providers together are below 1/16. */
+const trustedPartsMin = 16n
 
 /** One schema for every setting, read once. Only DATABASE_URL is required; every default is safe. */
 export const settings = z.object({
@@ -128,12 +132,12 @@ export const settings = z.object({
     .transform(splitList)
     .pipe(
       z
-        .array(
-          z
-            .union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], 'must be addresses or CIDR ranges')
-            .refine((range) => !range.endsWith('/0'), 'must not trust every address: name your proxies'),
-        )
-        .max(64),
+        .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], 'must be addresses or CIDR ranges'))
+        .max(64)
+        .refine(
+          (texts) => !holdMoreThan(trustedPartsMin, texts.map(readRange)),
+          'must not trust more than a sixteenth of all addresses: name your proxies',
+        ),
     )
     .meta({
       description:
@@ -187,7 +191,12 @@ export const settings = z.object({
   BRANDING_FILE: path(
     'JSON file with the name, colours and texts of the landing page, pricing, status and error pages. Read at the start; a wrong file refuses it. See operate/branding.md.',
   ),
-  REGISTER_LIMIT_PER_HOUR: integer(1, 10_000_000, 120, 'Registrations per hour from one client address.'),
+  REGISTER_LIMIT_PER_HOUR: integer(
+    1,
+    10_000_000,
+    30,
+    'Registrations per hour from one IPv4 address or IPv6 /64. An IPv4 /24 or IPv6 /48 has four times as many.',
+  ),
   FREE_PLANS_PER_MAIL_DOMAIN: integer(
     0,
     1_000,

@@ -1,5 +1,6 @@
 import type { TelemetryRecord } from '@pohf/protocol/telemetry'
 import type { Ctx } from '../../platform/ops/context.ts'
+import type { ClientAddress } from '../../platform/http/client-address.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { refusalOrThrow } from '../../platform/http/refusals.ts'
@@ -12,7 +13,7 @@ import { lockRecordings, updateRecordings, type LockedRecording } from './store.
 export type NoteAddress = (
   tx: Tx,
   session: { readonly sessionId: string; readonly at: Date; readonly now: Date },
-  address: string,
+  address: ClientAddress,
 ) => Promise<void>
 
 export type RecordingDeps = { readonly ctx: Ctx; readonly noteAddress: NoteAddress }
@@ -20,7 +21,7 @@ export type RecordingDeps = { readonly ctx: Ctx; readonly noteAddress: NoteAddre
 export type ChunkSubmission = {
   readonly sessionId: string
   /** The address that the page calls from. */
-  readonly address: string
+  readonly address: ClientAddress
   readonly signed: SignedChunk
   readonly isEnd: boolean
 }

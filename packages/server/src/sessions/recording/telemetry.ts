@@ -1,5 +1,6 @@
 import { isId } from '@pohf/protocol'
 import { inReservedTransaction } from '../../platform/db/db.ts'
+import type { ClientAddress } from '../../platform/http/client-address.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { makeCoalescer } from '../../platform/queue/coalesce.ts'
 import type { SignedChunk } from './chain.ts'
@@ -36,7 +37,7 @@ export type ChunkQueue = ReturnType<typeof makeChunkQueue>
 /** Appends the next chunk of a session and returns its receipt. */
 export const telemetry = async (
   { appendQueued, render }: { readonly appendQueued: ChunkQueue; readonly render: RenderProbe },
-  { sessionId, address }: { readonly sessionId: string; readonly address: string },
+  { sessionId, address }: { readonly sessionId: string; readonly address: ClientAddress },
   signed: SignedChunk,
 ) => {
   // Text that is not an id costs no read.

@@ -8,6 +8,7 @@ import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 import { inTransaction, readNow } from '../../platform/db/db.ts'
 import { makeRoots } from '../../roots/index.ts'
 import { updateClaimDue } from './store.ts'
+import { readClientAddress } from '../../platform/http/client-address.ts'
 
 // Half of two for one buyer: a second delivery from the same address waits for the next hour.
 const card = await startCardHarness({ ...budgetSettings, ROOT_ADDRESS_PER_HOUR: '2' })
@@ -37,7 +38,7 @@ const claimUnit = async (address: string) => {
   const sessionId = await worker.record(assignment)
   await inTransaction(harness.ctx, 'system', async (tx) => {
     const at = await readNow(tx)
-    await roots.noteAddress(tx, { sessionId, at, now: at }, address)
+    await roots.noteAddress(tx, { sessionId, at, now: at }, readClientAddress(address))
   })
   const assignmentId = String(assignment.assignmentId)
   const readRow = async () => {

@@ -1,6 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import { listEligibleMemberships, requirePerson } from '../../members/index.ts'
 import type { Person } from '../../platform/http/call.ts'
+import type { ClientAddress } from '../../platform/http/client-address.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { WorkerDeps } from '../deps.ts'
@@ -26,7 +27,7 @@ import { publishOrderStatus } from '../orders/transitions.ts'
 import { claimUnit } from '../units/queue/store.ts'
 import type { Unit } from '../units/store.ts'
 
-type ClaimRequest = { readonly workflowId: string; readonly mode: Mode; readonly address: string }
+type ClaimRequest = { readonly workflowId: string; readonly mode: Mode; readonly address: ClientAddress }
 type Claimant = {
   readonly personId: string
   readonly memberships: readonly { readonly agentId: string; readonly mode: Mode }[]
@@ -52,7 +53,7 @@ const collusionFlagsOf = async (
   tx: Tx,
   deps: WorkerDeps,
   unit: Unit,
-  { memberships, address }: Claimant & { readonly address: string },
+  { memberships, address }: Claimant & { readonly address: ClientAddress },
 ): Promise<string[]> => {
   if (unit.agentId === deps.platformAgentOf(unit.mode)) return []
   const sameNetwork = (await deps.findNetworkTag(tx, unit.agentId)) === deps.networkTagOf(address)
