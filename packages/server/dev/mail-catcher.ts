@@ -31,7 +31,10 @@ const readMail = async (to: readonly string[], raw: string): Promise<CaughtMail>
   return { to, from: sender, subject, at: new Date().toISOString(), text: plain, html, raw }
 }
 
-const startSmtp = (mails: CaughtMail[]): SMTPServer => {
+/** Runs before a mail is accepted: a test holds or delays mails by it. */
+type BeforeAccept = (to: readonly string[]) => Promise<void>
+
+const startSmtp = (mails: CaughtMail[], beforeAccept: BeforeAccept | undefined): SMTPServer => {
   const smtp = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS', 'AUTH'],
@@ -39,7 +42,9 @@ const startSmtp = (mails: CaughtMail[]): SMTPServer => {
     onData: (stream, session, callback) => {
       const to = session.envelope.rcptTo.map(({ address }) => address)
       const keep = async () => {
-        mails.push(await readMail(to, await text(stream)))
+        const raw = await text(stream)
+        await beforeAccept?.(to)
+        mails.push(await readMail(to, raw))
         if (mails.length > mailsMax) mails.shift()
       }
       callbackify(keep)((error) => callback(error))
@@ -60,9 +65,12 @@ const startPages = (mails: readonly CaughtMail[]): Server =>
       .end(mailPage(mails))
   })
 
-export const startMailCatcher = async (ports: { smtp: number; http: number }): Promise<MailCatcher> => {
+export const startMailCatcher = async (
+  ports: { readonly smtp: number; readonly http: number },
+  beforeAccept?: BeforeAccept,
+): Promise<MailCatcher> => {
   const mails: CaughtMail[] = []
-  const smtp = startSmtp(mails)
+  const smtp = startSmtp(mails, beforeAccept)
   const http = startPages(mails)
   await new Promise<void>((resolve, reject) =>
     smtp.listen(ports.smtp, '127.0.0.1', resolve).once('error', reject),

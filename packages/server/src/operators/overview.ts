@@ -3,7 +3,7 @@ import type { Operator, ResultOf } from '../platform/http/call.ts'
 import { readWorkerSeen } from '../platform/db/clock.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { readQueues } from '../platform/queue/outbox.ts'
+import { mailTopics, readQueues } from '../platform/queue/outbox.ts'
 
 type Overview = ResultOf<'operators.overview'>
 
@@ -24,14 +24,28 @@ export type OverviewDeps = {
   >
 }
 
-const queueNames = { event: 'events', mail: 'mails' } as const
-
-const countQueues = async (tx: Tx): Promise<Overview['queues']> =>
-  (await readQueues(tx, ['event', 'mail'])).flatMap(({ topic, waiting, oldestSeconds }) =>
-    topic === 'erasure'
-      ? []
-      : [{ name: queueNames[topic], waiting: Math.min(waiting, overviewCountMax), oldestSeconds }],
-  )
+/** Events, and the mails of all classes together. */
+const countQueues = async (tx: Tx): Promise<Overview['queues']> => {
+  const queues = await readQueues(tx, ['event', ...mailTopics])
+  const [events, mails] = [
+    queues.filter(({ topic }) => topic === 'event'),
+    queues.filter(({ topic }) => topic !== 'event'),
+  ]
+  const together = (of: typeof queues) => {
+    const ages = of.flatMap(({ oldestSeconds }) => oldestSeconds ?? [])
+    return {
+      waiting: Math.min(
+        of.reduce((sum, { waiting }) => sum + waiting, 0),
+        overviewCountMax,
+      ),
+      oldestSeconds: ages.length === 0 ? null : Math.max(...ages),
+    }
+  }
+  return [
+    { name: 'events', ...together(events) },
+    { name: 'mails', ...together(mails) },
+  ]
+}
 
 /** The health of the service and what waits, for the first page of operators. Every count is bounded. */
 export const overview = async (deps: OverviewDeps, operator: Operator): Promise<Overview> => {

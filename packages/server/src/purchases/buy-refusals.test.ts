@@ -215,7 +215,7 @@ else {
       name: 'network_rate_limited',
       status: 429,
       error: 'rate_limited',
-      limit: 'network',
+      limit: 'payments_key',
       removeReason: () => harness.advance(61_000),
     },
     {

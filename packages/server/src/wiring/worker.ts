@@ -11,7 +11,7 @@ import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import { clockJob } from '../platform/db/clock.ts'
 import { maintenanceJob, mergeSlotsJob } from '../platform/db/maintenance.ts'
-import { makeMailSender } from '../platform/net/mail.ts'
+import { mailJobs } from '../platform/net/mail.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { drainOutbox } from '../platform/queue/outbox.ts'
 import type { Job } from '../platform/queue/worker.ts'
@@ -57,7 +57,6 @@ const deletions = [
 
 /** Every background job of the worker, with its schedule. The worker repeats them itself, without cron. */
 export const buildJobs = (ctx: Ctx, signer: signing.Signer = signing.connectSigner(ctx)): Job[] => {
-  const sendMail = makeMailSender(ctx)
   const erasure = erasureOf(ctx)
   const minting = makeMinting(ctx, signer)
   const { statusIndexes, mintSigner } = minting
@@ -84,15 +83,7 @@ export const buildJobs = (ctx: Ctx, signer: signing.Signer = signing.connectSign
     webhooks.deliveryJob(ctx, agents.findConfirmedContactEmail),
     webhooks.endpointMonitorJob(ctx, agents.findConfirmedContactEmail),
     webhooks.recoveryJob(ctx),
-    ...(sendMail
-      ? [
-          {
-            name: 'mails',
-            everyMs: 500,
-            run: () => drainOutbox(ctx, 'mail', { beforeTransaction: sendMail }),
-          },
-        ]
-      : []),
+    ...mailJobs(ctx),
     ...work.jobs(ctx, unitDepsOf(ctx)),
     ...microtasks.jobs(ctx),
     ...approvals.jobs(ctx),

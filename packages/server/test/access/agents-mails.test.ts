@@ -259,11 +259,11 @@ test('a dead mail server fails no request, and the mail comes when it is back', 
   const agent = await offline.register('live', 'patient@example.com')
   assert.match(agent.apiKey, /^svc_live_/)
   // All jobs together take seconds on a busy machine, and after five the mail is tried again.
-  const mailing = buildJobs(offline.ctx).filter(({ name }) => name === 'mails')
+  const mailing = buildJobs(offline.ctx).filter(({ name }) => name === 'mail_confirmation')
   assert.equal(mailing.length, 1)
   await runJobs(mailing)
   const waiting = async () =>
-    (await offline.owner.query("select attempts, last_error from outbox where topic = 'mail'")).rows
+    (await offline.owner.query("select attempts, last_error from outbox where topic = 'mail_confirmation'")).rows
   assert.equal((await waiting())[0].attempts, 1)
   assert.match((await waiting())[0].last_error, /ECONNREFUSED/)
 
@@ -287,6 +287,6 @@ test('without a mail server mails wait in the outbox and no request fails', asyn
   const silent = await startHarness()
   await silent.register('live', 'waiting@example.com')
   await silent.runJobs()
-  const { rows } = await silent.owner.query("select attempts from outbox where topic = 'mail'")
+  const { rows } = await silent.owner.query("select attempts from outbox where topic = 'mail_confirmation'")
   assert.deepEqual(rows, [{ attempts: 0 }])
 })

@@ -70,7 +70,7 @@ const seedWork = async (agentId: string): Promise<void> => {
     )
     await client.query(
       `insert into outbox (agent_id, outbox_id, topic, payload, created_at)
-       select $1, 'evt_mail' || i, 'mail', '{}', now() - interval '10 minutes' from generate_series(1, 130) i`,
+       select $1, 'evt_mail' || i, (array['mail', 'mail_sign_in', 'mail_confirmation'])[i % 3 + 1], '{}', now() - interval '10 minutes' from generate_series(1, 130) i`,
       [agentId],
     )
     await client.query(

@@ -2,7 +2,8 @@ import { createTransport } from 'nodemailer'
 import type { Ctx } from '../ops/context.ts'
 import type { Tx } from '../db/db.ts'
 import { countMail } from '../db/mails.ts'
-import { enqueue, type OutboxRow } from '../queue/outbox.ts'
+import { drainOutbox, enqueue, mailTopics, type MailTopic, type OutboxRow } from '../queue/outbox.ts'
+import type { Job } from '../queue/worker.ts'
 import type { ClientAddress } from '../http/client-address.ts'
 import { mailboxOf } from './mail-address.ts'
 import { renderMailHtml } from './mail-html.ts'
@@ -20,6 +21,31 @@ export type MailKind =
   | 'console_notice'
   | 'approver_invitation'
   | 'approval_request'
+
+/**
+ * The class of each kind. Somebody waits at the screen for a mail of the first; strangers can cause any number of the second by
+ * registering.
+ */
+const classes: Readonly<Record<MailKind, MailTopic>> = {
+  console_link: 'mail_sign_in',
+  recover: 'mail_sign_in',
+  confirm: 'mail_confirmation',
+  endpoint_notice: 'mail',
+  console_invitation: 'mail',
+  console_notice: 'mail',
+  approver_invitation: 'mail',
+  approval_request: 'mail',
+}
+
+/**
+ * Connections to the mail server that a worker uses for a class at a time. No class waits for another, so many mails of one
+ * delay no other. Ten in all: mail servers refuse clients with many connections, Postfix those with more than 50.
+ */
+const connections: Readonly<Record<MailTopic, number>> = {
+  mail_sign_in: 4,
+  mail_confirmation: 4,
+  mail: 2,
+}
 
 /** A keyed hash of the mailbox, or of the mailbox and the network that asked: comparable, not reversible. */
 const recipientTagOf = ({ secrets }: Pick<Ctx, 'secrets'>, parts: readonly string[]): string =>
@@ -52,7 +78,7 @@ export const queueMail = async (
   if (!(await countMail(tx, { recipientTag, kind, perDay }))) return false
   await enqueue(tx, {
     agentId,
-    topic: 'mail',
+    topic: classes[kind],
     payload: { sealed: ctx.secrets.seal('mail', JSON.stringify(content)) },
   })
   return true
@@ -82,10 +108,7 @@ const redactMailText = (row: OutboxRow, error: unknown): unknown =>
       )
     : error
 
-/** The worker's mail sender; undefined where SMTP_URL is not set, so that mails stay in the outbox. */
-export const makeMailSender = (ctx: Ctx): ((row: OutboxRow) => Promise<void>) | undefined => {
-  const url = ctx.config.SMTP_URL
-  if (url === undefined) return undefined
+const makeMailSender = (ctx: Ctx, url: string): ((row: OutboxRow) => Promise<void>) => {
   const transport = createTransport({ url, ...smtpTimeouts }, { from: ctx.config.MAIL_FROM })
   return async (row) => {
     const mail = readMail(ctx, row)
@@ -96,6 +119,18 @@ export const makeMailSender = (ctx: Ctx): ((row: OutboxRow) => Promise<void>) | 
         throw redactMailText(row, error)
       })
   }
+}
+
+/** The jobs that send mails, one for each class. None where SMTP_URL is not set, so that mails stay in the outbox. */
+export const mailJobs = (ctx: Ctx): Job[] => {
+  const url = ctx.config.SMTP_URL
+  if (url === undefined) return []
+  const beforeTransaction = makeMailSender(ctx, url)
+  return mailTopics.map((topic) => ({
+    name: topic,
+    everyMs: 500,
+    run: () => drainOutbox(ctx, topic, { beforeTransaction, concurrency: connections[topic] }),
+  }))
 }
 
 /** Connects and signs in to the mail server without sending a mail; fails where it would refuse. */

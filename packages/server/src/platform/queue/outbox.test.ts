@@ -79,6 +79,26 @@ test('one row that fails holds up no other', async () => {
   await clear()
 })
 
+test('as many rows are handled at a time as the handler says, and few more are claimed', async () => {
+  await add(20)
+  let [now, most] = [0, 0]
+  const full = Promise.withResolvers<void>()
+  const handler: OutboxHandler = {
+    concurrency: 3,
+    beforeTransaction: async () => {
+      now += 1
+      most = Math.max(most, now)
+      if (now === 3) full.resolve()
+      await full.promise
+      now -= 1
+    },
+  }
+  assert.equal(await drain(handler), 12)
+  assert.equal(most, 3)
+  assert.equal((await rowsLeft()).length, 8)
+  await clear()
+})
+
 const insert: NonNullable<OutboxHandler['withinTransaction']> = async (tx) => {
   await tx.insertInto('platform_partitioned').values({ table_name: 'within', keep_months: 1 }).execute()
 }

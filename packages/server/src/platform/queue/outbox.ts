@@ -103,7 +103,10 @@ export const listEvents = async (
   }))
 }
 
-export type Topic = 'event' | 'mail' | 'erasure'
+/** The classes of mails, in the order of their urgency. `mail` is everything else. */
+export const mailTopics = ['mail_sign_in', 'mail_confirmation', 'mail'] as const
+export type MailTopic = (typeof mailTopics)[number]
+export type Topic = 'event' | 'erasure' | MailTopic
 export type OutboxRow = {
   readonly agentId: string
   readonly outboxId: string
@@ -139,17 +142,19 @@ export const enqueue = async (
 }
 
 const batchMax = 100
+/** Rows of a claim for each that is handled at a time: one that takes long keeps few others waiting. */
+const rowsPerLane = 4
 const leaseSeconds = 60
 /** Backoff: 5 s, 25 s, 2 min, 10 min, then every 30 min: a mail server may be down for days. */
 const retryDelaySeconds = (attempts: number) => Math.min(1_800, 5 ** Math.min(attempts, 5))
 
-const claim = async (ctx: Ctx, topic: Topic): Promise<OutboxRow[]> =>
+const claim = async (ctx: Ctx, topic: Topic, limit: number): Promise<OutboxRow[]> =>
   inTransaction(ctx, 'system', async (tx) => {
     const rows = await claimDue<Selectable<DB['outbox']>>(tx, {
       table: 'outbox',
       id: 'outbox_id',
       condition: sql`topic = ${topic}`,
-      limit: batchMax,
+      limit,
       leaseSeconds,
     })
     return rows.map((row) => ({
@@ -193,10 +198,12 @@ const scheduleRetry = async (tx: Tx, row: OutboxRow, reason: string): Promise<vo
 
 /**
  * Handles rows of a topic: `beforeTransaction` may call the network, `withinTransaction` joins the transaction that deletes
- * them. Without `beforeTransaction` a batch is handled in one transaction.
+ * them. Without `beforeTransaction` a batch is handled in one transaction. `concurrency`: how many rows `beforeTransaction`
+ * handles at a time; 1 where it is not set.
  */
 export type OutboxHandler = {
   readonly beforeTransaction?: (row: OutboxRow) => Promise<void>
+  readonly concurrency?: number
   readonly withinTransaction?: (tx: Tx, rows: readonly OutboxRow[]) => Promise<void>
 }
 
@@ -217,10 +224,28 @@ const inOutboxSpan = (topic: Topic, rows: readonly OutboxRow[], run: () => Promi
   return inCausedSpan('outbox batch', { causes: rows.map(({ trace }) => trace), attributes }, run)
 }
 
+/** Handles one row. One that fails is retried later. */
+const handleRow = async (ctx: Ctx, topic: Topic, row: OutboxRow, handler: OutboxHandler): Promise<void> => {
+  try {
+    await inOutboxSpan(topic, [row], async () => {
+      await handler.beforeTransaction?.(row)
+      await completeBatch(ctx, [row], handler.withinTransaction)
+    })
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error)
+    ctx.log.warn(
+      { topic, agentId: row.agentId, outboxId: row.outboxId, attempts: row.attempts, reason },
+      'outbox row failed; it will be retried',
+    )
+    await inTransaction(ctx, 'system', (tx) => scheduleRetry(tx, row, reason))
+  }
+}
+
 /** Processes one batch of a topic and returns how many rows it claimed. */
 export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler): Promise<number> => {
   const claimedAt = ctx.clock.now().getTime()
-  const rows = await claim(ctx, topic)
+  const { concurrency } = handler
+  const rows = await claim(ctx, topic, concurrency === undefined ? batchMax : concurrency * rowsPerLane)
   if (!handler.beforeTransaction && rows.length > 1) {
     try {
       await inOutboxSpan(topic, rows, () => completeBatch(ctx, rows, handler.withinTransaction))
@@ -233,29 +258,21 @@ export const drainOutbox = async (ctx: Ctx, topic: Topic, handler: OutboxHandler
       )
     }
   }
-  for (const row of rows) {
-    // After half of the lease, the rest of a slow batch is left to its next claim: another worker may soon hold it.
-    if (ctx.clock.now().getTime() - claimedAt > leaseSeconds * 500) break
-    try {
-      await inOutboxSpan(topic, [row], async () => {
-        await handler.beforeTransaction?.(row)
-        await completeBatch(ctx, [row], handler.withinTransaction)
-      })
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error)
-      ctx.log.warn(
-        { topic, agentId: row.agentId, outboxId: row.outboxId, attempts: row.attempts, reason },
-        'outbox row failed; it will be retried',
-      )
-      await inTransaction(ctx, 'system', (tx) => scheduleRetry(tx, row, reason))
+  const waiting = rows.values()
+  const handleWaiting = async (): Promise<void> => {
+    for (const row of waiting) {
+      // After half of the lease, the rest of a slow batch is left to its next claim: another worker may soon hold it.
+      if (ctx.clock.now().getTime() - claimedAt > leaseSeconds * 500) return
+      await handleRow(ctx, topic, row, handler)
     }
   }
+  await Promise.all(Array.from({ length: concurrency ?? 1 }, handleWaiting))
   return rows.length
 }
 
 /** The topics whose rows are due at once. Without a mail server, mails wait for one and are not late. */
 const measuredTopics = ({ SMTP_URL: mailServer }: Ctx['config']): Topic[] =>
-  mailServer === undefined ? ['event'] : ['event', 'mail']
+  mailServer === undefined ? ['event'] : ['event', ...mailTopics]
 
 /** The age of a queue is read from the rows that are due first, so that a long queue does not make the metric slow. */
 const measuredMax = 1_000
