@@ -5,6 +5,7 @@ import { costs } from './growth/costs.ts'
 import { engines } from './engines/engines.ts'
 import { growth } from './growth/growth.ts'
 import { lists } from './lists/lists.ts'
+import { mails } from './mails.ts'
 import { metrics } from './metrics/metrics.ts'
 import { paint } from './paint/paint.ts'
 import { purchase } from './purchase/purchase.ts'
@@ -30,6 +31,7 @@ const benches: Readonly<Record<string, () => Promise<Readonly<Record<string, unk
   beacons,
   engines,
   lists,
+  mails,
   paint,
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -30,7 +30,8 @@ const healthy: Readonly<Record<string, string>> = {
   STRIPE_WEBHOOK_SECRET: 'whsec_0123456789',
   LOG_LEVEL: 'error',
 }
-const server = startMain([], healthy)
+// The server trusts the proxies of this file; the doctor reads what it says, not its own settings.
+const server = startMain([], { ...healthy, TRUSTED_PROXIES: '127.0.0.1' })
 after(async () => {
   server.child.kill('SIGTERM')
   await server.exited
@@ -224,7 +225,62 @@ const firstColumn = async (): Promise<{ column: string }[]> => {
   return rows
 }
 
+const listen = async (listener: RequestListener) => {
+  const other = createServer(listener)
+  after(() => other.close())
+  const port = await freePort()
+  await new Promise<void>((resolve) => other.listen(port, '127.0.0.1', resolve))
+  return { BASE_URL: `http://127.0.0.1:${port}` }
+}
+/** A proxy in front of the server, which sends this for each client. */
+const startProxy = (forwardedFor: string | undefined) =>
+  listen((incoming, outgoing) => {
+    const headers = {
+      'pohf-doctor': String(incoming.headers['pohf-doctor']),
+      ...(forwardedFor === undefined ? {} : { 'x-forwarded-for': forwardedFor }),
+    }
+    void fetch(`http://127.0.0.1:${ports.api}${incoming.url ?? ''}`, { headers }).then(async (answer) =>
+      outgoing.writeHead(answer.status).end(await answer.text()),
+    )
+  })
+/** A server whose settings lack its proxy. */
+const startServer = (report: Readonly<Record<string, unknown>>) =>
+  listen((_incoming, outgoing) => outgoing.end(JSON.stringify(report)))
+
+const proxyFindingsOf = async (forwardedFor: string | undefined) =>
+  (await plant(await startProxy(forwardedFor))).filter(({ check }) => check === 'proxy')
+
+test('doctor shows what a trusted proxy sends, and which address the service reads', async () => {
+  const [portCut] = await proxyFindingsOf('6.6.6.6, 198.51.100.7:5678')
+  assert.equal(portCut?.level, 'ok')
+  assert.match(
+    portCut.note,
+    /^127\.0\.0\.1 sends X-Forwarded-For: "6\.6\.6\.6, 198\.51\.100\.7:5678"; .* 198\.51\.100\.7$/,
+  )
+  const [none] = await proxyFindingsOf(undefined)
+  assert.match(none?.note ?? '', /arrive from 127\.0\.0\.1/)
+})
+
 const machineFaults: readonly Planted[] = [
+  {
+    name: 'a proxy that sends no address',
+    find: async () => plant(await startProxy('unknown')),
+    expected: [
+      'proxy',
+      /127\.0\.0\.1 sends X-Forwarded-For: "unknown", which has no address/,
+      /Let the proxy set/,
+    ],
+  },
+  {
+    name: 'a proxy that is not trusted',
+    find: async () =>
+      plant(await startServer({ peer: '10.0.0.3', forwardedFor: '198.51.100.7', address: '10.0.0.3' })),
+    expected: [
+      'proxy',
+      /"198\.51\.100\.7" and is not trusted: all of its clients count as 10\.0\.0\.3/,
+      /Set TRUSTED_PROXIES/,
+    ],
+  },
   {
     name: 'a server that is not running',
     find: async () => plant({ PORT: String(await freePort()) }),

@@ -12,8 +12,7 @@ import {
   type StoreIdentifier,
 } from '../payments/index.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
-import type { Agent } from '../platform/http/call.ts'
-import type { ClientAddress } from '../platform/http/client-address.ts'
+import type { Agent, Call } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { checkAndNarrow, checkRefusals, refusalOrThrow } from '../platform/http/refusals.ts'
 import type { Ctx } from '../platform/ops/context.ts'
@@ -66,7 +65,7 @@ export type BuyRequest<Response = unknown> = {
   readonly purchaseIds: readonly (string | undefined)[]
   readonly agent: Agent | undefined
   /** The client address. Undefined for an endpoint that requires an API key: its calls are limited by the key. */
-  readonly address?: ClientAddress | undefined
+  readonly address?: Call<'purchases.buy'>['address'] | undefined
   readonly requestId: string
 }
 

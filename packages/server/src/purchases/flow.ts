@@ -92,12 +92,12 @@ export type PaymentInFlight = { readonly outcome: Promise<PurchaseOutcome>; isSu
 const payerLimit = { name: 'payer', quota: 120, windowSeconds: 60 } as const
 /** Payments from one network that the chain has not accepted, or not yet: each costs calls to the node, and a key costs nothing. */
 const unprovenLimit = { perNetwork: 60, windowSeconds: 60 } as const
+/** Payments of contracts, whose signatures only the chain can check, do not use up the limit of the others. */
+const limitOf = ({ form }: SignedPayment): ClientLimit => ({ name: `payments_${form}`, ...unprovenLimit })
 
 /** Limits attempts to pay. Anyone can name any wallet as the payer, so only what proves the payer counts for it. */
 const makeAttemptLimits = ({ clock, config }: Ctx) => {
   const limiter = makeRateLimiter(clock)
-  /** Payments of contracts, whose signatures only the chain can check, do not use up the limit of the others. */
-  const limitOf = ({ form }: SignedPayment): ClientLimit => ({ name: `payments_${form}`, ...unprovenLimit })
   return {
     byPayer: (payer: string): RateLimitResult => limiter.take(payerLimit, payer),
     byNetwork: (payment: SignedPayment, address: ClientAddress | undefined): RateLimitResult | undefined =>

@@ -14,6 +14,7 @@ import * as payments from '../payments/index.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { unlessUnavailable } from '../platform/db/unless-unavailable.ts'
 import { makeImageLoader } from '../platform/net/images.ts'
+import { mountArrival } from '../platform/http/arrival.ts'
 import { makeRateLimits } from '../platform/http/rate-limits.ts'
 import type { ErrorPage, Page, Route } from '../platform/http/call.ts'
 import type { ClientAddress } from '../platform/http/client-address.ts'
@@ -310,6 +311,7 @@ export const buildApi = (
     checkWrite,
     noteRequest: services.requestLog.note,
   })
+  mountArrival(api, ctx)
   api.addHook('onClose', async () => {
     await services.requestLog.flush()
     await signer.close()

@@ -263,7 +263,8 @@ test('a dead mail server fails no request, and the mail comes when it is back', 
   assert.equal(mailing.length, 1)
   await runJobs(mailing)
   const waiting = async () =>
-    (await offline.owner.query("select attempts, last_error from outbox where topic = 'mail_confirmation'")).rows
+    (await offline.owner.query("select attempts, last_error from outbox where topic = 'mail_confirmation'"))
+      .rows
   assert.equal((await waiting())[0].attempts, 1)
   assert.match((await waiting())[0].last_error, /ECONNREFUSED/)
 

@@ -126,6 +126,7 @@ export const madeWith: Readonly<Record<SecretPurpose, TokenPrefix | 'pur_' | 'no
   attention: 'no token',
   cursor: 'cur_',
   'console-bearer': 'cns_',
+  doctor: 'no token',
   'operator-bearer': 'opb_',
   external: 'no token',
   'external-codes': 'no token',

@@ -131,7 +131,9 @@ const topicsOf = (text: string): (string | undefined)[] =>
 
 test('mails that wait for a mail server to be configured are not late', async () => {
   const { text } = await harness.callOperator('GET', '/metrics')
-  const { rows } = await harness.owner.query("select count(*)::int as n from outbox where topic = 'mail_confirmation'")
+  const { rows } = await harness.owner.query(
+    "select count(*)::int as n from outbox where topic = 'mail_confirmation'",
+  )
   assert.ok(rows[0].n > 0, 'mails of the registrations wait')
   assert.deepEqual(topicsOf(text), ['event'])
   const mailing = await openHarness({ SMTP_URL: 'smtp://127.0.0.1:1' })

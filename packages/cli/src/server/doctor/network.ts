@@ -1,15 +1,28 @@
 import { connect, createServer } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import { checkMailServer, signerAddressesOf, type Config } from '@pohf/server/doctor'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import {
+  arrivalPath,
+  arrivalProof,
+  arrivalReport,
+  checkMailServer,
+  loadSecrets,
+  signerAddressesOf,
+  type Config,
+} from '@pohf/server/doctor'
 import { messageOf } from '../../command/errors.ts'
 import { ok, problem, warning, type Finding, type Machine } from './finding.ts'
 import { checkEnd } from './machine.ts'
 
 const timeoutMs = 3_000
 
-const fetchText = async (url: string): Promise<{ status: number; text: string } | undefined> => {
+const fetchText = async (
+  url: string,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<{ status: number; text: string } | undefined> => {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(timeoutMs) })
+    const response = await fetch(url, { headers, signal: AbortSignal.timeout(timeoutMs) })
     return { status: response.status, text: (await response.text()).slice(0, 500) }
   } catch {
     return undefined
@@ -31,6 +44,55 @@ const checkServer = async ({ BASE_URL: url }: Config): Promise<Finding> => {
         `${url}/readyz answers ${answer.status}: ${answer.text.trim()}`,
         'Correct what it names: docs/operate/runbooks.md has each of them',
       )
+}
+
+const setProxies = 'Set TRUSTED_PROXIES to the addresses of your proxies, and to nobody else'
+const setHeader = 'Let the proxy set X-Forwarded-For to the address of its client, or append it'
+
+/** What a request through the public address says of its client when it arrives. */
+const findingOfArrival = (
+  { peer, forwardedFor, address }: ReturnType<typeof arrivalReport.parse>,
+  isPublic: boolean,
+): Finding => {
+  const sent =
+    forwardedFor === null ? 'no X-Forwarded-For' : `X-Forwarded-For: ${JSON.stringify(forwardedFor)}`
+  if (address === 'unknown')
+    return problem(
+      'proxy',
+      `${peer} sends ${sent}, which has no address where the client belongs: all clients share one limit`,
+      setHeader,
+    )
+  if (address !== peer) return ok('proxy', `${peer} sends ${sent}; the client is ${address}`)
+  if (forwardedFor !== null)
+    return problem(
+      'proxy',
+      `${peer} sends ${sent} and is not trusted: all of its clients count as ${peer}`,
+      setProxies,
+    )
+  return isPublic
+    ? problem(
+        'proxy',
+        `requests arrive from ${peer} with no X-Forwarded-For: all clients of that proxy count as one`,
+        `${setHeader}. If no proxy is there, and ${peer} is this machine, nothing is wrong`,
+      )
+    : ok('proxy', `requests arrive from ${peer} without a proxy`)
+}
+
+/** Asks the service through BASE_URL how the request arrived. Without the master key, and from an older server, there is no answer. */
+const checkArrival = async (
+  { BASE_URL: url, DATA_DIR: dataDir, loopback }: Config,
+  { now }: Machine,
+): Promise<Finding[]> => {
+  if (!existsSync(join(dataDir, 'master.key'))) return []
+  try {
+    const proof = arrivalProof(loadSecrets(dataDir), new Date(now()))
+    const answer = await fetchText(`${url}${arrivalPath}`, proof)
+    if (answer?.status !== 200) return []
+    return [findingOfArrival(arrivalReport.parse(JSON.parse(answer.text)), !loopback)]
+  } catch {
+    // The check of the master key reports a file that cannot be read.
+    return []
+  }
 }
 
 /** Why one cannot listen there; undefined where one can. */
@@ -163,6 +225,7 @@ const checkPublicCertificate = ({ BASE_URL: url }: Config, machine: Machine): Pr
 export const checkNetwork = async (config: Config, machine: Machine): Promise<Finding[]> => {
   const found = await Promise.all([
     checkServer(config),
+    checkArrival(config, machine),
     checkPort('PORT', config.HOST, config.PORT),
     checkPort('OPERATOR_PORT', config.OPERATOR_HOST, config.OPERATOR_PORT),
     checkSigners(config),

@@ -21,68 +21,79 @@ const windowsMax = 100_000
  */
 export const wideFactor = 4
 
-/** Both counts of a client. The client that is not known has one count, so that it gets no more than one network. */
+type Count = { readonly limit: RateLimit; readonly key: string }
+/** The counts of both networks of a client. All clients that are not known have the quota of one narrow network together. */
 const countsOf = (
   { name, perNetwork: quota, windowSeconds }: ClientLimit,
   { narrow, wide }: ClientAddress,
-): readonly { readonly limit: RateLimit; readonly key: string }[] => [
+): readonly [narrow: Count, wide: Count] => [
   { limit: { name, quota, windowSeconds }, key: narrow },
-  ...(wide === narrow
-    ? []
-    : [{ limit: { name: `${name}_network`, quota: quota * wideFactor, windowSeconds }, key: wide }]),
+  { limit: { name: `${name}_network`, quota: quota * wideFactor, windowSeconds }, key: wide },
 ]
 
 type Window = { startedAt: number; used: number }
 
-/** Counts requests in fixed windows, in this process. */
-export const makeRateLimiter = (clock: Clock) => {
+const keyOf = ({ limit, key }: Count): string => `${limit.name}:${key}`
+
+/** Fixed windows in the memory of this process. */
+const makeWindows = () => {
   const windows = new Map<string, Window>()
 
-  const keyOf = (limit: RateLimit, key: string) => `${limit.name}:${key}`
-  const isOpen = ({ startedAt }: Window, limit: RateLimit, now: number): boolean =>
+  const find = (count: Count, now: number): Window | undefined => {
+    const known = windows.get(keyOf(count))
     // A window that began in the future is from before the clock was set back: it must not last until then.
-    startedAt <= now && now - startedAt < limit.windowSeconds * 1_000
-
-  const find = (limit: RateLimit, key: string, now: number): Window | undefined => {
-    const known = windows.get(keyOf(limit, key))
-    return known && isOpen(known, limit, now) ? known : undefined
-  }
-  const isFree = (limit: RateLimit, key: string, now: number): boolean =>
-    (find(limit, key, now)?.used ?? 0) < limit.quota
-
-  const add = (limit: RateLimit, key: string, now: number): void => {
-    const known = find(limit, key, now)
-    if (known) {
-      known.used += 1
-      return
-    }
-    windows.delete(keyOf(limit, key))
-    if (windows.size >= windowsMax) {
-      const oldest = windows.keys().next().value
-      if (oldest !== undefined) windows.delete(oldest)
-    }
-    windows.set(keyOf(limit, key), { startedAt: now, used: 1 })
+    return known && known.startedAt <= now && now - known.startedAt < count.limit.windowSeconds * 1_000
+      ? known
+      : undefined
   }
 
-  const allows = (limit: RateLimit, key: string, now: number): boolean => {
-    const isAllowed = isFree(limit, key, now)
-    if (isAllowed) add(limit, key, now)
-    return isAllowed
+  return {
+    find,
+    remaining: (count: Count, now: number): number =>
+      Math.max(0, count.limit.quota - (find(count, now)?.used ?? 0)),
+    add: (count: Count, now: number): void => {
+      const known = find(count, now)
+      if (known) {
+        known.used += 1
+        return
+      }
+      windows.delete(keyOf(count))
+      if (windows.size >= windowsMax) {
+        const oldest = windows.keys().next().value
+        if (oldest !== undefined) windows.delete(oldest)
+      }
+      windows.set(keyOf(count), { startedAt: now, used: 1 })
+    },
+    release: (count: Count): void => {
+      const window = windows.get(keyOf(count))
+      if (window && window.used > 0) window.used -= 1
+    },
+    size: () => windows.size,
+  }
+}
+
+/** Counts requests in fixed windows, in this process. */
+export const makeRateLimiter = (clock: Clock) => {
+  const windows = makeWindows()
+
+  /** Counts a call in every count, or in none: a call that is refused adds no window and displaces no other. */
+  const addToAll = (counts: readonly Count[], now: number): boolean => {
+    const allowed = counts.every((count) => windows.remaining(count, now) > 0)
+    if (allowed) for (const count of counts) windows.add(count, now)
+    return allowed
   }
 
-  const remainingOf = (limit: RateLimit, key: string, now: number): number =>
-    Math.max(0, limit.quota - (find(limit, key, now)?.used ?? 0))
-
-  const resultOf = (allowed: boolean, limit: RateLimit, key: string, now: number): RateLimitResult => {
-    const startedAt = find(limit, key, now)?.startedAt ?? now
-    const remaining = remainingOf(limit, key, now)
-    const reset = Math.max(1, Math.ceil((startedAt + limit.windowSeconds * 1_000 - now) / 1_000))
+  const resultOf = (allowed: boolean, count: Count, now: number): RateLimitResult => {
+    const { name, quota, windowSeconds } = count.limit
+    const startedAt = windows.find(count, now)?.startedAt ?? now
+    const remaining = windows.remaining(count, now)
+    const reset = Math.max(1, Math.ceil((startedAt + windowSeconds * 1_000 - now) / 1_000))
     return {
       allowed,
       headers: {
-        'ratelimit-policy': `"${limit.name}";q=${limit.quota};w=${limit.windowSeconds}`,
-        ratelimit: `"${limit.name}";r=${remaining};t=${reset}`,
-        'x-ratelimit-limit': String(limit.quota),
+        'ratelimit-policy': `"${name}";q=${quota};w=${windowSeconds}`,
+        ratelimit: `"${name}";r=${remaining};t=${reset}`,
+        'x-ratelimit-limit': String(quota),
         'x-ratelimit-remaining': String(remaining),
         'x-ratelimit-reset': String(reset),
         ...(allowed ? {} : { 'retry-after': String(reset) }),
@@ -90,36 +101,26 @@ export const makeRateLimiter = (clock: Clock) => {
     }
   }
 
-  const release = (limit: RateLimit, key: string): void => {
-    const window = windows.get(keyOf(limit, key))
-    if (window && window.used > 0) window.used -= 1
-  }
-
   return {
     /** As `take`, for a caller that gets no headers about the limit: building them takes longer than counting. */
-    allows: (limit: RateLimit, key: string): boolean => allows(limit, key, clock.now().getTime()),
+    allows: (limit: RateLimit, key: string): boolean => addToAll([{ limit, key }], clock.now().getTime()),
     take: (limit: RateLimit, key: string): RateLimitResult => {
       const now = clock.now().getTime()
-      return resultOf(allows(limit, key, now), limit, key, now)
+      return resultOf(addToAll([{ limit, key }], now), { limit, key }, now)
     },
     /** Counts a call for both networks of a client, or for none. The headers are those of the network with less left. */
-    takeFor: (clientLimit: ClientLimit, client: ClientAddress): RateLimitResult => {
+    takeFor: (limit: ClientLimit, client: ClientAddress): RateLimitResult => {
       const now = clock.now().getTime()
-      const counts = countsOf(clientLimit, client)
-      const allowed = counts.every(({ limit, key }) => isFree(limit, key, now))
-      // A refused call adds no window, so that calls from new narrow networks do not displace that of their wide network.
-      if (allowed) for (const { limit, key } of counts) add(limit, key, now)
-      const [least = counts[0]] = counts.toSorted(
-        (a, b) => remainingOf(a.limit, a.key, now) - remainingOf(b.limit, b.key, now),
-      )
-      if (!least) throw new Error(`limit ${clientLimit.name} has no count`)
-      return resultOf(allowed, least.limit, least.key, now)
+      const [narrow, wide] = countsOf(limit, client)
+      const allowed = addToAll([narrow, wide], now)
+      const isWideLess = windows.remaining(wide, now) < windows.remaining(narrow, now)
+      return resultOf(allowed, isWideLess ? wide : narrow, now)
     },
     /** Returns what `takeFor` took, where the call did not use it. */
-    releaseFor: (clientLimit: ClientLimit, client: ClientAddress): void => {
-      for (const { limit, key } of countsOf(clientLimit, client)) release(limit, key)
+    releaseFor: (limit: ClientLimit, client: ClientAddress): void => {
+      for (const count of countsOf(limit, client)) windows.release(count)
     },
-    size: () => windows.size,
+    size: windows.size,
   }
 }
 export type RateLimiter = ReturnType<typeof makeRateLimiter>

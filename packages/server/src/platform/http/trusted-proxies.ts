@@ -21,7 +21,7 @@ const entriesOf = (forwardedFor: string | readonly string[] | undefined): readon
     .split(',')
     .map((entry) => entry.trim())
     .filter((entry) => entry !== '')
-    .reverse()
+    .toReversed()
 
 /** Shortened, and without characters that could change the meaning of a log line. */
 const shownInLog = (text: string): string =>

@@ -31,6 +31,8 @@ const queue = (kind: MailKind, to: string) =>
 const until = async (condition: () => boolean) => {
   while (!condition()) await setTimeout(10)
 }
+const during = (flooding: MailKind, kind: MailKind) =>
+  `during-${flooding}@${kind.replaceAll('_', '-')}.example`
 const arrived = (to: string) => catcher.mails.some((mail) => mail.to.includes(to))
 
 const classes: readonly (readonly MailKind[])[] = [
@@ -45,9 +47,8 @@ for (const flooding of classes.map(([first]) => first ?? 'confirm'))
     for (let n = 0; n < 30; n++) await queue(flooding, `${flooding}${n}@held.example`)
     await until(() => held > 0)
     const others = classes.filter((kinds) => !kinds.includes(flooding)).flat()
-    const addressOf = (kind: MailKind) => `during-${flooding}@${kind.replaceAll('_', '-')}.example`
-    for (const kind of others) await queue(kind, addressOf(kind))
-    await until(() => others.every((kind) => arrived(addressOf(kind))))
+    for (const kind of others) await queue(kind, during(flooding, kind))
+    await until(() => others.every((kind) => arrived(during(flooding, kind))))
     const numbers = Array.from({ length: 30 }, (_, n) => n)
     assert.ok(!numbers.some((n) => arrived(`${flooding}${n}@held.example`)))
     release.resolve()

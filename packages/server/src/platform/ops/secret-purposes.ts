@@ -40,6 +40,12 @@ export const secretPurposes = {
     ifLeaked:
       'Anybody who knows the id of an open session of the console can make a bearer for it. The database holds these ids.',
   },
+  doctor: {
+    protects: 'The request of `pohf doctor` that asks how it arrived, through which proxy.',
+    ifLost: 'Nothing: the doctor and the service use the new key.',
+    ifLeaked:
+      'Anybody can see the address of the proxy that their own request passed, and what the proxy says of them.',
+  },
   'operator-bearer': {
     protects: 'The bearers of ten minutes that the operators’ pages use.',
     ifLost: 'Bearers of the last ten minutes are refused. The page requests a new one.',

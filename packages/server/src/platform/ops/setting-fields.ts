@@ -1,5 +1,6 @@
 // How settings of each kind are written.
 import { z } from 'zod'
+import { holdMoreThan, readRange } from '../net/address-range.ts'
 import { isLoopbackHost } from '../net/loopback.ts'
 
 export const port = (description: string) =>
@@ -66,3 +67,23 @@ export const splitList = (text: string): string[] =>
     .split(',')
     .map((item) => item.trim())
     .filter((item) => item !== '')
+
+/** A sixteenth is about fourteen /8 networks of IPv4. No deployment has proxies in so many. */
+const trustedPartsMin = 16n
+
+/** Addresses and ranges whose X-Forwarded-For is believed. */
+export const proxies = (description: string) =>
+  z
+    .string()
+    .default('')
+    .transform(splitList)
+    .pipe(
+      z
+        .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], 'must be addresses or CIDR ranges'))
+        .max(64)
+        .refine(
+          (texts) => !holdMoreThan(trustedPartsMin, texts.map(readRange)),
+          'must not trust more than a sixteenth of all addresses: name your proxies',
+        ),
+    )
+    .meta({ description })

@@ -1,7 +1,6 @@
 import { cellTagPattern } from '@pohf/protocol'
 import { z } from 'zod'
 import { attentionSettings } from '../db/clickhouse-settings.ts'
-import { holdMoreThan, readRange } from '../net/address-range.ts'
 import { isLoopbackHost } from '../net/loopback.ts'
 import { observabilitySettings } from './observability-settings.ts'
 import { rootSettings } from './root-settings.ts'
@@ -15,6 +14,7 @@ import {
   integerOrUnset,
   path,
   port,
+  proxies,
   splitList,
 } from './setting-fields.ts'
 
@@ -27,9 +27,6 @@ const bindingTokens = [
   'usdc:42161=0xaf88d065e77c8cC2239327C5EDb3A432268e5831',
   'usdc:43114=0xB97EF9Ef8734C71904D8002F8b6Bc66Dd9c48a6E',
 ].join(',')
-
-/** Proxies hold a small part of the internet: the published ranges of all large hosting providers together are below 1/16. */
-const trustedPartsMin = 16n
 
 /** One schema for every setting, read once. Only DATABASE_URL is required; every default is safe. */
 export const settings = z.object({
@@ -126,23 +123,9 @@ export const settings = z.object({
       description:
         'Addresses at which the status lists are published too, such as a CDN or the api of another machine, with commas between them. At its start the api compares the head of the journal in these copies with its signers, so that a snapshot which takes database and journal back together is noticed. See restore.md.',
     }),
-  TRUSTED_PROXIES: z
-    .string()
-    .default('')
-    .transform(splitList)
-    .pipe(
-      z
-        .array(z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()], 'must be addresses or CIDR ranges'))
-        .max(64)
-        .refine(
-          (texts) => !holdMoreThan(trustedPartsMin, texts.map(readRange)),
-          'must not trust more than a sixteenth of all addresses: name your proxies',
-        ),
-    )
-    .meta({
-      description:
-        'Addresses or CIDR ranges of proxies, comma-separated. X-Forwarded-For is trusted only from them.',
-    }),
+  TRUSTED_PROXIES: proxies(
+    'Addresses or CIDR ranges of proxies, comma-separated. X-Forwarded-For is trusted only from them. Together they must hold at most a sixteenth of the internet.',
+  ),
   ADDRESS_LIMITS: z.enum(['auto', 'on', 'off']).default('auto').meta({
     description:
       'Rate limits by client address. auto: off if BASE_URL, HOST, OPERATOR_HOST and OPERATOR_BASE_URL are loopback, else on.',
