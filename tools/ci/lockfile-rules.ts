@@ -28,24 +28,59 @@ const installsOnLinuxX64 = (entry: Entry): boolean =>
 const fromRegistry = ({ packages }: Lockfile): [string, Entry][] =>
   Object.entries(packages).filter(([place, entry]) => place.includes('node_modules/') && !entry.link)
 
-/** Packages for other platforms without a hash: npm could not look them up where the lockfile was written. */
-export const foreignWithoutIntegrity = (lockfile: Lockfile): string[] =>
-  fromRegistry(lockfile)
-    .filter(([, entry]) => entry.integrity === undefined && !installsOnLinuxX64(entry))
-    .map(([place]) => place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length))
-    .toSorted()
+const nameAt = (place: string): string =>
+  place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)
 
-/** What lets an install take something else than what was reviewed. */
-export const integrityFaults = (lockfile: Lockfile): string[] =>
-  fromRegistry(lockfile).flatMap(([place, entry]) => [
-    ...(entry.integrity === undefined && installsOnLinuxX64(entry)
-      ? [`${place} installs on linux-x64 and has no integrity`]
-      : []),
-    ...(entry.integrity !== undefined && !/^sha512-[A-Za-z0-9+/]{86}==$/.test(entry.integrity)
+/** A package as `npm view` names it: the hash belongs to one version. */
+export type Unhashed = { readonly place: string; readonly spec: string; readonly platform: string }
+
+/** The packages without a hash, and the platform that each installs on. */
+export const withoutIntegrity = (lockfile: Lockfile): Unhashed[] =>
+  fromRegistry(lockfile)
+    .filter(([, entry]) => entry.integrity === undefined)
+    .map(([place, { version = '', os, cpu, libc }]) => ({
+      place,
+      spec: `${nameAt(place)}@${version}`,
+      platform: [os, cpu, libc].flatMap((condition) => condition?.join('+') ?? []).join('-') || 'any',
+    }))
+
+const isSha512 = (integrity: string): boolean => /^sha512-[A-Za-z0-9+/]{86}==$/.test(integrity)
+
+/** Gives each package without a hash the one that the registry has. Returns those that the registry does not have. */
+export const fillIntegrity = async (
+  { packages }: Lockfile,
+  find: (spec: string) => Promise<string | undefined>,
+): Promise<{ readonly packages: Lockfile['packages']; readonly unavailable: readonly string[] }> => {
+  const filled = { ...packages }
+  const unavailable: string[] = []
+  for (const { place, spec } of withoutIntegrity({ packages })) {
+    const integrity = await find(spec)
+    const { version, ...rest } = packages[place] ?? {}
+    if (integrity === undefined) unavailable.push(spec)
+    else if (!isSha512(integrity)) throw new Error(`the integrity of ${spec} is not one sha512: ${integrity}`)
+    // In the order in which npm writes them.
+    else filled[place] = { ...(version === undefined ? {} : { version }), integrity, ...rest }
+  }
+  return { packages: filled, unavailable }
+}
+
+/**
+ * What lets an install take something else than what was reviewed. A package of `unavailable` may have no hash: the registry
+ * did not have that version when it was last asked. One that installs here always needs a hash.
+ */
+export const integrityFaults = (lockfile: Lockfile, unavailable: ReadonlySet<string>): string[] => [
+  ...withoutIntegrity(lockfile).flatMap(({ place, spec, platform }) => {
+    if (installsOnLinuxX64(lockfile.packages[place] ?? {}))
+      return [`${place} installs on linux-x64 and has no integrity`]
+    return unavailable.has(spec) ? [] : [`${place} (${spec}, for ${platform}) has no integrity`]
+  }),
+  ...fromRegistry(lockfile).flatMap(([place, { integrity, resolved }]) => [
+    ...(integrity !== undefined && !isSha512(integrity)
       ? [`${place} has an integrity that is not one sha512`]
       : []),
-    ...(entry.resolved === undefined ? [] : [`${place} names the address that it was installed from`]),
-  ])
+    ...(resolved === undefined ? [] : [`${place} names the address that it was installed from`]),
+  ]),
+]
 
 const systems = [
   'android',

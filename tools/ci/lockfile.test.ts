@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import {
-  foreignWithoutIntegrity,
+  fillIntegrity,
   integrityFaults,
   missingOptional,
+  withoutIntegrity,
   type Entry,
   type Lockfile,
 } from './lockfile-rules.ts'
@@ -13,77 +14,26 @@ const lockfile = JSON.parse(
   readFileSync(new URL('../../package-lock.json', import.meta.url), 'utf8'),
 ) as Lockfile
 
-/** Packages for other platforms, which CI and the image never install. Their parents name exact versions. */
-const foreign: Readonly<Record<string, readonly string[]>> = {
-  '@foundry-rs/anvil-': ['darwin-amd64', 'darwin-arm64', 'linux-arm64', 'win32-amd64'],
-  '@oxc-parser/binding-': [
-    'android-arm-eabi',
-    'android-arm64',
-    'darwin-arm64',
-    'darwin-x64',
-    'freebsd-x64',
-    'linux-arm-gnueabihf',
-    'linux-arm-musleabihf',
-    'linux-arm64-musl',
-    'linux-ppc64-gnu',
-    'linux-riscv64-gnu',
-    'linux-riscv64-musl',
-    'linux-s390x-gnu',
-    'linux-x64-musl',
-    'openharmony-arm64',
-    'win32-arm64-msvc',
-    'win32-ia32-msvc',
-    'win32-x64-msvc',
-  ],
-  '@oxlint-tsgolint/': ['darwin-arm64', 'darwin-x64', 'win32-arm64', 'win32-x64'],
-  '@oxlint/binding-': [
-    'android-arm-eabi',
-    'android-arm64',
-    'darwin-arm64',
-    'darwin-x64',
-    'freebsd-x64',
-    'linux-arm-gnueabihf',
-    'linux-arm-musleabihf',
-    'linux-arm64-musl',
-    'linux-ppc64-gnu',
-    'linux-riscv64-gnu',
-    'linux-riscv64-musl',
-    'linux-s390x-gnu',
-    'linux-x64-musl',
-    'openharmony-arm64',
-    'win32-arm64-msvc',
-    'win32-ia32-msvc',
-    'win32-x64-msvc',
-  ],
-  '@rolldown/binding-': [
-    'android-arm-eabi',
-    'android-arm64',
-    'darwin-arm64',
-    'darwin-x64',
-    'freebsd-x64',
-    'linux-arm-gnueabihf',
-    'linux-arm64-gnu',
-    'linux-arm64-musl',
-    'linux-ppc64-gnu',
-    'linux-s390x-gnu',
-    'linux-x64-musl',
-    'openharmony-arm64',
-    'wasm32-wasi',
-    'win32-arm64-msvc',
-    'win32-x64-msvc',
-  ],
-}
+const unavailable = new Set(
+  JSON.parse(readFileSync(new URL('lockfile-unavailable.json', import.meta.url), 'utf8')) as string[],
+)
 
 test('every package that installs on linux-x64 has a sha512, and none names a registry', (t) => {
   const hashed = Object.values(lockfile.packages).filter(({ integrity }) => integrity !== undefined)
   t.diagnostic(`saw ${hashed.length} packages with integrity`)
   assert.ok(hashed.length >= 300)
-  assert.deepEqual(integrityFaults(lockfile), [])
+  assert.deepEqual(integrityFaults(lockfile, unavailable), [])
 })
 
-test('the packages without integrity are these, all for other platforms', () => {
-  const listed = Object.entries(foreign).flatMap(([prefix, names]) => names.map((name) => prefix + name))
-  assert.deepEqual(foreignWithoutIntegrity(lockfile), listed.toSorted())
+test('only packages that the registry did not have are without integrity', (t) => {
+  const specs = withoutIntegrity(lockfile).map(({ spec }) => spec)
+  t.diagnostic(`saw ${specs.length} packages without integrity`)
+  assert.ok(specs.length > 0)
+  assert.deepEqual(
+    specs.filter((spec) => !unavailable.has(spec)),
+    [],
+  )
+  assert.notDeepEqual(integrityFaults(lockfile, new Set()), [], 'without the record each of them is a fault')
 })
 
 const hash = `sha512-${'A'.repeat(86)}==`
@@ -95,17 +45,48 @@ const planted: readonly (readonly [string, Entry, RegExp | undefined])[] = [
   ['a weak hash', { integrity: 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=' }, /not one sha512/],
   ['a choice of hashes', { integrity: `${hash} sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk=` }, /not one sha512/],
   ['an address', { integrity: hash, resolved: 'https://registry.example/a.tgz' }, /names the address/],
-  ['one for musl', { os: ['linux'], cpu: ['x64'], libc: ['musl'] }, undefined],
-  ['one for everything but Linux', { os: ['!linux'] }, undefined],
+  [
+    'one for musl, which the registry has',
+    { version: '1.0.0', os: ['linux'], cpu: ['x64'], libc: ['musl'] },
+    /planted \(planted@1\.0\.0, for linux-x64-musl\) has no integrity/,
+  ],
+  [
+    'one for another version than the registry lacks',
+    { version: '2.0.1', os: ['!linux'] },
+    /has no integrity/,
+  ],
+  ['one for everything but Linux, which the registry lacks', { version: '2.0.0', os: ['!linux'] }, undefined],
   ['a good one', { integrity: hash }, undefined],
 ]
 for (const [name, entry, fault] of planted) {
   test(`${fault ? 'a planted violation is seen' : 'no fault is seen'}: ${name}`, () => {
-    const faults = integrityFaults({ packages: { '': {}, 'packages/x': {}, 'node_modules/planted': entry } })
+    const faults = integrityFaults(
+      { packages: { '': {}, 'packages/x': {}, 'node_modules/planted': entry } },
+      new Set(['planted@2.0.0']),
+    )
     if (fault) assert.match(faults.join(), fault)
     else assert.deepEqual(faults, [])
   })
 }
+
+test('a hash of the registry is filled in, by platform, and an absent one stays listed', async () => {
+  const packages = {
+    'node_modules/a': { version: '1.0.0', optional: true, os: ['darwin'], cpu: ['arm64'] },
+    'node_modules/b/node_modules/@x/c': { version: '2.0.0', os: ['linux'], cpu: ['x64'], libc: ['musl'] },
+    'node_modules/d': { version: '3.0.0', integrity: hash },
+  }
+  assert.deepEqual(
+    withoutIntegrity({ packages }).map(({ spec, platform }) => `${platform} ${spec}`),
+    ['darwin-arm64 a@1.0.0', 'linux-x64-musl @x/c@2.0.0'],
+  )
+  const filled = await fillIntegrity({ packages }, async (spec) => (spec === 'a@1.0.0' ? hash : undefined))
+  assert.equal(filled.packages['node_modules/a']?.integrity, hash)
+  assert.deepEqual(filled.unavailable, ['@x/c@2.0.0'])
+  await assert.rejects(
+    fillIntegrity({ packages }, async () => 'sha1-2jmj7l5rSw0yVb/vlWAYkK/YBwk='),
+    /not one sha512/,
+  )
+})
 
 const native = 'native-darwin-arm64'
 const wants = (version: string): Entry => ({ version, optionalDependencies: { [native]: version } })

@@ -35,7 +35,7 @@ export const steps: readonly Step[] = [
   { name: 'dead code', checks: 'no unused file, export or dependency', command: ['knip'] },
   {
     name: 'lockfile',
-    checks: 'the lockfile names every optional package and has the hash of all that install here',
+    checks: 'the lockfiles name every optional package and have the hash of each that the registry has',
     command: ['node', 'tools/ci/lockfile.ts', '--check'],
   },
   {
