@@ -161,8 +161,9 @@ const withCredential = (
   keyless: { ...credential, signOrderToken: (orderId) => tokens.signOrderToken(agent, orderId, now) },
 })
 
-const externalIdOf = ({ root, key, keyid }: VerifiedRequest): string =>
-  root.kind === 'directory' ? `wba:${root.name}#${key.thumbprint}` : `tap:${root.name}#${keyid}`
+/** By the thumbprint: a network lists the keys of many agents, and each of them chooses its `kid`. */
+const externalIdOf = ({ root, key }: VerifiedRequest): string =>
+  `${root.kind === 'directory' ? 'wba' : 'tap'}:${root.name}#${key.thumbprint}`
 
 const admitSignature = async (
   parts: Parts,
@@ -174,13 +175,13 @@ const admitSignature = async (
   // Joined as text: a request line may have a whole address in place of a path, and its host would be the caller's choice.
   const targetUri = `${new URL(ctx.config.BASE_URL).origin}${url.startsWith('/') ? url : `/${url}`}`
   const verified = await verifySignedRequest(keySets, roots, { method, targetUri, headers, bodyText }, now)
-  const { root, keyid, nonce, expires, bodyBound } = verified
+  const { root, key, nonce, expires, bodyBound } = verified
   enforce(limiter.take(limits.root, `${root.kind} ${root.name}`))
   const keyId = 'http-message-signature'
   const agent = await findAgent(parts, { root, externalId: externalIdOf(verified), keyId })
   const use = async (tx: Tx): Promise<void> => {
     const expiresAt = new Date((expires + nonceKeptSeconds) * 1_000)
-    if (!(await insertUse(tx, { kind: 'nonce', hash: nonceHash(root, keyid, nonce), expiresAt })))
+    if (!(await insertUse(tx, { kind: 'nonce', hash: nonceHash(root, key.thumbprint, nonce), expiresAt })))
       throw signatureFault('nonce_used', 'its nonce was used before')
   }
   return withCredential(parts, agent, now, { kind: keyId, bodyBound, use })

@@ -76,5 +76,5 @@ export const sha256 = (text: string): Buffer => createHash('sha256').update(text
 export const digestOf = (text: string): string => sha256(text).toString('base64url')
 
 /** What a nonce is remembered by: nonces are scoped to the root and the key. */
-export const nonceHash = (root: Root, keyid: string, nonce: string): Buffer =>
-  sha256(JSON.stringify([root.kind, root.name, keyid, nonce]))
+export const nonceHash = (root: Root, thumbprint: string, nonce: string): Buffer =>
+  sha256(JSON.stringify([root.kind, root.name, thumbprint, nonce]))

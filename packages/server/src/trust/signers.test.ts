@@ -102,5 +102,5 @@ for (const [algorithm, key, keyid] of signers)
     const { rows } = await harness.owner.query('select external_id from trust_agents where agent_id = $1', [
       answer.json.agent.agentId,
     ])
-    assert.deepEqual(rows, [{ external_id: `tap:visa#${keyid}` }])
+    assert.deepEqual(rows, [{ external_id: `tap:visa#${key.keyid}` }])
   })

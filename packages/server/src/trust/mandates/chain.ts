@@ -141,10 +141,7 @@ const findRootKey = async ({ keySets, roots }: ChainContext, hop: Hop, path: str
   if (typeof typ !== 'string' || !rootTyp.test(typ))
     throw mandateFault(path, 'typ', 'the first hop must have a typ of SD-JWT')
   if (typeof kid !== 'string') throw mandateFault(path, 'kid', 'the first hop names no key of its issuer')
-  const key = await keySets.find(
-    root,
-    (each) => each.algorithm === 'ecdsa-p256-sha256' && (each.kid === kid || each.thumbprint === kid),
-  )
+  const key = await keySets.find(root, { name: kid, algorithm: 'ecdsa-p256-sha256' })
   if (!key)
     throw new Refusal('untrusted_agent', { message: 'The issuer of the mandates does not publish this key.' })
   return { root, jwk: key.jwk }

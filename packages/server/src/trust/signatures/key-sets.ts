@@ -2,7 +2,7 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { send } from '../../platform/net/outbound.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { keysUrlFault, mediaTypesOf, type Root } from '../rules.ts'
-import { readKeySet, type PublishedKey } from './keys.ts'
+import { keyNamed, readKeySet, type KeyName, type NamedKey, type PublishedKey } from './keys.ts'
 
 const cacheMs = 3_600_000
 /**
@@ -41,9 +41,6 @@ const fetchKeys = async (ctx: Ctx, root: Root): Promise<readonly PublishedKey[]>
   return keys
 }
 
-const isCurrent = ({ notBefore, notAfter }: PublishedKey, seconds: number): boolean =>
-  notBefore <= seconds && seconds < notAfter
-
 /** The keys of trust roots, each set read at most once a minute. */
 export const makeKeySets = (ctx: Ctx) => {
   const entries = new Map<string, Entry>()
@@ -79,20 +76,25 @@ export const makeKeySets = (ctx: Ctx) => {
   const freshKeys = (entry: Entry): readonly PublishedKey[] | undefined =>
     entry.set && nowMs() - entry.set.readAt < cacheMs ? entry.set.keys : undefined
 
-  /** The key that `matches`; undefined where the set has none. Refuses where the set cannot be read. */
-  const find = async (
-    root: Root,
-    matches: (key: PublishedKey) => boolean,
-  ): Promise<PublishedKey | undefined> => {
+  /**
+   * The key of this name; undefined where the set has none. Refuses where the set cannot be read, and where several keys have
+   * this `kid`. Keys of a directory are named by their thumbprint alone.
+   */
+  const find = async (root: Root, name: KeyName): Promise<PublishedKey | undefined> => {
     const entry = entryOf(root)
-    const findIn = (keys: readonly PublishedKey[] | undefined) =>
-      keys?.find((key) => matches(key) && isCurrent(key, nowMs() / 1_000))
-    const found = findIn(freshKeys(entry))
-    if (found) return found
+    const findIn = (keys: readonly PublishedKey[]): NamedKey =>
+      keyNamed(keys, name, { acceptsKid: root.kind !== 'directory', seconds: nowMs() / 1_000 })
+    const found = findIn(freshKeys(entry) ?? [])
+    if (typeof found === 'object') return found
     await readAgain(root, entry)
     const keys = freshKeys(entry)
     if (!keys) throw new Refusal('agent_keys_unreachable', { headers: { 'retry-after': '60' } })
-    return findIn(keys)
+    const read = findIn(keys)
+    if (read === 'ambiguous')
+      throw new Refusal('untrusted_agent', {
+        message: `Several keys of the trust root ${root.name} have this kid. Name the key by its RFC 7638 thumbprint.`,
+      })
+    return read === 'none' ? undefined : read
   }
   return { find }
 }

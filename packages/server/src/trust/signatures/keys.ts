@@ -81,6 +81,34 @@ const readKey = async (value: unknown): Promise<PublishedKey | undefined> => {
   }
 }
 
+const isCurrent = ({ notBefore, notAfter }: PublishedKey, seconds: number): boolean =>
+  notBefore <= seconds && seconds < notAfter
+
+export type KeyName = {
+  readonly name: string
+  /** The only algorithm that counts here; undefined where each does. */
+  readonly algorithm?: Algorithm
+}
+export type NamedKey = PublishedKey | 'none' | 'ambiguous'
+/**
+ * The key of a set that `name` names now. A thumbprint is computed from the key, and a `kid` is chosen by whoever publishes
+ * it, so a name that is the thumbprint of a key of the set never means another one, also while that key is not valid. A `kid`
+ * that several keys have names none of them.
+ */
+export const keyNamed = (
+  keys: readonly PublishedKey[],
+  { name, algorithm }: KeyName,
+  { acceptsKid, seconds }: { readonly acceptsKid: boolean; readonly seconds: number },
+): NamedKey => {
+  const exact = keys.filter(({ thumbprint }) => thumbprint === name)
+  const named = exact.length > 0 || !acceptsKid ? exact : keys.filter(({ kid }) => kid === name)
+  const [key, ...others] = named.filter(
+    (each) => isCurrent(each, seconds) && (algorithm === undefined || each.algorithm === algorithm),
+  )
+  if (!key) return 'none'
+  return others.every(({ thumbprint }) => thumbprint === key.thumbprint) ? key : 'ambiguous'
+}
+
 /** The usable keys of a key set; undefined where the text is none. */
 export const readKeySet = async (text: string): Promise<readonly PublishedKey[] | undefined> => {
   let value: unknown

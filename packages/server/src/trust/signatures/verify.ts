@@ -24,7 +24,6 @@ export type SignedRequest = {
 export type VerifiedRequest = {
   readonly root: Root
   readonly key: PublishedKey
-  readonly keyid: string
   readonly nonce: string
   readonly expires: number
   readonly bodyBound: boolean
@@ -132,10 +131,7 @@ const findCandidates = async (
   const results = await Promise.allSettled(
     asked.map(async (root) => ({
       root,
-      key: await keySets.find(
-        root,
-        ({ kid, thumbprint }) => thumbprint === keyid || (root.kind === 'jwks' && kid === keyid),
-      ),
+      key: await keySets.find(root, { name: keyid }),
     })),
   )
   const found = results.flatMap((result) =>
@@ -214,5 +210,5 @@ export const verifySignedRequest = async (
   const { root, key } = await verifyBy(request, signature, candidates, now)
   if (root.requireDigest && !bodyBound)
     throw signatureFault('digest_required', 'the trust root demands that the signature covers content-digest')
-  return { root, key, keyid, nonce, expires, bodyBound }
+  return { root, key, nonce, expires, bodyBound }
 }
