@@ -211,7 +211,7 @@ export const insertCredentialState = async (tx: Tx, row: NewState): Promise<void
 export const findCredentialLocked = async (tx: Tx, credentialId: string) => {
   const row = await tx
     .selectFrom('credentials')
-    .select(['agent_id', 'mode', 'status_list', 'status_idx', 'answer'])
+    .select(['agent_id', 'mode', 'status_list', 'status_idx', 'answer', 'expires_at'])
     .where('credential_id', '=', credentialId)
     .forUpdate()
     .executeTakeFirst()
@@ -222,6 +222,7 @@ export const findCredentialLocked = async (tx: Tx, credentialId: string) => {
       statusList: row.status_list,
       statusIdx: row.status_idx,
       answer: row.answer,
+      expiresAt: row.expires_at,
     }
   )
 }

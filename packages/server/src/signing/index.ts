@@ -1,6 +1,7 @@
 export { fileBackend } from './backend.ts'
 export { openBackend } from './open-backend.ts'
 export { readJournal, type JournalHead } from './journal.ts'
+export { statesOf } from './restore/signed-lists.ts'
 export { makeRestoreGuard, restorePending, type RestoreGuard } from './restore/guard.ts'
 export type { RestoreParts } from './restore/parts.ts'
 export { actKeyOf, journalKeyOf, makeMintSigner, type MintSigner } from './restore/mint-signer.ts'

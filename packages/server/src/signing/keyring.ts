@@ -190,7 +190,7 @@ export const openKeyring = ({ openJournal: open = openJournal, ...options }: Key
   const parts = { keys, journal, signData, clock }
   const { signer } = keys
   const lists = openSignedLists(join(folder, 'status'))
-  const signStatus = makeStatusSigner({ signer, journal, lists })
+  const signStatus = makeStatusSigner({ signer, cell: options.cell, journal, lists })
   return {
     signer,
     keys,
@@ -210,6 +210,7 @@ export const openKeyring = ({ openJournal: open = openJournal, ...options }: Key
     signTyped: makeTypedSigner(parts, signStatus),
     ...makeRestoreOperations({
       signer,
+      cell: options.cell,
       journal,
       journalFolder,
       lists,

@@ -36,7 +36,7 @@ const claims = {
 }
 const statusList = {
   iss: 'https://pohf.example',
-  sub: 'https://pohf.example/status/1',
+  sub: 'https://pohf.example/status/aa-live-1',
   iat: nowS,
   exp: nowS + 60,
   ttl: 60,

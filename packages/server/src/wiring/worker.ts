@@ -94,6 +94,7 @@ export const buildJobs = (ctx: Ctx, signer: signing.Signer = signing.connectSign
     ...rootJobs(ctx),
     vhh.epochJob(indexDepsOf(ctx, signer)),
     credentials.statusListJob(ctx, signer),
+    credentials.elsewhereJob(ctx, signer),
     ledger.reconcileJob(ctx, comparisons),
     tracking.retentionJob(ctx),
     ...tracking.deliveryJobs(ctx),

@@ -153,6 +153,7 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   session_recorders: 'deleted',
   sessions: 'emptied',
   status_blocks: 'nothing',
+  status_elsewhere: 'nothing',
   status_entries: 'nothing',
   status_lists: 'nothing',
   stroke_sketches: 'deleted',

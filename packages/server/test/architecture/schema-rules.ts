@@ -76,6 +76,7 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'status_lists',
   'status_blocks',
   'status_entries',
+  'status_elsewhere',
   // What a signer signed and what a restore found, for all agents at once.
   'mint_batches',
   'mint_batches_pruned',

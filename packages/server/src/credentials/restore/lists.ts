@@ -2,7 +2,7 @@ import { decodeJwt, decodeProtectedHeader } from 'jose'
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { makeChangeCredentialState } from '../status/change-state.ts'
-import { listEtag, type CredentialState } from '../status/rules.ts'
+import { listEtag, statusAt, type CredentialState } from '../status/rules.ts'
 import { findListVersion, updateEntry, updateListBuilt, type BuiltList } from '../status/store.ts'
 import {
   findListLocked,
@@ -50,7 +50,7 @@ const differencesOf = (
 ): Map<number, CredentialState> => {
   const differences = new Map<number, CredentialState>()
   for (let index = 0; index < states.length * 4; index++) {
-    const published = ((states[index >> 2] ?? 0) >> ((index & 3) * 2)) & 3
+    const published = statusAt(states, index)
     const known = stored.get(index) ?? 0
     const state = stateOf[published]
     const counts = state === 'revoked' || version > storedVersion

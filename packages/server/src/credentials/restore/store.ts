@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { apiVersion, type Mode } from '@pohf/protocol'
 import { permitBitmaps, type Tx } from '../../platform/db/db.ts'
 import type { CredentialState } from '../status/rules.ts'
+import { assertOwnList } from '../status/store.ts'
 
 export type ForgottenCredential = {
   readonly agentId: string
@@ -148,6 +149,7 @@ type ListRow = {
 }
 /** Inserts a list that the database has forgotten, closed. */
 export const insertClosedList = async (tx: Tx, list: ListRow): Promise<void> => {
+  assertOwnList(tx, list.listId, 'adding it')
   await sql`
     insert into status_lists (list_id, mode, number, entries, block_size)
     values (${list.listId}, ${list.mode}, ${list.number}, ${list.entries}, ${list.entries})

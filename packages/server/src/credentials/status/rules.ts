@@ -17,6 +17,8 @@ export const statusValues: Readonly<Record<CredentialState, 0 | 1 | 2>> = {
 }
 
 export const listName = (cell: string, mode: Mode, number: number): string => `${cell}-${mode}-${number}`
+/** The cell whose list this is: no other may write it, because no other publishes it. */
+export const cellOfList = (listId: string): string => listId.slice(0, 2)
 export const listUri = (baseUrl: string, listId: string): string => `${baseUrl}/status/${listId}`
 
 /** The entity tag of a signed list. */
@@ -35,6 +37,10 @@ export const packStatuses = (entries: number, words: Buffer): Buffer => {
   }
   return bits
 }
+
+/** The value at an index of unpacked states. */
+export const statusAt = (states: Buffer, idx: number): number =>
+  ((states[idx >> 2] ?? 0) >> ((idx & 3) * 2)) & 3
 
 /** `count` numbers from `first`, in random order. */
 export const shuffledRange = (first: number, count: number, fraction: () => number): number[] => {

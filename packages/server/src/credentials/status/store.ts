@@ -1,7 +1,17 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
-import type { Tx } from '../../platform/db/db.ts'
-import { listName, type ListLayout } from './rules.ts'
+import { now, type Tx } from '../../platform/db/db.ts'
+import { cellOfList, listName, type ListLayout } from './rules.ts'
+
+export const isOwnList = (tx: Tx, listId: string): boolean => cellOfList(listId) === tx.ids.cell
+
+/** Callers refuse the list of another cell before; this stops what does not. */
+export const assertOwnList = (tx: Tx, listId: string, operation: string): void => {
+  if (isOwnList(tx, listId)) return
+  throw new Error(
+    `status list ${listId} is of cell ${cellOfList(listId)}, found in cell ${tx.ids.cell} while ${operation}`,
+  )
+}
 
 /** One process at a time opens lists and claims blocks of a mode; the lock is held until the commit. */
 export const lockLists = async (tx: Tx, mode: Mode): Promise<void> => {
@@ -21,6 +31,7 @@ export const updateBlockClaimed = async (tx: Tx, mode: Mode): Promise<Block | un
     where claimed.list_id = free.list_id and claimed.block = free.block
     returning claimed.list_id, claimed.block, free.block_size`.execute(tx)
   const row = rows[0]
+  if (row) assertOwnList(tx, row.list_id, 'claiming a block of it')
   return row && { listId: row.list_id, first: row.block * row.block_size, size: row.block_size }
 }
 
@@ -111,6 +122,7 @@ export type BuiltList = {
 
 /** Publishes a built list unless a newer version is published; returns whether it did. */
 export const updateListBuilt = async (tx: Tx, built: BuiltList): Promise<boolean> => {
+  assertOwnList(tx, built.listId, 'publishing it')
   const result = await tx
     .updateTable('status_lists')
     .set({
@@ -167,6 +179,7 @@ export type StatusEntry = { readonly listId: string; readonly idx: number; reado
 
 /** Sets an entry and marks the list as changed. */
 export const updateEntry = async (tx: Tx, entry: StatusEntry): Promise<void> => {
+  assertOwnList(tx, entry.listId, `setting its entry ${entry.idx}`)
   if (entry.value === 0)
     await tx
       .deleteFrom('status_entries')
@@ -182,10 +195,68 @@ export const updateEntry = async (tx: Tx, entry: StatusEntry): Promise<void> => 
   await sql`update status_lists set version = version + 1 where list_id = ${entry.listId}`.execute(tx)
 }
 
-/** Seconds since the oldest change that no published list shows; 0 where there is none. There are few lists. */
+export type ElsewhereEntry = StatusEntry & { readonly credentialId: string; readonly expiresAt: Date }
+
+/** Records a change that the list of another cell does not show yet. */
+export const insertElsewhere = async (tx: Tx, entry: ElsewhereEntry): Promise<void> => {
+  await tx
+    .insertInto('status_elsewhere')
+    .values({
+      list_id: entry.listId,
+      idx: entry.idx,
+      value: entry.value,
+      credential_id: entry.credentialId,
+      expires_at: entry.expiresAt,
+    })
+    .onConflict((on) => on.columns(['list_id', 'idx']).doUpdateSet({ value: entry.value, changed_at: now() }))
+    .execute()
+}
+
+/** Changes that lists of other cells have to show, the oldest first. */
+export const listElsewhere = async (
+  tx: Tx,
+  limit: number,
+): Promise<
+  { readonly listId: string; readonly idx: number; readonly value: number; readonly credentialId: string }[]
+> => {
+  const rows = await tx
+    .selectFrom('status_elsewhere')
+    .select(['list_id', 'idx', 'value', 'credential_id'])
+    .orderBy('changed_at')
+    .limit(limit)
+    .execute()
+  return rows.map((row) => ({
+    listId: row.list_id,
+    idx: row.idx,
+    value: row.value,
+    credentialId: row.credential_id,
+  }))
+}
+
+/** Deletes a change that its list shows, unless it was changed meanwhile. */
+export const deleteElsewhere = async (
+  tx: Tx,
+  { listId, idx, value }: Pick<StatusEntry, 'listId' | 'idx'> & { readonly value: number },
+): Promise<boolean> => {
+  const result = await tx
+    .deleteFrom('status_elsewhere')
+    .where('list_id', '=', listId)
+    .where('idx', '=', idx)
+    .where('value', '=', value)
+    .executeTakeFirst()
+  return result.numDeletedRows === 1n
+}
+
+/** Deletes changes of credentials that have expired: nobody accepts them any more. */
+export const deleteExpiredElsewhere = async (tx: Tx): Promise<void> => {
+  await tx.deleteFrom('status_elsewhere').where('expires_at', '<=', now()).execute()
+}
+
+/** Seconds since the oldest change that no published list shows, of this cell or another; 0 where there is none. Both tables are small. */
 export const findPendingSeconds = async (tx: Tx): Promise<number> => {
   const { rows } = await sql<{ seconds: number | null }>`
-    select extract(epoch from pohf_now() - min(changed_at))::float8 as seconds from status_lists
-    where changed_at is not null`.execute(tx)
+    select extract(epoch from pohf_now() - least(
+      (select min(changed_at) from status_lists where changed_at is not null),
+      (select min(changed_at) from status_elsewhere)))::float8 as seconds`.execute(tx)
   return rows[0]?.seconds ?? 0
 }

@@ -1353,6 +1353,15 @@ export interface StatusBlocks {
   taken_at: Timestamp | null;
 }
 
+export interface StatusElsewhere {
+  changed_at: Generated<Date>;
+  credential_id: string;
+  expires_at: Date;
+  idx: number;
+  list_id: string;
+  value: number;
+}
+
 export interface StatusEntries {
   idx: number;
   list_id: string;
@@ -1858,6 +1867,7 @@ export interface DB {
   session_recorders: SessionRecorders;
   sessions: Sessions;
   status_blocks: StatusBlocks;
+  status_elsewhere: StatusElsewhere;
   status_entries: StatusEntries;
   status_lists: StatusLists;
   stroke_sketches: StrokeSketches;

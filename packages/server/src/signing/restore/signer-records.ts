@@ -132,6 +132,7 @@ export const recordsOfRequest = (journal: Journal, clock: Clock, request: BatchR
 
 type StatusSignerParts = {
   readonly signer: string
+  readonly cell: string
   readonly journal: Journal
   readonly lists: SignedLists
 }
@@ -142,12 +143,16 @@ type StatusPayload = {
 }
 type Sign = (payload: unknown, recordOf: (entry: JournalEntry) => JournalRecord) => string
 
-/** Signs a status list unless its version is below the last one. The list carries the head of the journal. */
+/** Signs a status list of this cell unless its version is below the last one. The list carries the head of the journal. */
 export const makeStatusSigner =
-  ({ signer, journal, lists }: StatusSignerParts) =>
+  ({ signer, cell, journal, lists }: StatusSignerParts) =>
   (payload: unknown, sign: Sign): string => {
     const { sub, pohf_version: version, status_list: statusList } = payload as StatusPayload
     const list = listIdOf(sub)
+    if (!list.startsWith(`${cell}-`))
+      throw new Error(
+        `status list ${list} is not of cell ${cell}, whose signer ${signer} was asked to sign it`,
+      )
     const states = hashStates(statesOf(statusList.lst))
     lists.check({ list, version, states })
     const { sequence, chain } = journal.state()

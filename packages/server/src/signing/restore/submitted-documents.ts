@@ -20,6 +20,14 @@ const refuse = (path: string, cause: unknown) =>
     cause,
   })
 
+/** The lists of another cell are its own to restore: this cell publishes none of them. */
+const refuseOtherCells = (ctx: Ctx, path: string, lists: readonly string[]): void => {
+  const foreign = lists.find((list) => !list.startsWith(`${ctx.ids.cell}-`))
+  if (foreign === undefined) return
+  const message = `names the status list ${foreign} of cell ${foreign.slice(0, 2)}, and this is cell ${ctx.ids.cell}`
+  throw new Refusal('validation_failed', { details: [{ path, code: 'other_cell', message }] })
+}
+
 type Kind = { readonly purposes: readonly string[]; readonly typ: string }
 /** The payload of a token that a key of this service signed. */
 const openToken = async (
@@ -93,5 +101,15 @@ export const verifySubmittedDocuments = async (
   const credentials = await Promise.all(
     input.credentials.map(async (jwt) => credentialOf(ctx, await openToken(keys, credential, jwt))),
   ).catch((error: unknown) => Promise.reject(refuse('body.credentials', error)))
+  refuseOtherCells(
+    ctx,
+    'body.published',
+    lists.map((each) => each.list),
+  )
+  refuseOtherCells(
+    ctx,
+    'body.credentials',
+    credentials.map((each) => each.list),
+  )
   return { lists, credentials }
 }
