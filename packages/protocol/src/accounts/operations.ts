@@ -83,7 +83,33 @@ export const account = operation({
       .max(20)
       .meta({ description: 'Invitations to this address: POST /console/join accepts one.' }),
     claimable: z
-      .array(z.object({ id: z.string(), name: z.string(), mode: z.enum(modes), createdAt: instant() }))
+      .array(
+        z.object({
+          id: z.string(),
+          name: z.string(),
+          mode: z.enum(modes),
+          createdAt: instant(),
+          keys: z
+            .array(
+              z.object({
+                hint: z.string(),
+                createdAt: instant(),
+                lastUsedAt: instant().nullable(),
+                expiresAt: instant().nullable(),
+              }),
+            )
+            .max(40)
+            .meta({ description: 'The keys that work now, newest first. A claim revokes them.' }),
+          webhookHosts: z
+            .array(z.string())
+            .max(50)
+            .meta({ description: 'Hosts that get its events, one for each webhook. A claim disables them.' }),
+          allowedOrigins: z
+            .array(z.string())
+            .max(50)
+            .meta({ description: 'Sites that may use it. A claim keeps them; PATCH /api/agents/me changes them.' }),
+        }),
+      )
       .max(10)
       .meta({
         description:
@@ -122,11 +148,22 @@ export const join = operation({
 })
 export const claim = operation({
   summary:
-    'Take an agent that was registered by API with your confirmed address into the account, as its agent of that mode.',
+    'Take an agent that was registered by API with your confirmed address into the account, as its agent of that mode. Its keys are revoked and its webhooks disabled, unless you keep them.',
   limit: 'console',
   errors: ['not_found', 'forbidden', 'sign_in_again'],
-  body: z.object({ agentId: text(64) }),
-  response: z.object({ agentId: z.string(), mode: z.enum(modes) }),
+  body: z.object({
+    agentId: text(64),
+    keepKeys: z.boolean().default(false).meta({
+      description:
+        'true keeps the keys and webhooks of whoever registered the agent. An agent that the account has already keeps them in any case.',
+    }),
+  }),
+  response: z.object({
+    agentId: z.string(),
+    mode: z.enum(modes),
+    revokedKeys: z.int().min(0),
+    disabledWebhooks: z.int().min(0),
+  }),
 })
 
 export const peopleList = operation({

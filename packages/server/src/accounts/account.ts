@@ -15,6 +15,23 @@ const usedAgent = async (deps: AccountsDeps, tx: Tx, accountId: string, mode: Mo
   return { id, name: (await deps.findAgentName(tx, id)) ?? 'Suspended' }
 }
 
+/** What whoever registered an agent may still hold of it. */
+const readHeld = async (deps: AccountsDeps, tx: Tx, agent: { agentId: string; mode: Mode }) => {
+  const keys = await deps.listUsableKeys(tx, agent.agentId)
+  const urls = await deps.listWebhookUrls(tx, agent)
+  const site = await deps.findSite(tx, agent.agentId)
+  return {
+    keys: keys.map((key) => ({
+      hint: key.hint,
+      createdAt: key.created_at.toISOString(),
+      lastUsedAt: key.last_used_at?.toISOString() ?? null,
+      expiresAt: key.expires_at?.toISOString() ?? null,
+    })),
+    webhookHosts: urls.map((url) => new URL(url).host),
+    allowedOrigins: [...(site?.allowedOrigins ?? [])],
+  }
+}
+
 /** Agents that the person may take into an account. */
 const listClaimable = async (deps: AccountsDeps, tx: Tx, { role, email }: AccountPerson) => {
   if (role !== 'owner') return []
@@ -22,7 +39,8 @@ const listClaimable = async (deps: AccountsDeps, tx: Tx, { role, email }: Accoun
   for (const agent of await deps.listConfirmedAgents(tx, email, claimableMax)) {
     if (await findIsInAccount(tx, agent.agent_id)) continue
     const { agent_id: id, name, mode, created_at: createdAt } = agent
-    claimable.push({ id, name, mode, createdAt: createdAt.toISOString() })
+    const held = await readHeld(deps, tx, { agentId: id, mode })
+    claimable.push({ id, name, mode, createdAt: createdAt.toISOString(), ...held })
   }
   return claimable
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startHarness } from '../../test/fixtures/harness.ts'
+import { sendTo, startHarness } from '../../test/fixtures/harness.ts'
 import { holdLimits } from '../../test/fixtures/time/held-limits.ts'
 import { makePasskey } from '../../test/fixtures/people/authenticator.ts'
 import {
@@ -14,11 +14,14 @@ import { registerConfirmedAgent } from '../../test/fixtures/people/member.ts'
 import { pollUntil } from '../../test/fixtures/polling.ts'
 import { assertRefusal } from '../../test/fixtures/refusal.ts'
 import { signToken } from '../platform/ops/tokens.ts'
+import { buildApp } from '../wiring/index.ts'
 import { makeBearers } from './bearer.ts'
 
 const harness = await startHarness()
 
-test('an agent that was registered by API is claimed through its confirmed address, and keeps its keys', async () => {
+const me = (key: string) => harness.call('GET', '/api/agents/me', { key })
+
+test('an agent that was registered by API is claimed through its confirmed address, and keeps its keys if its owner says so', async () => {
   const { owner, email, agents } = await makeAccount(harness)
   const agent = await registerConfirmedAgent(harness, 'live', email)
   const { claimable } = (await owner.get('account')).json
@@ -26,15 +29,102 @@ test('an agent that was registered by API is claimed through its confirmed addre
     claimable.map(({ id }: { id: string }) => id),
     [agent.agentId],
   )
-  const claimed = await owner.post('claim', { agentId: agent.agentId })
-  assert.deepEqual(claimed.json, { agentId: agent.agentId, mode: 'live' })
+  const claimed = await owner.post('claim', { agentId: agent.agentId, keepKeys: true })
+  const nothing = { revokedKeys: 0, disabledWebhooks: 0 }
+  assert.deepEqual(claimed.json, { agentId: agent.agentId, mode: 'live', ...nothing })
   assert.equal((await owner.get('account')).json.agents.live.id, agent.agentId)
-  assert.equal((await harness.call('GET', '/api/agents/me', { key: agent.apiKey })).status, 200)
+  assert.equal((await me(agent.apiKey)).status, 200)
   const key = await owner.bearer('live')
-  assert.equal((await harness.call('GET', '/api/agents/me', { key })).json.agentId, agent.agentId)
-  // The agent that was there before is still theirs.
+  assert.equal((await me(key)).json.agentId, agent.agentId)
+  // The agent that was there before is still theirs, and going back to it revokes nothing.
   assert.equal((await owner.post('claim', { agentId: agents.live })).status, 200)
   assert.equal((await owner.get('account')).json.agents.live.id, agents.live)
+  assert.deepEqual((await owner.post('claim', { agentId: agent.agentId })).json, claimed.json)
+  assert.equal((await me(agent.apiKey)).status, 200)
+})
+
+test('whoever registered an agent with the address of somebody else keeps nothing when its owner claims it', async () => {
+  const { owner, email } = await makeAccount(harness)
+  const agent = await registerConfirmedAgent(harness, 'live', email)
+  const call = (method: string, path: string, body: unknown, key = agent.apiKey) =>
+    harness.call(method, `/api/agents/${path}`, { key, body })
+  const made = await call('POST', 'keys', { scopes: ['keys', 'webhooks'] })
+  const rotated = await call('POST', 'keys/rotate', { overlapSeconds: 3_600 })
+  const keys = [agent.apiKey, made.json.apiKey, rotated.json.apiKey] as string[]
+  for (const key of keys) assert.equal((await me(key)).status, 200)
+  for (const host of ['hook.attacker.example', 'second.attacker.example'])
+    assert.equal((await call('POST', 'webhooks', { url: `https://${host}/x`, events: ['*'] })).status, 200)
+  await call('PATCH', 'me', { allowedOrigins: ['https://attacker.example'] }, rotated.json.apiKey)
+
+  const [held] = (await owner.get('account')).json.claimable
+  assert.deepEqual(held.webhookHosts, ['second.attacker.example', 'hook.attacker.example'])
+  assert.deepEqual(held.allowedOrigins, ['https://attacker.example'])
+  assert.equal(held.keys.length, 3)
+  assert.deepEqual(
+    new Set(held.keys.map(({ hint }: { hint: string }) => hint)),
+    new Set(keys.map((key) => key.slice(-4))),
+  )
+  for (const key of held.keys) {
+    assert.ok(Date.parse(key.createdAt) > 0)
+    assert.ok(Date.parse(key.lastUsedAt) > 0)
+  }
+  assert.equal(
+    held.keys.filter(({ expiresAt }: { expiresAt: string | null }) => expiresAt !== null).length,
+    1,
+  )
+
+  const claimed = await owner.post('claim', { agentId: agent.agentId })
+  assert.deepEqual(
+    [claimed.status, claimed.json.revokedKeys, claimed.json.disabledWebhooks],
+    [200, 3, 2],
+    claimed.text,
+  )
+  for (const key of keys) {
+    assertRefusal(await me(key), 401, 'invalid_api_key')
+    assertRefusal(await call('POST', 'keys', { scopes: ['keys'] }, key), 401, 'invalid_api_key')
+    assertRefusal(await call('PATCH', 'me', { name: 'Mine' }, key), 401, 'invalid_api_key')
+  }
+  const bearer = await owner.bearer('live')
+  const { webhooks } = (await harness.call('GET', '/api/agents/webhooks', { key: bearer })).json
+  assert.deepEqual(
+    webhooks.map((each: { enabled: boolean; disabledReason: string }) => [each.enabled, each.disabledReason]),
+    [
+      [false, 'owner'],
+      [false, 'owner'],
+    ],
+  )
+  const { rows } = await harness.owner.query<{ n: number }>(
+    "select count(distinct data->>'keyId')::int as n from events where agent_id = $1 and type = 'key.revoked'",
+    [agent.agentId],
+  )
+  assert.equal(rows[0]?.n, 3)
+  // The owner makes a new key in the console.
+  const fresh = await call('POST', 'keys', { scopes: ['verify', 'keys'] }, bearer)
+  assert.equal((await me(fresh.json.apiKey)).json.agentId, agent.agentId)
+})
+
+test('a revoked key that another process still knows leaves no new key behind', async () => {
+  const { owner, email } = await makeAccount(harness)
+  const agent = await registerConfirmedAgent(harness, 'live', email)
+  // Its own cache of keys.
+  const other = buildApp(harness.ctx)
+  await other.api.ready()
+  try {
+    const call = sendTo(other.api)
+    const request = { key: agent.apiKey, body: { scopes: ['keys'] } }
+    assert.equal((await call('GET', '/api/agents/me', { key: agent.apiKey })).status, 200)
+    assert.equal((await owner.post('claim', { agentId: agent.agentId })).json.revokedKeys, 1)
+    assertRefusal(await call('POST', '/api/agents/keys', request), 401, 'invalid_api_key')
+    assertRefusal(
+      await call('POST', '/api/agents/keys/rotate', { key: agent.apiKey, body: {} }),
+      401,
+      'invalid_api_key',
+    )
+    const text = 'select count(*)::int as n from api_keys where agent_id = $1 and revoked_at is null'
+    assert.equal((await harness.owner.query<{ n: number }>(text, [agent.agentId])).rows[0]?.n, 0)
+  } finally {
+    await Promise.all([other.api.close(), other.operator.close()])
+  }
 })
 
 test('nobody claims an agent of another or an unconfirmed address, of another account, or the platform agent', async () => {

@@ -15,17 +15,19 @@ const findOwnAgent = async (deps: AccountsDeps, tx: Tx, email: string, agentId: 
   return own.find((agent) => agent.agent_id === agentId)
 }
 
+type Claim = { readonly agentId: string; readonly keepKeys: boolean }
+
 /**
  * Makes the console use this agent for its mode. The agent is one of the account's, or one that was registered by API with
- * the caller's confirmed address and belongs to no account. Its keys stay valid, and the agent used so far stays in the
- * account.
+ * the caller's confirmed address and belongs to no account. Anybody may have registered it with that address, so a claim
+ * revokes its keys and disables its webhooks unless the caller keeps them. The agent used so far stays in the account.
  */
-export const claim = async (deps: AccountsDeps, person: AccountPerson, agentId: string) =>
+export const claim = async (deps: AccountsDeps, person: AccountPerson, { agentId, keepKeys }: Claim) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
     const { accountId, email } = person
     await requireOwner(tx, person)
     const known = await updateAgentUsed(tx, accountId, agentId)
-    if (known !== undefined) return { agentId, mode: known }
+    if (known !== undefined) return { agentId, mode: known, revokedKeys: 0, disabledWebhooks: 0 }
     // A passkey does not prove the address: its owner may have lost the mailbox since the passkey was created.
     if (person.signedInBy !== 'link')
       throw new Refusal('sign_in_again', {
@@ -39,5 +41,11 @@ export const claim = async (deps: AccountsDeps, person: AccountPerson, agentId: 
         message:
           'No agent without an account has this id and your confirmed address. Confirm the address of the agent first.',
       })
-    return { agentId, mode: agent.mode }
+    const { mode } = agent
+    return {
+      agentId,
+      mode,
+      revokedKeys: keepKeys ? 0 : await deps.revokeAllKeys(tx, { agentId, mode }),
+      disabledWebhooks: keepKeys ? 0 : await deps.disableAllWebhooks(tx, { agentId, mode }),
+    }
   })

@@ -13,6 +13,14 @@ type ConfirmedAgent = {
   readonly created_at: Date
 }
 
+type AgentOfMode = { readonly agentId: string; readonly mode: Mode }
+type UsableKey = {
+  readonly hint: string
+  readonly created_at: Date
+  readonly last_used_at: Date | null
+  readonly expires_at: Date | null
+}
+
 /** What the wiring passes in from other modules. */
 export type AccountsDeps = {
   readonly ctx: Ctx
@@ -32,6 +40,21 @@ export type AccountsDeps = {
   readonly findAgentName: (tx: Tx, agentId: string) => Promise<string | undefined>
   /** Agents with this confirmed address, newest first. */
   readonly listConfirmedAgents: (tx: Tx, email: string, limit: number) => Promise<readonly ConfirmedAgent[]>
+  /** The keys of an agent that work now, newest first. */
+  readonly listUsableKeys: (tx: Tx, agentId: string) => Promise<readonly UsableKey[]>
+  /** Where events of an agent are sent, newest first. */
+  readonly listWebhookUrls: (tx: Tx, agent: AgentOfMode) => Promise<readonly string[]>
+  /** The sites that may use an agent. */
+  readonly findSite: (
+    tx: Tx,
+    agentId: string,
+  ) => Promise<{ readonly allowedOrigins: readonly string[] } | undefined>
+  /** Revokes every key of an agent; the result is how many. */
+  readonly revokeAllKeys: (tx: Tx, agent: AgentOfMode) => Promise<number>
+  /** Disables every webhook of an agent; the result is how many. */
+  readonly disableAllWebhooks: (tx: Tx, agent: AgentOfMode) => Promise<number>
+  /** Forgets which keys and bearers are valid, after keys were revoked. */
+  readonly forgetKeys: () => void
   /** Forgets which bearers are valid, after a change to people or sessions. */
   readonly forgetBearers: () => void
 }

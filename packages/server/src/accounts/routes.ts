@@ -101,7 +101,11 @@ export const routes = (deps: AccountsDeps, bearers: Bearers): Route[] => [
   route('accounts.switch', (call) =>
     forgetAfter(deps, switchAccount(deps.ctx, call.accountPerson, call.body.accountId)),
   ),
-  route('accounts.claim', (call) => forgetAfter(deps, claim(deps, call.accountPerson, call.body.agentId))),
+  route('accounts.claim', async (call) => {
+    const claimed = await claim(deps, call.accountPerson, call.body)
+    deps.forgetKeys()
+    return claimed
+  }),
   ...peopleRoutes(deps),
   ...passkeyRoutes(deps),
 ]

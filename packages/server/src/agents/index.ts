@@ -5,6 +5,7 @@ export type { ReadHoldings } from './operator-read.ts'
 export { pages } from './pages.ts'
 export { addConfirmedAgent, networkTagOf } from './register.ts'
 export { operatorRoutes, routes } from './routes.ts'
+export { revokeAllKeys } from './keys/revoke-all.ts'
 export { listOrigins } from './origins/store.ts'
 export { deleteOldMailTokens } from './store.ts'
 export { findEmailConfirmed as isEmailConfirmed, findRegistrationOrigin } from './store.ts'
@@ -16,4 +17,5 @@ export {
   findPolicy,
   findSite,
   listConfirmedAgentsByEmail,
+  listUsableKeys,
 } from './store.ts'

@@ -104,6 +104,12 @@ const accountsDepsOf = ({ ctx, authenticator, passkeyVerifier }: Services) => ({
     agents.addConfirmedAgent(tx, ctx, agent),
   findAgentName: agents.findName,
   listConfirmedAgents: agents.listConfirmedAgentsByEmail,
+  listUsableKeys: agents.listUsableKeys,
+  listWebhookUrls: webhooks.listEnabledUrls,
+  findSite: agents.findSite,
+  revokeAllKeys: agents.revokeAllKeys,
+  disableAllWebhooks: webhooks.disableAllEndpoints,
+  forgetKeys: authenticator.clearCache,
   forgetBearers: authenticator.forgetBearers,
 })
 

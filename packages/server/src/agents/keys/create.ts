@@ -3,7 +3,7 @@ import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { addKey } from './key.ts'
+import { addKey, requireActiveKey } from './key.ts'
 import { keysMax } from '../rules.ts'
 import { countUsableKeys } from '../store.ts'
 
@@ -17,6 +17,7 @@ export const keysCreate = async (ctx: Ctx, agent: Agent, requestedScopes: readon
   return inTransaction(ctx, agent.agentId, async (tx) => {
     if ((await countUsableKeys(tx, agent.agentId)) >= keysMax)
       throw new Refusal('forbidden', { message: `An agent has at most ${keysMax} keys. Revoke one first.` })
+    await requireActiveKey(tx, agent)
     const unique = [...new Set(requestedScopes)]
     const { apiKey, keyId } = await addKey(tx, {
       agentId: agent.agentId,

@@ -1,12 +1,11 @@
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
-import { publish } from '../../platform/queue/outbox.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { consumeMailToken } from '../mail-token.ts'
 import { addKey } from './key.ts'
 import type { IsInAccount } from './recover.ts'
+import { revokeAllKeys } from './revoke-all.ts'
 import { allScopes } from '../rules.ts'
-import { updateAllKeysRevoked } from '../store.ts'
 
 /** Exchanges the mailed token for a new key, and revokes every other key of the agent, since it may be compromised. */
 export const keysRecoverComplete = async (ctx: Ctx, isInAccount: IsInAccount, token: string) =>
@@ -17,15 +16,7 @@ export const keysRecoverComplete = async (ctx: Ctx, isInAccount: IsInAccount, to
       throw new Refusal('forbidden', {
         message: 'This agent belongs to an account. An owner creates its keys in the console.',
       })
-    for (const keyId of await updateAllKeysRevoked(tx, agent.agent_id)) {
-      await publish(tx, {
-        agentId: agent.agent_id,
-        mode,
-        type: 'key.revoked',
-        subject: agent.agent_id,
-        data: { keyId },
-      })
-    }
+    await revokeAllKeys(tx, { agentId: agent.agent_id, mode })
     const { apiKey } = await addKey(tx, {
       agentId: agent.agent_id,
       mode,

@@ -4,7 +4,7 @@ import type { Scope } from '@pohf/protocol'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
-import { addKey } from './key.ts'
+import { addKey, requireActiveKey } from './key.ts'
 import { keysWithReplacedMax } from '../rules.ts'
 import { countUsableKeys, findKeyScopes, updateKeyReplaced } from '../store.ts'
 
@@ -31,6 +31,7 @@ export const keysRotate = async (
       throw new Refusal('forbidden', {
         message: 'Too many replaced keys are still valid. Revoke some first.',
       })
+    await requireActiveKey(tx, agent)
     const { apiKey, keyId } = await addKey(tx, {
       agentId: agent.agentId,
       mode: agent.mode,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
-import { storedEndpointsMax } from '../rules.ts'
+import { endpointsMax, storedEndpointsMax } from '../rules.ts'
 import { splitSharedRequests, leaveSharedRequests, updateRequestsShared } from '../delivery/shared/store.ts'
 
 export type EndpointKey = { readonly agentId: string; readonly endpointId: string }
@@ -53,6 +53,32 @@ export const insertEndpoint = async (
       proven_at: provenSince(endpoint.agentId, endpoint.url),
     })
     .execute()
+}
+
+/** The enabled endpoints of an agent, locked until the commit. */
+export const listEnabledLocked = async (tx: Tx, { agentId, mode }: EndpointOwner) =>
+  tx
+    .selectFrom('webhook_endpoints')
+    .select('endpoint_id')
+    .where('agent_id', '=', agentId)
+    .where('mode', '=', mode)
+    .where('state', '=', 'enabled')
+    .orderBy('endpoint_id')
+    .forUpdate()
+    .execute()
+
+/** The URLs that events of an agent are sent to, newest first. */
+export const listEnabledUrls = async (tx: Tx, { agentId, mode }: EndpointOwner): Promise<string[]> => {
+  const rows = await tx
+    .selectFrom('webhook_endpoints')
+    .select('url')
+    .where('agent_id', '=', agentId)
+    .where('mode', '=', mode)
+    .where('state', '=', 'enabled')
+    .orderBy('endpoint_id', 'desc')
+    .limit(endpointsMax)
+    .execute()
+  return rows.map((row) => row.url)
 }
 
 const endpointColumns = [
