@@ -3,6 +3,7 @@ import { after, test } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { startMailbox, textOf } from '../../../server/test/fixtures/mailbox.ts'
 import { grantCredits } from '../../../server/test/fixtures/payments/ledger.ts'
+import { registerConfirmedAgent } from '../../../server/test/fixtures/people/member.ts'
 import { playSession } from '../../../server/test/fixtures/people/play-session.ts'
 import { findChromium, launch, lookInEveryView } from '../browser.ts'
 import { tabTo, waitForText } from '../browser-test.ts'
@@ -110,6 +111,66 @@ test(
     await page.click('text=Sign out')
     await page.click('text=Use a passkey')
     await page.locator('.agent', { hasText: 'Corner Gazette' }).waitFor()
+    await context.close()
+  },
+)
+
+test(
+  'who claims an agent sees its keys and webhooks first, and revokes them unless they untick it',
+  { skip },
+  async () => {
+    assert.ok(service)
+    const { harness } = service
+    const email = 'claims@example.com'
+    const opened = await openBrowserAt()
+    const { page, context } = opened
+    await signUp(opened, email)
+    const agents = []
+    for (const host of ['hook', 'other']) {
+      const agent = await registerConfirmedAgent(harness, 'live', email)
+      const webhook = { url: `https://${host}.attacker.example/x`, events: ['*'] }
+      await harness.call('POST', '/api/agents/webhooks', { key: agent.apiKey, body: webhook })
+      agents.push(agent)
+    }
+    const [kept, revoked] = agents
+    assert.ok(kept && revoked)
+    const statusOf = async (key: string) => (await harness.call('GET', '/api/agents/me', { key })).status
+    await page.evaluate('location.hash = "#/account"')
+    const formOf = ({ apiKey }: { apiKey: string }) =>
+      page
+        .locator('div.paste', { has: page.locator('h3') })
+        .filter({ hasText: `…${apiKey.slice(-4)}` })
+        .last()
+    const form = formOf(revoked)
+    await form.waitFor()
+    const text = (await form.textContent()) ?? ''
+    assert.match(text, /holds 1 key and 1 webhook\./)
+    assert.equal(await form.locator('time').count(), 2, 'when the key was created and last used')
+    assert.match(text, /other\.attacker\.example/)
+    assert.match(text, /Every program that uses one of them gets 401 at once\. 1 webhook stops\./)
+    const box = form.getByLabel('Revoke the keys that exist (recommended)')
+    assert.equal(await box.isChecked(), true)
+    await lookInEveryView(page, 'claim')
+    await form.getByText('Take it into this account').click()
+    await form.getByText('Revoke 1 key and use it as the live agent').click()
+    // The page Keys, where the owner makes a new key.
+    await page
+      .locator('tr', { hasText: `…${revoked.apiKey.slice(-4)}` })
+      .getByText('revoked')
+      .waitFor()
+    assert.match(page.url(), /mode=live#\/keys/)
+    assert.equal(await statusOf(revoked.apiKey), 401)
+    assert.equal(await statusOf(kept.apiKey), 200)
+    await page.evaluate('location.hash = "#/account"')
+    await formOf(kept).getByLabel('Revoke the keys that exist (recommended)').uncheck()
+    await formOf(kept).getByText('can go on calling the API as this agent').waitFor()
+    await formOf(kept).getByText('Take it into this account').click()
+    await formOf(kept).getByText('Use it as the live agent').click()
+    await page
+      .locator('tr', { hasText: `…${kept.apiKey.slice(-4)}` })
+      .getByText('active')
+      .waitFor()
+    assert.equal(await statusOf(kept.apiKey), 200)
     await context.close()
   },
 )

@@ -7,6 +7,7 @@ import { Moment } from '../../shared/design/moment.tsx'
 import { PageHead } from '../../shared/design/page-head.tsx'
 import { addPasskey } from '../sign-in/passkey.ts'
 import type { Account, ConsoleSessions, PasskeyList } from '../wire.ts'
+import { ClaimForm } from './claim-form.tsx'
 
 type CardProps = { readonly action: Action; readonly now: number }
 
@@ -115,7 +116,7 @@ const SessionsCard = ({
 
 const reloadPage = (): void => location.reload()
 
-const AgentsCard = ({ account, action }: { account: Account; action: Action }) => (
+const AgentsCard = ({ account, action, now }: CardProps & { readonly account: Account }) => (
   <section class="card pad" aria-labelledby="agents">
     <h2 class="h3" id="agents">
       Agents of this account
@@ -129,28 +130,7 @@ const AgentsCard = ({ account, action }: { account: Account; action: Action }) =
       ))}
     </dl>
     {account.claimable.map((agent) => (
-      <div key={agent.id} class="gap">
-        <p>
-          <b>{agent.name}</b>, {agent.mode}, was registered by API with your address.
-        </p>
-        <p class="small muted">
-          Its keys and webhooks keep working for whoever has them. Once it is in this account, look through{' '}
-          <a href="#/keys">Keys</a> and <a href="#/webhooks">Webhooks</a>, and revoke what you do not know.
-        </p>
-        <p class="gap">
-          <ConfirmButton
-            label="Take it into this account"
-            confirmLabel={`Use it as the ${agent.mode} agent`}
-            disabled={action.busy}
-            onConfirm={() =>
-              void action.run('It belongs to this account now.', async () => {
-                await callConsole('POST', '/console/claim', { agentId: agent.id })
-                reloadPage()
-              })
-            }
-          />
-        </p>
-      </div>
+      <ClaimForm key={agent.id} agent={agent} action={action} now={now} />
     ))}
   </section>
 )
@@ -232,7 +212,7 @@ export const AccountPage = () => {
         <div class="two">
           <PasskeysCard passkeys={data.passkeys} action={action} now={now} />
           <SessionsCard sessions={data.sessions} action={action} now={now} />
-          <AgentsCard account={data.account} action={action} />
+          <AgentsCard account={data.account} action={action} now={now} />
           <AccountsCard account={data.account} action={action} />
         </div>
       ) : null}
