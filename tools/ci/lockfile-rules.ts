@@ -50,29 +50,29 @@ const isSha512 = (integrity: string): boolean => /^sha512-[A-Za-z0-9+/]{86}==$/.
 export const fillIntegrity = async (
   { packages }: Lockfile,
   find: (spec: string) => Promise<string | undefined>,
-): Promise<{ readonly packages: Lockfile['packages']; readonly unavailable: readonly string[] }> => {
+): Promise<{ readonly packages: Lockfile['packages']; readonly absent: readonly string[] }> => {
   const filled = { ...packages }
-  const unavailable: string[] = []
+  const absent: string[] = []
   for (const { place, spec } of withoutIntegrity({ packages })) {
     const integrity = await find(spec)
     const { version, ...rest } = packages[place] ?? {}
-    if (integrity === undefined) unavailable.push(spec)
+    if (integrity === undefined) absent.push(spec)
     else if (!isSha512(integrity)) throw new Error(`the integrity of ${spec} is not one sha512: ${integrity}`)
     // In the order in which npm writes them.
     else filled[place] = { ...(version === undefined ? {} : { version }), integrity, ...rest }
   }
-  return { packages: filled, unavailable }
+  return { packages: filled, absent }
 }
 
 /**
- * What lets an install take something else than what was reviewed. A package of `unavailable` may have no hash: the registry
+ * What lets an install take something else than what was reviewed. A package of `absent` may have no hash: the registry
  * did not have that version when it was last asked. One that installs here always needs a hash.
  */
-export const integrityFaults = (lockfile: Lockfile, unavailable: ReadonlySet<string>): string[] => [
+export const integrityFaults = (lockfile: Lockfile, absent: ReadonlySet<string>): string[] => [
   ...withoutIntegrity(lockfile).flatMap(({ place, spec, platform }) => {
     if (installsOnLinuxX64(lockfile.packages[place] ?? {}))
       return [`${place} installs on linux-x64 and has no integrity`]
-    return unavailable.has(spec) ? [] : [`${place} (${spec}, for ${platform}) has no integrity`]
+    return absent.has(spec) ? [] : [`${place} (${spec}, for ${platform}) has no integrity`]
   }),
   ...fromRegistry(lockfile).flatMap(([place, { integrity, resolved }]) => [
     ...(integrity !== undefined && !isSha512(integrity)

@@ -1,6 +1,6 @@
 // npm writes only those optional packages into a lockfile that it could look up, and `npm ci` then refuses the lockfile as
 // incomplete. This names the missing ones by what their parents ask for, in every lockfile, and gives each package without a
-// hash the one that the registry has. lockfile-unavailable.json lists the packages that the registry did not have: only
+// hash the one that the registry has. lockfile-absent.json lists the packages that the registry did not have: only
 // these may have no hash. npm run lockfile [-- --check]
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ import {
 } from './lockfile-rules.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const unavailableFile = join(import.meta.dirname, 'lockfile-unavailable.json')
+const absentFile = join(import.meta.dirname, 'lockfile-absent.json')
 const patterns = [
   'package-lock.json',
   '{conformance,tools}/*/package-lock.json',
@@ -25,8 +25,7 @@ const patterns = [
 const lockfiles = globSync(patterns, { cwd: root, exclude: ['**/node_modules/**'] }).toSorted()
 
 const read = (path: string): Lockfile => JSON.parse(readFileSync(join(root, path), 'utf8')) as Lockfile
-const readUnavailable = (): readonly string[] =>
-  JSON.parse(readFileSync(unavailableFile, 'utf8')) as readonly string[]
+const readAbsent = (): readonly string[] => JSON.parse(readFileSync(absentFile, 'utf8')) as readonly string[]
 
 /** The hash of a version in the registry; undefined where the registry does not have it. */
 const findIntegrity = async (spec: string): Promise<string | undefined> => {
@@ -51,13 +50,13 @@ const describe = (unhashed: readonly Unhashed[]): string =>
     .join('\n')
 
 const check = (): void => {
-  const unavailable = new Set(readUnavailable())
+  const absent = new Set(readAbsent())
   const unhashed: Unhashed[] = []
   for (const path of lockfiles) {
     const lockfile = read(path)
     const faults = [
       ...[...missingOptional(lockfile).keys()].map((place) => `${place} is missing`),
-      ...integrityFaults(lockfile, unavailable),
+      ...integrityFaults(lockfile, absent),
     ]
     unhashed.push(...withoutIntegrity(lockfile))
     if (faults.length > 0) {
@@ -66,9 +65,9 @@ const check = (): void => {
     } else console.log(`${path}: ${Object.keys(lockfile.packages).length} packages, none missing`)
   }
   const present = new Set(unhashed.map(({ spec }) => spec))
-  const stale = [...unavailable].filter((spec) => !present.has(spec))
+  const stale = [...absent].filter((spec) => !present.has(spec))
   if (stale.length > 0) {
-    console.error(`lockfile-unavailable.json lists ${stale.join(', ')}, which no lockfile has without a hash`)
+    console.error(`lockfile-absent.json lists ${stale.join(', ')}, which no lockfile has without a hash`)
     process.exitCode = 1
   }
   console.log(
@@ -83,15 +82,15 @@ const write = async (): Promise<void> => {
     if (!found.has(spec)) found.set(spec, await findIntegrity(spec))
     return found.get(spec)
   }
-  const unavailable = new Set<string>()
+  const absent = new Set<string>()
   for (const path of lockfiles) {
     const lockfile = read(path)
     const missing = missingOptional(lockfile)
     const completed = { packages: { ...lockfile.packages, ...Object.fromEntries(missing) } }
     const before = withoutIntegrity(completed).length
     const filled = await fillIntegrity(completed, find)
-    for (const spec of filled.unavailable) unavailable.add(spec)
-    const hashed = before - filled.unavailable.length
+    for (const spec of filled.absent) absent.add(spec)
+    const hashed = before - filled.absent.length
     if (missing.size + hashed === 0) continue
     const packages = Object.fromEntries(
       Object.entries(filled.packages).toSorted(([a], [b]) => (a < b ? -1 : 1)),
@@ -99,7 +98,7 @@ const write = async (): Promise<void> => {
     writeFileSync(join(root, path), `${JSON.stringify({ ...lockfile, packages }, null, 2)}\n`)
     console.log(`${path}: ${missing.size} packages added, ${hashed} hashes filled in`)
   }
-  writeFileSync(unavailableFile, `${JSON.stringify([...unavailable].toSorted(), null, 2)}\n`)
+  writeFileSync(absentFile, `${JSON.stringify([...absent].toSorted(), null, 2)}\n`)
 }
 
 if (process.argv.includes('--check')) check()

@@ -107,7 +107,9 @@ export const account = operation({
           allowedOrigins: z
             .array(z.string())
             .max(50)
-            .meta({ description: 'Sites that may use it. A claim keeps them; PATCH /api/agents/me changes them.' }),
+            .meta({
+              description: 'Sites that may use it. A claim keeps them; PATCH /api/agents/me changes them.',
+            }),
         }),
       )
       .max(10)

@@ -16,7 +16,7 @@ const usedAgent = async (deps: AccountsDeps, tx: Tx, accountId: string, mode: Mo
 }
 
 /** What whoever registered an agent may still hold of it. */
-const readHeld = async (deps: AccountsDeps, tx: Tx, agent: { agentId: string; mode: Mode }) => {
+const readHoldings = async (deps: AccountsDeps, tx: Tx, agent: { agentId: string; mode: Mode }) => {
   const keys = await deps.listUsableKeys(tx, agent.agentId)
   const urls = await deps.listWebhookUrls(tx, agent)
   const site = await deps.findSite(tx, agent.agentId)
@@ -39,8 +39,8 @@ const listClaimable = async (deps: AccountsDeps, tx: Tx, { role, email }: Accoun
   for (const agent of await deps.listConfirmedAgents(tx, email, claimableMax)) {
     if (await findIsInAccount(tx, agent.agent_id)) continue
     const { agent_id: id, name, mode, created_at: createdAt } = agent
-    const held = await readHeld(deps, tx, { agentId: id, mode })
-    claimable.push({ id, name, mode, createdAt: createdAt.toISOString(), ...held })
+    const holdings = await readHoldings(deps, tx, { agentId: id, mode })
+    claimable.push({ id, name, mode, createdAt: createdAt.toISOString(), ...holdings })
   }
   return claimable
 }

@@ -54,7 +54,7 @@ export type AccountsDeps = {
   /** Disables every webhook of an agent; the result is how many. */
   readonly disableAllWebhooks: (tx: Tx, agent: AgentOfMode) => Promise<number>
   /** Forgets which keys and bearers are valid, after keys were revoked. */
-  readonly forgetKeys: () => void
+  readonly clearKeyCache: () => void
   /** Forgets which bearers are valid, after a change to people or sessions. */
   readonly forgetBearers: () => void
 }

@@ -103,7 +103,7 @@ export const routes = (deps: AccountsDeps, bearers: Bearers): Route[] => [
   ),
   route('accounts.claim', async (call) => {
     const claimed = await claim(deps, call.accountPerson, call.body)
-    deps.forgetKeys()
+    deps.clearKeyCache()
     return claimed
   }),
   ...peopleRoutes(deps),

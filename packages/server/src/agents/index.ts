@@ -5,6 +5,7 @@ export type { ReadHoldings } from './operator-read.ts'
 export { pages } from './pages.ts'
 export { addConfirmedAgent, networkTagOf } from './register.ts'
 export { operatorRoutes, routes } from './routes.ts'
+export { listUsableKeys } from './keys/store.ts'
 export { revokeAllKeys } from './keys/revoke-all.ts'
 export { listOrigins } from './origins/store.ts'
 export { deleteOldMailTokens } from './store.ts'
@@ -17,5 +18,4 @@ export {
   findPolicy,
   findSite,
   listConfirmedAgentsByEmail,
-  listUsableKeys,
 } from './store.ts'

@@ -109,7 +109,7 @@ const accountsDepsOf = ({ ctx, authenticator, passkeyVerifier }: Services) => ({
   findSite: agents.findSite,
   revokeAllKeys: agents.revokeAllKeys,
   disableAllWebhooks: webhooks.disableAllEndpoints,
-  forgetKeys: authenticator.clearCache,
+  clearKeyCache: authenticator.clearCache,
   forgetBearers: authenticator.forgetBearers,
 })
 

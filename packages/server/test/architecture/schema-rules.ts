@@ -168,12 +168,13 @@ export const schemaFaults = async (
     "select c.relname as name from pg_class c where c.relnamespace = 'public'::regnamespace and c.relispartition and has_table_privilege('pohf_app', c.oid, 'select, insert, update, delete')",
   )
   for (const { name } of open) faults.push(`${name} can be reached past the policies of its parent`)
-  const { rows: foreign } = await owner.query<{ name: string; first: string }>(
-    `select k.conname as name, (select a.attname::text from pg_attribute a where a.attrelid = k.conrelid and a.attnum = k.conkey[1]) as first
+  const { rows: foreign } = await owner.query<{ name: string; table_name: string; first: string }>(
+    `select k.conname as name, c.relname as table_name, (select a.attname::text from pg_attribute a where a.attrelid = k.conrelid and a.attnum = k.conkey[1]) as first
      from pg_constraint k join pg_class c on c.oid = k.conrelid where k.contype = 'f' and c.relnamespace = 'public'::regnamespace and not c.relispartition`,
   )
   for (const key of foreign)
-    if (key.first !== 'agent_id') faults.push(`the foreign key ${key.name} does not begin with agent_id`)
+    if (!deploymentWide.has(key.table_name) && key.first !== 'agent_id')
+      faults.push(`the foreign key ${key.name} does not begin with agent_id`)
   return { faults, tables: tables.length, keys: keys.length }
 }
 

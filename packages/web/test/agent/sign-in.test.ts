@@ -121,13 +121,12 @@ test(
   async () => {
     assert.ok(service)
     const { harness } = service
-    const email = 'claims@example.com'
     const opened = await openBrowserAt()
     const { page, context } = opened
-    await signUp(opened, email)
+    await signUp(opened, 'claims@example.com')
     const agents = []
     for (const host of ['hook', 'other']) {
-      const agent = await registerConfirmedAgent(harness, 'live', email)
+      const agent = await registerConfirmedAgent(harness, 'live', 'claims@example.com')
       const webhook = { url: `https://${host}.attacker.example/x`, events: ['*'] }
       await harness.call('POST', '/api/agents/webhooks', { key: agent.apiKey, body: webhook })
       agents.push(agent)
@@ -143,17 +142,14 @@ test(
         .last()
     const form = formOf(revoked)
     await form.waitFor()
-    const text = (await form.textContent()) ?? ''
-    assert.match(text, /holds 1 key and 1 webhook\./)
+    const shown = (await form.textContent()) ?? ''
+    assert.match(shown, /holds 1 key and 1 webhook\..*other\.attacker\.example/s)
     assert.equal(await form.locator('time').count(), 2, 'when the key was created and last used')
-    assert.match(text, /other\.attacker\.example/)
-    assert.match(text, /Every program that uses one of them gets 401 at once\. 1 webhook stops\./)
-    const box = form.getByLabel('Revoke the keys that exist (recommended)')
-    assert.equal(await box.isChecked(), true)
+    assert.match(shown, /Every program that uses one of them gets 401 at once\. 1 webhook stops\./)
+    assert.equal(await form.getByLabel('Revoke the keys that exist (recommended)').isChecked(), true)
     await lookInEveryView(page, 'claim')
     await form.getByText('Take it into this account').click()
     await form.getByText('Revoke 1 key and use it as the live agent').click()
-    // The page Keys, where the owner makes a new key.
     await page
       .locator('tr', { hasText: `…${revoked.apiKey.slice(-4)}` })
       .getByText('revoked')

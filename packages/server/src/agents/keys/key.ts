@@ -3,7 +3,8 @@ import type { Tx } from '../../platform/db/db.ts'
 import { hashKey, makeKey } from '../../platform/ops/keys.ts'
 import type { Agent } from '../../platform/http/call.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { insertKey, isKeyActive } from '../store.ts'
+import { insertKey } from '../store.ts'
+import { isKeyActive } from './store.ts'
 
 /**
  * Refuses a key that was revoked after this call was authenticated: a process knows a key for up to two seconds, and a revoked

@@ -1354,9 +1354,9 @@ export interface StatusBlocks {
 }
 
 export interface StatusElsewhere {
-  changed_at: Generated<Date>;
+  changed_at: Generated<Timestamp>;
   credential_id: string;
-  expires_at: Date;
+  expires_at: Timestamp;
   idx: number;
   list_id: string;
   value: number;

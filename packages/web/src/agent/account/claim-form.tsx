@@ -14,7 +14,7 @@ const KeyTable = ({ keys, now }: { keys: Claimable['keys']; now: number }) => (
     <thead>
       <tr>
         <th scope="col">Key</th>
-        <th scope="col">Created, UTC</th>
+        <th scope="col">Since, UTC</th>
         <th scope="col">Last used, UTC</th>
       </tr>
     </thead>
@@ -24,10 +24,10 @@ const KeyTable = ({ keys, now }: { keys: Claimable['keys']; now: number }) => (
           <th scope="row">
             <code>…{key.hint}</code>
             {key.expiresAt === null ? null : (
-              <span class="small muted block">replaced, works until {formatUtc(key.expiresAt)}</span>
+              <span class="small muted block">works until {formatUtc(key.expiresAt)}</span>
             )}
           </th>
-          <td data-label="Created">
+          <td data-label="Since">
             <Moment at={key.createdAt} now={now} />
           </td>
           <td data-label="Last used">
@@ -80,7 +80,7 @@ export const ClaimForm = (props: { agent: Claimable; action: Action; now: number
       </label>
       <p class="small muted">
         Its name, settings, members, orders and sites stay
-        {allowedOrigins.length === 0 ? '' : `: ${allowedOrigins.join(', ')}`}. Look through{' '}
+        {allowedOrigins.length === 0 ? '' : `: ${allowedOrigins.join(', ')}`}. Check{' '}
         <a href="#/install">Install</a>, <a href="#/members">Members</a> and <a href="#/orders">Orders</a>{' '}
         afterwards, and remove what you do not know.
       </p>

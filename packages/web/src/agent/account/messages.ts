@@ -1,12 +1,12 @@
 import type { Account } from '../wire.ts'
 
-type Held = Pick<Account['claimable'][number], 'mode' | 'keys' | 'webhookHosts'>
+type Holdings = Pick<Account['claimable'][number], 'mode' | 'keys' | 'webhookHosts'>
 
 export const countText = (count: number, what: string): string =>
   `${count === 0 ? 'no' : count} ${what}${count === 1 ? '' : 's'}`
 
 /** What a claim stops, or what goes on. */
-export const claimEffect = ({ keys, webhookHosts }: Held, revokes: boolean): string => {
+export const claimEffect = ({ keys, webhookHosts }: Holdings, revokes: boolean): string => {
   if (!revokes)
     return 'Whoever has these keys can go on calling the API as this agent, make more keys and read its events.'
   if (keys.length + webhookHosts.length === 0) return 'There is nothing to revoke.'
@@ -18,7 +18,7 @@ export const claimEffect = ({ keys, webhookHosts }: Held, revokes: boolean): str
 }
 
 /** What the second press of the button does. */
-export const claimButton = ({ mode, keys }: Held, revokes: boolean): string =>
+export const claimButton = ({ mode, keys }: Holdings, revokes: boolean): string =>
   revokes && keys.length > 0
     ? `Revoke ${countText(keys.length, 'key')} and use it as the ${mode} agent`
     : `Use it as the ${mode} agent`
