@@ -122,7 +122,6 @@ export {
   type Purchase,
 } from './purchases/operations.ts'
 export { askWorkflowId, questionStates, type Question, type QuestionState } from './questions/operations.ts'
-export { textErrors } from './questions/text.ts'
 export { requestDays, type LoggedRequest } from './requests/operations.ts'
 export {
   attentionDaysMax,

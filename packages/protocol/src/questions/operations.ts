@@ -25,7 +25,7 @@ export const questionStates = [
   'expired',
 ] as const
 
-const question = () => text(2_000).meta({ description: 'Plain text, without links.' })
+const question = () => text(2_000).meta({ description: 'Plain text, without links, hosts, mail addresses and telephone numbers.' })
 const answerSchema = () =>
   json(4_096).meta({
     description:

@@ -1,5 +1,6 @@
-import { textErrors, type AnswerForm } from '@pohf/protocol'
+import type { AnswerForm } from '@pohf/protocol'
 import type { Detail } from '../platform/http/errors.ts'
+import { textErrors } from '../work/index.ts'
 
 type Field = AnswerForm[number]
 type Json = Readonly<Record<string, unknown>>
@@ -152,6 +153,9 @@ const parseObject = (schema: Json, path: string): Parsed<AnswerForm> => {
     const label = name.replaceAll('_', ' ')
     const parsed = parseField(properties[name], at, { name, label, required: required.includes(name) })
     if ('errors' in parsed) return parsed
+    // A field without a title has its name as the label.
+    const errors = textErrors(parsed.value.label, at)
+    if (errors.length > 0) return { errors }
     fields.push(parsed.value)
   }
   // A form that can be sent empty would let a worker be paid for nothing.

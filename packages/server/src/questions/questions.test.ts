@@ -235,8 +235,12 @@ test('a question that is ordered as work obeys the rules of its text, and may be
   const long = Array.from({ length: 8 }, () => '\u33c2'.repeat(10_000))
   assert.equal(await orderCodeOf({ items: long, quantity: 8 }), `validation_failed too_big ${path}`)
   assert.equal(await orderCodeOf({ items: ['\u33c2'.repeat(1_500)] }), `validation_failed too_big ${path}`)
-  // Other work has links.
+  // The items of other work may have links; what speaks to the worker may not.
   assert.equal(await orderCodeOf({ items: [link] }, 'wf_judge'), 'passes')
+  assert.equal(
+    await orderCodeOf({ items: ['Is it late?'], instructions: link }, 'wf_judge'),
+    'validation_failed link body.instructions',
+  )
 })
 
 test('a retired workflow answers no questions', async () => {

@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { answerFormOf, answerBySchema } from './answer-schema.ts'
-import { textErrors } from '@pohf/protocol'
 
 const codeOf = (schema: unknown) => {
   const form = answerFormOf(schema)
@@ -62,6 +61,7 @@ for (const [name, schema, code] of [
   ],
   ['nothing that has to be answered', object({ a: { type: 'boolean' } }, { required: [] }), 'required'],
   ['a required field that is none', object({ a: { type: 'boolean' } }, { required: ['b'] }), 'required'],
+  ['a name that spells a host', object({ go_to_evil_dot_com: { type: 'boolean' } }), 'link'],
   ['a title with markup', { type: 'boolean', title: '<b>Blue?</b>' }, 'html'],
   ['a title that asks for data', { type: 'string', title: 'Your full name' }, 'asks_personal_data'],
 ] as const)
@@ -77,36 +77,3 @@ test('an answer has the form of its schema', () => {
   assert.ok('value' in many)
   assert.deepEqual(answerBySchema(many.value, { a: true }), { a: true })
 })
-
-for (const [text, code] of [
-  ['Look at https://evil.example/x and say what you see', 'link'],
-  ['Look at www.evil and say what you see', 'link'],
-  ['Go to evil.com', 'link'],
-  ['Go to ｅｖｉｌ.com', 'link'],
-  ['Open javascript:alert(1)', 'link'],
-  ['<img src=x onerror=alert(1)>', 'html'],
-  ['Hello </p>', 'html'],
-  ['abc\u202Edef', 'invisible_character'],
-  ['abc\u0007', 'invisible_character'],
-  ['Is jane.doe@firm.example a good address?', 'personal_data'],
-  ['Call +49 30 1234 5678 and tell me who answers', 'personal_data'],
-  ['What is your email address?', 'asks_personal_data'],
-  ['Tell me your date of birth', 'asks_personal_data'],
-  ['Type the verification code that you got', 'asks_personal_data'],
-  ['What did wrk_Ab12Cd34Ef answer?', 'names_person'],
-  ['What does ses_aa01k2example show?', 'names_person'],
-] as const)
-  test(`the text ${JSON.stringify(text)} is refused: ${code}`, () => {
-    assert.equal(textErrors(text, 'body.question')[0]?.code, code)
-  })
-
-for (const text of [
-  'Is 3 < 5 or 5 > 3 easier to read?',
-  'Which logo is better: the red one, or the blue one?\nAnswer in one word.',
-  'Is "What is a good name for a cat?" a polite question?',
-  'Is a price of 1.50 USD on 2026-11-17 12:30 fair, e.g. for tea?',
-  'क्या यह वाक्य सही है?',
-])
-  test(`the text ${JSON.stringify(text)} may be asked`, () => {
-    assert.deepEqual(textErrors(text, 'body.question'), [])
-  })

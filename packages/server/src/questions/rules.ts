@@ -1,11 +1,6 @@
-import {
-  textErrors,
-  type AnswerForm,
-  type OrderState,
-  type QuestionState,
-  type UnitState,
-} from '@pohf/protocol'
+import type { AnswerForm, OrderState, QuestionState, UnitState } from '@pohf/protocol'
 import { Refusal, type Detail } from '../platform/http/errors.ts'
+import { textErrors } from '../work/index.ts'
 import { answerFormOf } from './answer-schema.ts'
 
 const minuteMs = 60_000

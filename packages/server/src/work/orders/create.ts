@@ -7,7 +7,7 @@ import { publish } from '../../platform/queue/outbox.ts'
 import type { BuyerDeps } from '../deps.ts'
 import { usdCentsOf, priceOf, rewardWarningsOf, unitUsdOf, usdOf } from '../rules.ts'
 import { normalizeItems } from '../workflows/forms.ts'
-import { questionOrderErrors } from '../workflows/question-text.ts'
+import { orderTextErrors } from '../texts/order-texts.ts'
 import { insertOrder } from './store.ts'
 import { findWorkflowByIdOrCategory, type StoredWorkflow } from '../workflows/store.ts'
 import type { OrderTerms } from '../../platform/db/columns.ts'
@@ -50,8 +50,8 @@ export const requireItems = (
 }
 
 /** The rules for the texts of a question hold also where it is placed as an order. */
-const requireQuestionTexts = (workflow: StoredWorkflow | undefined, input: Input): void => {
-  const details = questionOrderErrors(workflow?.id, input)
+const requireOrderTexts = (workflow: StoredWorkflow | undefined, input: Input): void => {
+  const details = orderTextErrors(workflow?.id, input)
   if (details.length > 0) throw new Refusal('validation_failed', { details })
 }
 
@@ -101,7 +101,7 @@ export const order = async (
     const { taskType, quantity } = input
     const { workflow, capUsdCents, price } = await findPrice(tx, ctx, agent.mode, input)
     const items = requireItems(workflow, input.items, quantity)
-    requireQuestionTexts(workflow, input)
+    requireOrderTexts(workflow, input)
     if (!price) throw new Refusal('price_above_max')
     await agent.keyless?.use(tx, { taskType, quantity, totalUsdCents: price.totalUsdCents })
     const expiresAt = await insertOrder(tx, key, {
