@@ -131,6 +131,7 @@ export const additions = [
   { id: 'work.workers.image', publicId: 'work.worker-image', method: 'GET', path: '/api/work/assignments/{assignmentId}/images/{field}', auth: 'member', ...worker.workerImage },
   { id: 'work.workers.deliver', publicId: 'work.worker-deliver', method: 'POST', path: '/api/work/assignments/{assignmentId}/deliver', auth: 'member', ...worker.workerDeliver },
   { id: 'work.workers.return', publicId: 'work.worker-return', method: 'POST', path: '/api/work/assignments/{assignmentId}/return', auth: 'member', ...worker.workerReturn },
+  { id: 'work.workers.report', publicId: 'work.worker-report', method: 'POST', path: '/api/work/assignments/{assignmentId}/report', auth: 'member', ...worker.workerReport },
   { id: 'work.workers.appeal', publicId: 'work.worker-appeal', method: 'POST', path: '/api/work/assignments/{assignmentId}/appeal', auth: 'member', ...worker.workerAppeal },
   { id: 'work.workers.earnings', publicId: 'work.worker-earnings', method: 'GET', path: '/api/work/earnings', auth: 'member', ...worker.workerEarnings },
   { id: 'work.workers.payout', publicId: 'work.worker-payout', method: 'POST', path: '/api/work/payout', auth: 'member', ...worker.workerPayout },
@@ -291,6 +292,9 @@ export const operatorEndpoints = [
   { id: 'work.operator.offer-decline', publicId: 'work.operator-offer-decline', method: 'POST', path: '/operator/agents/{agentId}/orders/{orderId}/decline', auth: 'operator', needsRecentSignIn: true, ...workOperators.operatorOfferDecline },
   { id: 'work.operator.appeals', publicId: 'work.operator-appeals', method: 'GET', path: '/operator/appeals', auth: 'operator', ...workOperators.operatorAppeals },
   { id: 'work.operator.appeal-decide', publicId: 'work.operator-appeal-decide', method: 'POST', path: '/operator/appeals/{assignmentId}/decide', auth: 'operator', needsRecentSignIn: true, ...workOperators.operatorAppealDecide },
+  { id: 'work.operator.reviews', publicId: 'work.operator-reviews', method: 'GET', path: '/operator/reviews', auth: 'operator', ...workOperators.operatorReviews },
+  { id: 'work.operator.review', publicId: 'work.operator-review', method: 'GET', path: '/operator/agents/{agentId}/orders/{orderId}/review', auth: 'operator', ...workOperators.operatorReview },
+  { id: 'work.operator.review-decide', publicId: 'work.operator-review-decide', method: 'POST', path: '/operator/agents/{agentId}/orders/{orderId}/review', auth: 'operator', needsRecentSignIn: true, ...workOperators.operatorReviewDecide },
   { id: 'work.operator.produce', publicId: 'work.operator-produce', method: 'POST', path: '/operator/work/produce', auth: 'operator', needsRecentSignIn: true, ...workOperators.operatorProduce },
 ] as const satisfies readonly Endpoint[]
 

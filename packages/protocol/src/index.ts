@@ -140,6 +140,8 @@ export {
   mandateCharsMax,
   orderStates,
   rejectReasons,
+  reviewCauses,
+  reviewDecisions,
   unitStates,
   type Order,
   type OrderState,
@@ -151,10 +153,12 @@ export {
   type Appeal,
   type OperatorOrder,
   type OperatorWorkflow,
+  type OrderReview,
+  type OrderReviewSummary,
   type WorkflowTerms,
 } from './work/operator.ts'
 export { trustRootKinds, type TrustRoot, type TrustRootKind } from './trust/operations.ts'
-export { assignmentStates } from './work/workers.ts'
+export { assignmentStates, reportReasons } from './work/workers.ts'
 export {
   sessionKinds,
   sessionStatuses,

@@ -111,6 +111,7 @@ test('an order in progress is counted by what is delivered, and an expired one s
   const untaken: Order = {
     ...expired,
     fundedAt: '2026-11-15T11:30:00Z',
+    review: null,
     escrow: { status: 'refunded', heldUsd: 0, paidUsd: 0, returnedUsd: 1.5 },
   }
   assert.equal(

@@ -54,6 +54,7 @@ export const operatorOverview = operation({
       payoutsToPay: count,
       appeals: count,
       offers: count,
+      reviews: count,
       failedRefunds: count,
       purchasesToRefund: count,
     }),

@@ -177,6 +177,12 @@ export const errorCatalogue = {
     'The key lacks the scope of this operation, or the origin is not allowed.',
     'Use a key with the scope named in the message.',
   ),
+  orders_suspended: entry(
+    403,
+    'This buyer may not order work with words of its own.',
+    'An operator refused three orders of this buyer within a year: before workers saw them, or because workers reported them.',
+    'Ask the operator of this deployment. Orders without items and instructions are not affected.',
+  ),
   email_not_confirmed: entry(
     403,
     'The contact mail address of this agent is not confirmed.',

@@ -3,6 +3,7 @@ import { operation } from '../platform/endpoint.ts'
 import { instant, json, text, unitInterval, usd } from '../platform/fields.ts'
 import { paymentChallenge, paymentErrors, purchasePending, receipt } from '../purchases/operations.ts'
 import { answerForm } from '../work/forms.ts'
+import { orderReview } from '../work/orders.ts'
 import { workWarnings } from '../work/warnings.ts'
 
 /** The workflow whose units are questions. Its price and reward are those that the operator set. */
@@ -25,7 +26,8 @@ export const questionStates = [
   'expired',
 ] as const
 
-const question = () => text(2_000).meta({ description: 'Plain text, without links, hosts, mail addresses and telephone numbers.' })
+const question = () =>
+  text(2_000).meta({ description: 'Plain text, without links, hosts, mail addresses and telephone numbers.' })
 const answerSchema = () =>
   json(4_096).meta({
     description:
@@ -76,6 +78,7 @@ const questionRecord = z.object({
   quality: unitInterval().nullable(),
   answeredAt: instant().nullable(),
   reviewUntil: instant().nullable(),
+  review: orderReview(),
 })
 export type QuestionState = (typeof questionStates)[number]
 export type Question = z.output<typeof questionRecord>
@@ -86,6 +89,7 @@ export const ask = operation({
     'price_above_max',
     'out_of_stock',
     'order_conflict',
+    'orders_suspended',
     'card_provider_unreachable',
     'chain_unreachable',
   ],

@@ -3,8 +3,8 @@ import { operation } from '../platform/endpoint.ts'
 import { instant, json, queryInteger, text, unitInterval, usd } from '../platform/fields.ts'
 import { modes } from '../platform/ids.ts'
 import { answerForm, inputForm } from './forms.ts'
-import { rejectReasons } from './orders.ts'
-import { orderStates } from './orders.ts'
+import { orderStates, rejectReasons, reviewCauses, reviewDecisions } from './orders.ts'
+import { reportReasons } from './workers.ts'
 
 /** A known-answer item: it looks like any other unit and is paid like one. */
 const knownAnswerItem = z.object({ input: json(16_384), answer: json(16_384) })
@@ -122,6 +122,65 @@ export const operatorAppealDecide = operation({
   params: z.object({ assignmentId: text(64) }),
   body: z.object({ decision: z.enum(['accepted', 'refused']), reason: text(1_000) }),
   response: z.object({ assignmentId: z.string(), decision: z.enum(['accepted', 'refused']) }),
+})
+const orderReviewSummary = z.object({
+  agentId: z.string(),
+  mode: z.enum(modes),
+  orderId: z.string(),
+  status: z.enum(orderStates),
+  title: z.string(),
+  cause: z.enum(reviewCauses),
+  held: z.boolean().meta({ description: 'No worker gets it until it is decided.' }),
+  since: instant(),
+  until: instant().nullable().meta({ description: 'The deadline of a question.' }),
+  quantity: z.int(),
+  totalUsd: usd(),
+  reporters: z
+    .int()
+    .min(0)
+    .meta({ description: 'The open reports whose reporters count; the count stops at 100.' }),
+})
+export type OrderReviewSummary = z.output<typeof orderReviewSummary>
+export const operatorReviews = operation({
+  summary: 'List the orders that wait for a review: of new buyers, and reported by workers; oldest first.',
+  query: z.object({ limit: queryInteger(1, 100).optional() }),
+  response: z.object({ reviews: z.array(orderReviewSummary).max(100) }),
+})
+const orderReviewDetails = orderReviewSummary.extend({
+  instructions: z.string().nullable(),
+  items: z.array(z.unknown()).max(1_000),
+  answerForm,
+  reports: z
+    .array(z.object({ at: instant(), reason: z.enum(reportReasons), counts: z.boolean() }))
+    .max(100)
+    .meta({ description: 'The reports since the last decision, oldest first.' }),
+  buyer: z.object({
+    completed: z
+      .int()
+      .min(0)
+      .meta({ description: 'Orders that were approved and completed since the latest refusal.' }),
+    refused: z.int().min(0).meta({ description: 'Orders that operators refused within a year.' }),
+    reports: z.object({ open: z.int().min(0), upheld: z.int().min(0), dismissed: z.int().min(0) }),
+  }),
+})
+export type OrderReview = z.output<typeof orderReviewDetails>
+export const operatorReview = operation({
+  summary: 'Read an order that waits for a review: its texts, its reports, and the record of its buyer.',
+  errors: ['not_found'],
+  params: offerParams,
+  query: z.object({ mode: z.enum(modes) }),
+  response: orderReviewDetails,
+})
+export const operatorReviewDecide = operation({
+  summary: 'Decide a review: workers get the order, or it is cancelled and refunded.',
+  errors: ['not_found', 'order_conflict'],
+  params: offerParams,
+  body: z.object({
+    mode: z.enum(modes),
+    decision: z.enum(reviewDecisions),
+    reason: text(500).optional().meta({ description: 'The buyer reads it. Required for a refusal.' }),
+  }),
+  response: z.object({ orderId: z.string(), decision: z.enum(reviewDecisions) }),
 })
 export const operatorProduce = operation({
   summary: "Commission units of a workflow at the operator's cost, to be sold from stock.",

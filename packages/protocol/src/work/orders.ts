@@ -20,7 +20,7 @@ const mandate = () => z.string().min(1).max(mandateCharsMax)
 
 export const order = operation({
   summary: 'Commission verified human work.',
-  errors: ['price_above_max', 'mandate_used'],
+  errors: ['price_above_max', 'mandate_used', 'order_conflict', 'orders_suspended'],
   body: z.object({
     taskType: reference(200),
     quantity: z.int().min(1).max(10_000),
@@ -93,6 +93,22 @@ export const rejectReasons = [
   'other',
 ] as const
 
+/** Why an operator reviews an order: its buyer is new or was refused lately, or workers reported it. */
+export const reviewCauses = ['new_buyer', 'reports'] as const
+export const reviewDecisions = ['approved', 'refused'] as const
+export const orderReview = () =>
+  z
+    .object({
+      status: z.enum(['required', 'waiting', ...reviewDecisions, 'not_reviewed']),
+      cause: z.enum(reviewCauses),
+      reason: z.string().nullable().meta({ description: 'What the operator says about the decision.' }),
+    })
+    .nullable()
+    .meta({
+      description:
+        'The review by an operator; null where there is none. required: once it is paid. waiting: no worker gets it until it is decided. not_reviewed: it ended before, and what was paid is refunded.',
+    })
+
 const orderParams = z.object({ orderId: text(128) })
 const unitParams = z.object({ orderId: text(128), n: queryInteger(1, 10_000) })
 
@@ -119,6 +135,7 @@ const orderRecord = z.object({
     paidUsd: usd(),
     returnedUsd: usd(),
   }),
+  review: orderReview(),
   warnings: workWarnings,
 })
 

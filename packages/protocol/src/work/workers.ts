@@ -23,6 +23,9 @@ export const assignmentStates = [
   'ran_out',
 ] as const
 
+/** What a person says about a question or task that they report. */
+export const reportReasons = ['leads_elsewhere', 'asks_personal_data', 'harmful', 'other'] as const
+
 const task = z.object({
   workflowId: z.string(),
   mode: z.enum(modes),
@@ -127,6 +130,14 @@ export const workerReturn = operation({
   limit: 'tasks',
   errors: ['not_found', 'order_conflict'],
   params: assignmentParams,
+  response: assignmentSummary,
+})
+export const workerReport = operation({
+  summary: 'Report a unit: it is returned without a penalty, and operators decide about its order.',
+  limit: 'tasks',
+  errors: ['not_found', 'order_conflict'],
+  params: assignmentParams,
+  body: z.object({ reason: z.enum(reportReasons).optional() }),
   response: assignmentSummary,
 })
 export const workerAppeal = operation({

@@ -2,7 +2,7 @@ import type { Mode } from '@pohf/protocol'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import type { Agent } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
-import { findAnswerTime, findUnitOrder, usdOf } from '../work/index.ts'
+import { findAnswerTime, findUnitOrder, presentReview, usdOf } from '../work/index.ts'
 import { answerBySchema } from './answer-schema.ts'
 import type { QuestionDeps } from './deps.ts'
 import { questionStateOf } from './rules.ts'
@@ -40,6 +40,7 @@ export const findQuestion = async (
     createdAt: order.createdAt.toISOString(),
     ...(await findAnswerTime(tx, key.mode, order.taskType)),
     ...presentAnswer(found),
+    review: presentReview(order),
   }
 }
 

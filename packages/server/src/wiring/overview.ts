@@ -24,6 +24,7 @@ export const countWork: operators.OverviewDeps['countWork'] = async (tx, max) =>
       payoutsToPay: payouts.approved,
       appeals: await work.countAppealed(tx, max),
       offers: await work.countWaitingOffers(tx, max),
+      reviews: await work.countReviews(tx, max),
       failedRefunds: await payments.countFailedRefunds(tx, max),
       purchasesToRefund: await purchases.countPurchasesByState(tx, 'refund_due', max),
     },

@@ -9,6 +9,9 @@ import { operatorOfferAccept } from './operator/offer-accept.ts'
 import { operatorOfferDecline } from './operator/offer-decline.ts'
 import { operatorOrders } from './operator/orders.ts'
 import { operatorProduce, type OperatorDeps } from './operator/produce.ts'
+import { operatorReview } from './operator/review.ts'
+import { operatorReviews } from './operator/reviews.ts'
+import { operatorReviewDecide } from './operator/review-decide.ts'
 import { operatorWorkflowRetire } from './operator/workflow-retire.ts'
 import { operatorWorkflowWrite } from './operator/workflow-write.ts'
 import { operatorWorkflows } from './operator/workflows.ts'
@@ -28,6 +31,7 @@ import { padResponseTime } from './workers/response-time.ts'
 import { workerEarnings } from './workers/earnings.ts'
 import { workerImage } from './workers/image.ts'
 import { workerPayout } from './workers/payout.ts'
+import { workerReport } from './workers/report.ts'
 import { workerReturn } from './workers/return.ts'
 import { workerTasks } from './workers/tasks.ts'
 import { workflowsAvailable } from './workflows/available.ts'
@@ -53,6 +57,7 @@ const workerRoutes = (deps: WorkerDeps): Route[] => [
     padResponseTime(() => workerDeliver(deps, call.person, { ...call.params, ...call.body })),
   ),
   route('work.workers.return', (call) => workerReturn(deps, call.person, call.params.assignmentId)),
+  route('work.workers.report', (call) => workerReport(deps, call.person, { ...call.params, ...call.body })),
   route('work.workers.appeal', (call) =>
     workerAppeal(deps.ctx, call.person, { ...call.params, ...call.body }),
   ),
@@ -102,6 +107,11 @@ export const operatorRoutes = (operatorDeps: OperatorDeps): Route[] => {
     route('work.operator.appeals', (call) => operatorAppeals(ctx, call.query.limit)),
     route('work.operator.appeal-decide', (call) =>
       operatorAppealDecide(operatorDeps, call.operator, { ...call.params, ...call.body }),
+    ),
+    route('work.operator.reviews', (call) => operatorReviews(ctx, call.query.limit)),
+    route('work.operator.review', (call) => operatorReview(ctx, { ...call.params, ...call.query })),
+    route('work.operator.review-decide', (call) =>
+      operatorReviewDecide(operatorDeps, call.operator, { ...call.params, ...call.body }),
     ),
     route('work.operator.produce', (call) =>
       operatorProduce(operatorDeps, call.operator, call.body, call.storeResult),

@@ -284,6 +284,10 @@ export interface Assignments {
   reasons: Generated<string[]>;
   recorded_seconds: number | null;
   released_at: Timestamp | null;
+  report_counts: boolean | null;
+  report_reason: 'leads_elsewhere' | 'asks_personal_data' | 'harmful' | 'other' | null;
+  report_upheld: boolean | null;
+  reported_at: Timestamp | null;
   reward_stars: number;
   session_id: string | null;
   status: Generated<'claimed' | 'delivered' | 'accepted' | 'rejected' | 'appealed' | 'refused' | 'not_verified' | 'returned' | 'ran_out'>;
@@ -927,6 +931,7 @@ export interface Orders {
   decline_reason: string | null;
   expires_at: Timestamp;
   funded_at: Timestamp | null;
+  held: Generated<boolean>;
   instructions: string | null;
   items: Json | null;
   max_price_usd_cents: bigint | null;
@@ -936,6 +941,11 @@ export interface Orders {
   purchase_id: string | null;
   purpose: Generated<'buyer' | 'stock' | 'gold'>;
   quantity: number;
+  review_cause: 'new_buyer' | 'reports' | null;
+  review_decision: 'approved' | 'refused' | null;
+  review_reason: string | null;
+  review_since: Timestamp | null;
+  reviewed_at: Timestamp | null;
   status: Generated<'created' | 'funded' | 'in_progress' | 'delivered' | 'completed' | 'cancelled' | 'refunded' | 'expired'>;
   task_type: string;
   terms: NullableJsonColumn<OrderTerms>;

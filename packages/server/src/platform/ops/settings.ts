@@ -233,6 +233,12 @@ export const settings = z.object({
     .enum(['on', 'off'])
     .default('off')
     .meta({ description: 'Whether operators can approve payouts. Users can request payouts in both cases.' }),
+  ORDER_REVIEWS: integer(
+    0,
+    50,
+    3,
+    'How many orders of a live buyer an operator must have approved and workers completed before its next orders start without a review. An order that nobody reviews ends at its deadline and is refunded. 0: no order waits for a review, and workers can still report it.',
+  ),
   REFERENCE_USD_PER_HOUR: integer(
     1,
     10_000,

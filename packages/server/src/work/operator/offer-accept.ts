@@ -69,7 +69,7 @@ export const operatorOfferAccept = ({ ctx, audit }: OperatorDeps, operator: Oper
       answerForm,
       samples: order.terms?.samples ?? [],
     })
-    await updateUnitsReady(tx, key, order.orderId)
+    await updateUnitsReady(tx, key, { taskId: order.orderId })
     await audit(tx, {
       operatorId: operator.operatorId,
       action: 'offer.accept',

@@ -8,6 +8,7 @@ import type { BuyerDeps } from '../deps.ts'
 import { usdCentsOf, priceOf, rewardWarningsOf, unitUsdOf, usdOf } from '../rules.ts'
 import { normalizeItems } from '../workflows/forms.ts'
 import { orderTextErrors } from '../texts/order-texts.ts'
+import { requiresReview } from '../reviews/hold.ts'
 import { insertOrder } from './store.ts'
 import { findWorkflowByIdOrCategory, type StoredWorkflow } from '../workflows/store.ts'
 import type { OrderTerms } from '../../platform/db/columns.ts'
@@ -103,6 +104,9 @@ export const order = async (
     const items = requireItems(workflow, input.items, quantity)
     requireOrderTexts(workflow, input)
     if (!price) throw new Refusal('price_above_max')
+    const { instructions } = input
+    const content = { itemCount: items?.length ?? 0, instructions, offer: price.offer }
+    const needsReview = await requiresReview(tx, ctx, agent, content)
     await agent.keyless?.use(tx, { taskType, quantity, totalUsdCents: price.totalUsdCents })
     const expiresAt = await insertOrder(tx, key, {
       ...price,
@@ -111,10 +115,11 @@ export const order = async (
       quantity,
       capUsdCents,
       items,
-      instructions: input.instructions,
+      instructions,
       callbackRef: input.callbackRef,
       terms: workflow && termsOf(workflow),
       purpose: 'buyer',
+      needsReview,
     })
     const { orderId } = key
     await publish(tx, {

@@ -7,6 +7,8 @@ import { checkAndNarrow, type Refusals } from '../../platform/http/refusals.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { AgentId } from '../../platform/ops/ids.ts'
 import { cardAccounts, escrowAccountOf, transferLines, usdOf } from '../rules.ts'
+import { isHeldAtFunding } from '../reviews/hold.ts'
+import { updateOrderHeldAsNew } from '../reviews/store.ts'
 import { claimableUntil } from '../units/rules.ts'
 import { insertUnits } from '../units/store.ts'
 import { findWorkflow } from '../workflows/store.ts'
@@ -173,8 +175,10 @@ export const fundOrder = async (tx: Tx, order: Order, payment: Payment): Promise
   await post(tx, { agentId, mode, kind: 'order_payment', reference, lines })
   // People find units by the workflow, or, once an operator has set the terms of custom work, by the order.
   const isReady = !order.waitsForOperator && (order.terms !== null || (await adoptTerms(tx, order)))
-  const taskId = isReady ? (workflowId ?? orderId) : null
+  const isHeld = await isHeldAtFunding(tx, order)
+  const taskId = isReady && !isHeld ? (workflowId ?? orderId) : null
   const openUntil = claimableUntil(order.terms?.answerBy)
   await insertUnits(tx, order, { quantity, totalUsdCents, items: order.itemCount, taskId, openUntil })
+  if (isHeld) await updateOrderHeldAsNew(tx, order)
   await changeOrderStatus(tx, order, 'funded')
 }

@@ -37,6 +37,7 @@ export const createPlatformOrder = async (
     callbackRef: undefined,
     terms,
     purpose: request.purpose,
+    needsReview: false,
   })
   const order = await findOrderForUpdate(tx, key)
   if (!order)

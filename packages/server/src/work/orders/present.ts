@@ -3,6 +3,7 @@ import type { Tx } from '../../platform/db/db.ts'
 import type { BuyerDeps } from '../deps.ts'
 import { listItems, type Order } from './store.ts'
 import { rewardWarningsOf, unitUsdOf, usdOf } from '../rules.ts'
+import { presentReview } from '../reviews/present.ts'
 import { countUnits, type UnitCount, type Unit } from '../units/store.ts'
 
 const returnedStates = new Set(['refused', 'cancelled'])
@@ -50,6 +51,7 @@ export const presentOrders = async (tx: Tx, { forgingPriceUsd }: BuyerDeps, orde
         number
       >,
       escrow: summarizeEscrow(order, units),
+      review: presentReview(order),
       warnings: rewardWarningsOf(forgingPriceUsd, order.terms?.rewardStars),
     }
   })

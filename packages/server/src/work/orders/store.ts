@@ -17,6 +17,8 @@ type NewOrder = Price & {
   readonly callbackRef: string | undefined
   readonly terms: OrderTerms | undefined
   readonly purpose: Selectable<DB['orders']>['purpose']
+  /** An operator reviews it once it is paid. */
+  readonly needsReview: boolean
 }
 /** Stores a new order and returns when it expires unfunded. */
 export const insertOrder = async (tx: Tx, key: OrderKey, order: NewOrder): Promise<Date> => {
@@ -37,6 +39,7 @@ export const insertOrder = async (tx: Tx, key: OrderKey, order: NewOrder): Promi
       callback_ref: order.callbackRef ?? null,
       terms: order.terms ? JSON.stringify(order.terms) : null,
       purpose: order.purpose,
+      review_cause: order.needsReview ? 'new_buyer' : null,
       expires_at: sql<Date>`pohf_now() + make_interval(days => ${unfundedOrderDays})`,
     })
     .returning('expires_at')
@@ -66,6 +69,12 @@ const columns = [
   'purchase_id',
   'terms',
   'purpose',
+  'review_cause',
+  'review_since',
+  'held',
+  'review_decision',
+  'review_reason',
+  'reviewed_at',
 ] as const
 /** Items are read one by one elsewhere: an order may have 256 KB of them. */
 const selectOrders = (tx: Tx) =>
@@ -99,6 +108,19 @@ const orderOf = (row: Row) => ({
   terms: row.terms,
   purpose: row.purpose,
   itemCount: row.item_count,
+  /** Nobody can claim a unit of it until an operator has decided. */
+  isHeld: row.held,
+  /** Null where it is not reviewed and never was. */
+  review:
+    row.review_cause === null
+      ? null
+      : {
+          cause: row.review_cause,
+          since: row.review_since,
+          decision: row.review_decision,
+          reason: row.review_reason,
+          decidedAt: row.reviewed_at,
+        },
   isExpired: row.is_over,
   checkout:
     row.checkout_id !== null && row.checkout_url !== null && row.checkout_expires_at !== null
@@ -193,10 +215,23 @@ export const updateOrderFundedBy = async (tx: Tx, key: OrderKey, purchaseId: str
   await orderUpdate(tx, key).set({ purchase_id: purchaseId, funded_at: now() }).execute()
 }
 
-/** Changes the status of an order; the database refuses transitions that do not exist. */
+/**
+ * Changes the status of an order; the database refuses transitions that do not exist. An order that has ended waits for no
+ * review any more, unless workers reported it: a buyer who cancels escapes no decision.
+ */
 export const updateOrderStatus = async (tx: Tx, key: OrderKey, status: OrderState): Promise<void> => {
+  const hasEnded = status === 'cancelled' || status === 'expired'
   await orderUpdate(tx, key)
-    .set({ status, ...(status === 'funded' ? { funded_at: now() } : {}) })
+    .set({
+      status,
+      ...(status === 'funded' ? { funded_at: now() } : {}),
+      ...(hasEnded
+        ? {
+            review_since: sql<Date | null>`case when review_cause = 'reports' then review_since end`,
+            held: sql<boolean>`held and review_cause = 'reports'`,
+          }
+        : {}),
+    })
     .execute()
 }
 

@@ -5,6 +5,7 @@ import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { publish } from '../../platform/queue/outbox.ts'
 import { claimableUntil } from '../units/rules.ts'
+import { requiresReview } from '../reviews/hold.ts'
 import { findUnit } from '../units/store.ts'
 import type { StoredWorkflow } from '../workflows/store.ts'
 import { termsOf } from './create.ts'
@@ -23,7 +24,7 @@ export type UnitRequest = {
   readonly paidByPurchase: boolean
 }
 
-const createUnitOrder = async (tx: Tx, key: OrderKey, request: UnitRequest): Promise<void> => {
+const createUnitOrder = async (tx: Tx, ctx: Ctx, key: OrderKey, request: UnitRequest): Promise<void> => {
   const { workflow, item, answerForm, answerBy, capUsdCents } = request
   const { orderId } = key
   const order = { taskType: workflow.id, quantity: 1 }
@@ -38,6 +39,7 @@ const createUnitOrder = async (tx: Tx, key: OrderKey, request: UnitRequest): Pro
     callbackRef: undefined,
     terms: { ...termsOf(workflow), answerForm, answerBy: answerBy.toISOString() },
     purpose: 'buyer',
+    needsReview: await requiresReview(tx, ctx, key, { itemCount: 1, instructions: undefined, offer: false }),
   })
   const data = { orderId, ...order, status: 'created' }
   await publish(tx, { ...key, type: 'order.created', subject: orderId, data })
@@ -58,12 +60,12 @@ export const placeUnitOrder = async <T>(
   const key = { agentId, mode, orderId: ctx.ids.make('ord_') }
   const { paidByPurchase } = request
   if (mode === 'live' && !paidByPurchase) {
-    await inTransaction(ctx, agentId, (tx) => createUnitOrder(tx, key, request))
+    await inTransaction(ctx, agentId, (tx) => createUnitOrder(tx, ctx, key, request))
     await openCardCheckout({ ctx, payments, tenant: agentId, key })
     return inTransaction(ctx, 'system', (tx) => finish(tx, key))
   }
   return inTransaction(ctx, 'system', async (tx) => {
-    await createUnitOrder(tx, key, request)
+    await createUnitOrder(tx, ctx, key, request)
     if (!paidByPurchase) await fundSandbox(tx, { payments, key })
     return finish(tx, key)
   })

@@ -25,6 +25,10 @@ export const unitReject = ({ ctx, unitDeps, findTokens }: ReviewDeps, agent: Age
       throw new Refusal('order_conflict', {
         message: 'The review period is over: the unit counts as accepted.',
       })
+    if (locked.order.review?.decision === 'refused')
+      throw new Refusal('order_conflict', {
+        message: 'An operator refused this order: what was delivered before is paid.',
+      })
     await rejectUnit(tx, unitDeps, locked, { reason, note })
     // In the sandbox the buyer decides alone: no operator works there.
     const recent = agent.mode === 'live' ? await countRecentReviews(tx, agent) : undefined

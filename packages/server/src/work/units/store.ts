@@ -34,10 +34,15 @@ export const insertUnits = async (tx: Tx, key: OrderKey, units: NewUnits): Promi
     from generate_series(1, ${quantity}::int) n`.execute(tx)
 }
 
-/** Opens the units of an accepted offer for claims; their period starts now. */
-export const updateUnitsReady = async (tx: Tx, key: OrderKey, taskId: string): Promise<void> => {
+/** Opens the units of an accepted offer or an approved order for claims; their period starts now. */
+export const updateUnitsReady = async (
+  tx: Tx,
+  key: OrderKey,
+  { taskId, openUntil = null }: { readonly taskId: string; readonly openUntil?: Date | null | undefined },
+): Promise<void> => {
   await sql`
-    update order_units set task_id = ${taskId}, open_until = pohf_now() + make_interval(days => ${openDays})
+    update order_units set task_id = ${taskId},
+      open_until = least(pohf_now() + make_interval(days => ${openDays}), ${openUntil}::timestamptz)
     where agent_id = ${key.agentId} and mode = ${key.mode} and order_id = ${key.orderId} and status = 'open'`.execute(
     tx,
   )
@@ -182,10 +187,20 @@ export const unitUpdate = (tx: Tx, key: UnitKey) =>
     .where('order_id', '=', key.orderId)
     .where('n', '=', key.n)
 
-export const updateUnitReopened = async (tx: Tx, key: UnitKey, afterMinutes: number): Promise<void> => {
+type Reopening = {
+  readonly afterMinutes: number
+  /** Its order waits for an operator: nobody finds it until then. */
+  readonly isHeld: boolean
+}
+export const updateUnitReopened = async (
+  tx: Tx,
+  key: UnitKey,
+  { afterMinutes, isHeld }: Reopening,
+): Promise<void> => {
   await unitUpdate(tx, key)
     .set({
       status: 'open',
+      ...(isHeld ? { task_id: null } : {}),
       open_from: afterMinutes === 0 ? null : sql<Date>`pohf_now() + make_interval(mins => ${afterMinutes})`,
     })
     .execute()

@@ -219,16 +219,19 @@ type ClaimRelease = {
   readonly sessionId?: string
   readonly quality?: number | null
   readonly reasons?: readonly string[]
+  /** The person reported it: this is no return that counts. */
+  readonly isReport?: boolean
 }
 /** Ends a claim without delivery. */
 export const releaseUnit = async (
   tx: Tx,
   unitDeps: Pick<UnitDeps, 'returnPurchase'>,
   { order, unit, holder }: LockedUnit,
-  release: ClaimRelease,
+  { isReport = false, ...release }: ClaimRelease,
 ): Promise<void> => {
   if (!holder) throw missingAssignment(unit, 'releasing it')
-  await updateAssignment(tx, holder.assignmentId, { ...release, released: release.status !== 'not_verified' })
+  const released = release.status !== 'not_verified' && !isReport
+  await updateAssignment(tx, holder.assignmentId, { ...release, released })
   await reopenUnit(tx, unitDeps, { order, unit })
 }
 
@@ -241,7 +244,7 @@ export const reopenUnit = async (
 ): Promise<void> => {
   const isOrderEnded = ['cancelled', 'expired', 'refunded'].includes(order.status) || order.purpose === 'gold'
   if (!isOrderEnded) {
-    await updateUnitReopened(tx, unit, afterMinutes)
+    await updateUnitReopened(tx, unit, { afterMinutes, isHeld: order.isHeld })
     return
   }
   await updateUnitCancelled(tx, unit)

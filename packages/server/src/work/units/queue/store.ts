@@ -8,7 +8,8 @@ import { findUnit, unitUpdate, type Unit, type UnitKeyRow } from '../store.ts'
  * Claims the oldest open unit that this person may do. Locked units are skipped, so no claim waits for another.
  * `materialized` keeps it to one unit: inside a join the subquery may run for each row, and would claim one each time.
  * A person never gets the same item twice: a second opinion must come from another person. Whoever let a claim run out
- * does not get it again either, or one person could keep it from all others.
+ * does not get it again either, or one person could keep it from all others. Whoever reported a unit gets no other one of its
+ * order.
  */
 export const claimUnit = async (
   tx: Tx,
@@ -21,7 +22,7 @@ export const claimUnit = async (
         and (open_from is null or open_from <= pohf_now())
         and not exists (select from assignments had where had.person_id = ${request.personId}
           and had.order_id = open.order_id and had.agent_id = open.agent_id and had.mode = open.mode
-          and (had.item = open.item or had.n = open.n) and had.status <> 'returned')
+          and ((had.item = open.item or had.n = open.n) and had.status <> 'returned' or had.reported_at is not null))
       order by created_at, order_id, n limit 1 for update skip locked)
     update order_units unit set status = 'claimed' from candidate
     where unit.agent_id = candidate.agent_id and unit.mode = candidate.mode and unit.order_id = candidate.order_id
@@ -67,7 +68,7 @@ export const listOpenTasks = async (
           and open.open_until > pohf_now() and (open.open_from is null or open.open_from <= pohf_now())
           and not exists (select from assignments had where had.person_id = ${request.personId}
             and had.order_id = open.order_id and had.agent_id = open.agent_id and had.mode = open.mode
-            and (had.item = open.item or had.n = open.n) and had.status <> 'returned')
+            and ((had.item = open.item or had.n = open.n) and had.status <> 'returned' or had.reported_at is not null))
         order by created_at, order_id, n limit ${request.countMax}) few
     ) waiting
     where task.task_id is not null and waiting.available > 0 limit ${request.limit}`.execute(tx)
