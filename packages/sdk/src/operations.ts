@@ -85,6 +85,7 @@ export const operations = [
   { publicId: 'work.worker-assignment', method: 'GET', path: '/api/work/assignments/{assignmentId}', keyed: false },
   { publicId: 'work.worker-deliver', method: 'POST', path: '/api/work/assignments/{assignmentId}/deliver', keyed: false },
   { publicId: 'work.worker-return', method: 'POST', path: '/api/work/assignments/{assignmentId}/return', keyed: false },
+  { publicId: 'work.worker-report', method: 'POST', path: '/api/work/assignments/{assignmentId}/report', keyed: false },
   { publicId: 'work.worker-appeal', method: 'POST', path: '/api/work/assignments/{assignmentId}/appeal', keyed: false },
   { publicId: 'work.worker-earnings', method: 'GET', path: '/api/work/earnings', keyed: false },
   { publicId: 'work.worker-payout', method: 'POST', path: '/api/work/payout', keyed: false },

@@ -42,6 +42,7 @@ test('every reason by which scoring says no has plain words', () => {
     'records_gone',
     'scoring_failed',
     'payment_taken_back',
+    'reported',
   ])
     assert.ok(english.reasons[code], code)
 })

@@ -35,6 +35,12 @@ const pages: readonly ConsolePage[] = [
     View: lazy<PageProps>(async () => (await import('./appeals/page.tsx')).AppealsPage),
   },
   {
+    path: 'reviews',
+    name: 'Reviews',
+    group: 'Decisions',
+    View: lazy<PageProps>(async () => (await import('./reviews/page.tsx')).ReviewsPage),
+  },
+  {
     path: 'orders',
     name: 'Orders',
     group: 'Decisions',

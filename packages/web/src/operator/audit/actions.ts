@@ -19,6 +19,7 @@ export const auditActions: readonly (readonly [action: string, words: string])[]
   ['refund.retried', 'Card refund tried again'],
   ['purchase.refund', 'Purchase refunded'],
   ['appeal.decide', 'Appeal decided'],
+  ['order.review', 'Order reviewed'],
   ['offer.accept', 'Offer accepted'],
   ['offer.decline', 'Offer declined'],
   ['workflow.write', 'Workflow written'],

@@ -25,6 +25,7 @@ export const decisionsOf = ({ decisions }: Overview): readonly Decision[] => [
   },
   { name: 'Appeals of workers', count: decisions.appeals, href: hrefOf(['appeals']) },
   { name: 'Offers of buyers', count: decisions.offers, href: hrefOf(['orders']) },
+  { name: 'Orders to review', count: decisions.reviews, href: hrefOf(['reviews']) },
   { name: 'Card refunds that failed', count: decisions.failedRefunds, href: hrefOf(['refunds']) },
   { name: 'Purchases to refund', count: decisions.purchasesToRefund, href: hrefOf(['purchases']) },
 ]
@@ -32,7 +33,7 @@ export const decisionsOf = ({ decisions }: Overview): readonly Decision[] => [
 export const decisionsText = (overview: Overview): string => {
   const waiting = decisionsOf(overview).filter(({ count }) => count > 0)
   const total = waiting.reduce((sum, { count }) => sum + count, 0)
-  if (total === 0) return 'No payout, appeal, offer or refund waits for a decision.'
+  if (total === 0) return 'No payout, appeal, offer, review or refund waits for a decision.'
   const isBounded = waiting.some(({ count }) => count >= countMax)
   return `${isBounded ? 'At least ' : ''}${pluralize(total, 'decision waits', 'decisions wait')}.`
 }

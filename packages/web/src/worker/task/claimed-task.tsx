@@ -7,6 +7,7 @@ import { Submission } from './submission.tsx'
 import { TaskInput } from './task-input.tsx'
 import type { Assignment } from '../wire.ts'
 import { Instructions, Steps, TaskBrief } from './brief.tsx'
+import { ReportTask } from './report-task.tsx'
 import { ReturnTask } from './return-task.tsx'
 import { SubmitBar } from './submit-bar.tsx'
 import { TimeLeft } from './time-left.tsx'
@@ -27,18 +28,21 @@ type PartProps = Omit<ClaimedTaskProps, 'onChanged'> & {
   readonly answer: Answer
 }
 
-const Return = ({ page, assignment, recording, onAgain }: PartProps) => (
-  <div>
-    <ReturnTask
-      messages={page.messages}
-      assignment={assignment}
-      onReturned={() => {
-        recording.stop()
-        onAgain()
-      }}
-    />
-  </div>
-)
+/** The ways out without an answer. */
+const Return = ({ page: { messages }, assignment, recording, onAgain }: PartProps) => {
+  const leave = () => {
+    recording.stop()
+    onAgain()
+  }
+  return (
+    <>
+      <div>
+        <ReturnTask messages={messages} assignment={assignment} onReturned={leave} />
+      </div>
+      <ReportTask messages={messages} assignment={assignment} onReported={leave} />
+    </>
+  )
+}
 
 /** Before the recording runs. */
 const Preparation = (props: PartProps) => {
