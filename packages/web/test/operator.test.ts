@@ -49,6 +49,17 @@ const appealOnce = async (service: Service, agent: Agent): Promise<string> => {
   assert.equal(appealed.status, 200, appealed.text)
   return orderId
 }
+/** A question that one worker reported. */
+const reportOnce = async (service: Service, agent: Agent): Promise<string> => {
+  const body = { taskType: 'wf_ask_human', quantity: 1, items: ['What is ur e mail'] }
+  const orderId = await placeOrder(service, agent, body)
+  const worker = await makeWorker(service.harness, await service.harness.register('test'))
+  const claimed = await worker.claim('wf_ask_human')
+  const path = `assignments/${claimed.json.assignmentId}/report`
+  const reported = await worker.post(path, { reason: 'asks_personal_data' })
+  assert.equal(reported.status, 200, reported.text)
+  return orderId
+}
 const unitOf = async (service: Service, agent: Agent, orderId: string) => {
   const { json } = await service.harness.call('GET', `/api/agents/orders/${orderId}/results`, {
     key: agent.apiKey,
@@ -128,6 +139,29 @@ onOperators('an appeal is read from both sides and decided, with a reason for bo
   assert.equal(unit.status, 'accepted')
   assert.equal(unit.appeal.decisionReason, 'The text is polite by any measure.')
   assert.ok((await auditEntries(service, operatorKey)).some((action) => action.startsWith('appeal.')))
+})
+
+onOperators('a reported order is read and refused, with a reason for the buyer', async (opened) => {
+  const { page, service, operatorKey, open } = opened
+  const agent = await service.harness.register('test')
+  const orderId = await reportOnce(service, agent)
+  await open('#/reviews')
+  await page.locator('tbody tr', { hasText: 'Reported by 1 worker' }).getByRole('link').first().click()
+  const drawer = page.locator('dialog[open]')
+  for (const text of ['What is ur e mail', 'It asks for personal data, a password or a code', '1 open'])
+    await drawer.filter({ hasText: text }).waitFor()
+  assert.equal(await drawer.getByRole('button', { name: 'Refuse and refund' }).isDisabled(), true)
+  await page.fill('#review-reason', 'Ask nothing about workers.')
+  await page.click('text=Refuse and refund')
+  await page.locator('.note.ok', { hasText: 'The order was refused.' }).waitFor()
+  const { json } = await service.harness.call('GET', `/api/agents/orders/${orderId}`, { key: agent.apiKey })
+  assert.equal(json.status, 'refunded')
+  assert.deepEqual(json.review, {
+    status: 'refused',
+    cause: 'reports',
+    reason: 'Ask nothing about workers.',
+  })
+  assert.ok((await auditEntries(service, operatorKey)).includes('order.review'))
 })
 
 onOperators(
@@ -281,6 +315,13 @@ onOperators(
     await page.click('tbody a >> nth=-1')
     await page.waitForSelector('dialog[open]')
     await look('operator-appeal')
+    await reportOnce(service, agent)
+    await open('#/reviews')
+    await page.waitForSelector('tbody tr')
+    await look('operator-reviews')
+    await page.click('tbody a >> nth=0')
+    await page.locator('dialog[open] #review-reason').waitFor()
+    await look('operator-review')
     await open('#/orders')
     await page.waitForSelector('tbody tr')
     await look('operator-orders')

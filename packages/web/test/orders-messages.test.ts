@@ -35,6 +35,7 @@ const order: Order = {
   quantity: 3,
   unitPriceUsd: 0.5,
   totalUsd: 1.5,
+  review: null,
   callbackRef: null,
   createdAt: '2026-11-15T11:00:00Z',
   expiresAt: '2026-11-18T12:00:00Z',
@@ -111,7 +112,6 @@ test('an order in progress is counted by what is delivered, and an expired one s
   const untaken: Order = {
     ...expired,
     fundedAt: '2026-11-15T11:30:00Z',
-    review: null,
     escrow: { status: 'refunded', heldUsd: 0, paidUsd: 0, returnedUsd: 1.5 },
   }
   assert.equal(

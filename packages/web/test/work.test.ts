@@ -253,6 +253,39 @@ inBrowser(
   true,
 )
 
+const reportViews = [
+  ['phone-dark', { width: 390, height: 844, dark: true }],
+  ['desktop-light', desktop],
+  ['phone-light', { width: 390, height: 844 }],
+  ['desktop-dark', { ...desktop, dark: true }],
+] as const
+for (const [name, view] of isEveryView ? reportViews : reportViews.slice(0, 2))
+  inBrowser(
+    `${name}: a task is reported with one press, before and during the work`,
+    view,
+    async (opened) => {
+      const { page, fixture: given } = opened
+      await order(opened, { taskType: 'wf_ask_human', quantity: 1, items: ['What is ur e mail'] })
+      await page.goto(`${given.url}/work`)
+      await page.getByRole('button', { name: 'Take this task' }).click()
+      await page.getByRole('button', { name: 'It asks for data about me' }).waitFor()
+      await checkPage(page, `${name}-report-before`)
+      await page.getByRole('button', { name: 'Begin without a pointer' }).click()
+      await page.locator('.answer').waitFor()
+      await answerTextQuestions(page)
+      await checkPage(page, `${name}-report`)
+      await page.getByRole('button', { name: 'It asks for data about me' }).click()
+      await waitForHeading(page, 'You returned the task.')
+      await page.getByText('You reported it.').waitFor()
+      await checkPage(page, `${name}-reported`)
+      const { rows } = await given.harness.owner.query(
+        'select report_reason as reason, released_at from assignments where person_id = $1',
+        [opened.worker.personId],
+      )
+      assert.deepEqual(rows, [{ reason: 'asks_personal_data', released_at: null }])
+    },
+  )
+
 inBrowser('a unit can be given back, and somebody faster is told of', phone, async (opened) => {
   const { page, fixture: given, worker } = opened
   await orderPhotos(opened)

@@ -7,6 +7,7 @@ import { addMoney } from './money.ts'
 import { addOperators } from './operators.ts'
 import { addPayouts } from './payouts.ts'
 import { addRestore } from './restore.ts'
+import { addReviews } from './reviews.ts'
 import { addRoots } from './roots.ts'
 import { addTrust } from './trust.ts'
 import { addWorkflows } from './workflows.ts'
@@ -24,6 +25,7 @@ export const administrationGroup: CommandGroup = {
     addAgentsAndPeople(program, operator)
     addWorkflows(program)
     addPayouts(program)
+    addReviews(program)
     addRoots(program)
     addTrust(program)
     addMoney(program)

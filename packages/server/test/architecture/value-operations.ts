@@ -79,6 +79,7 @@ export const valueOperations: readonly ValueOperation[] = [
   row('work.workers.claim', 'the person, who has one claimed unit', 'assignments_of_person_now'),
   row('work.workers.deliver', 'the assignment and its session', 'assignments_of_session'),
   row('work.workers.return', 'the assignment and its state', 'assignments_pkey'),
+  row('work.workers.report', 'the assignment and its state', 'assignments_pkey'),
   row('work.workers.appeal', 'the assignment and its state', 'assignments_pkey', {
     file: 'packages/server/src/work/model.test.ts',
     test: 'no unit is paid twice',
@@ -111,6 +112,7 @@ export const valueOperations: readonly ValueOperation[] = [
     test: 'a refund is due, an operator sends it, and the chain proves it',
   }),
   row('work.operator.offer-decline', 'each unit of the order', 'ledger_claims_pkey'),
+  row('work.operator.review-decide', 'each unit of the order', 'ledger_claims_pkey'),
   row('work.operator.appeal-decide', 'the assignment and its state', 'ledger_claims_pkey', {
     file: 'packages/server/src/work/model.test.ts',
     test: 'no unit is paid twice',

@@ -130,6 +130,10 @@ const cases: Readonly<Record<string, () => Promise<Call>>> = {
     const { worker, assignment } = await claimed()
     return asWorker(worker, `assignments/${assignment.assignmentId}/return`, {})
   },
+  'work.workers.report': async () => {
+    const { worker, assignment } = await claimed()
+    return asWorker(worker, `assignments/${assignment.assignmentId}/report`, {})
+  },
   'work.workers.payout': async () =>
     asWorker(await paidWorker(), 'payout', { mode: 'test', stars: 20, account: `acct_${randomUUID()}` }),
   'credits.operator-grant': async () =>
@@ -157,6 +161,12 @@ const cases: Readonly<Record<string, () => Promise<Call>>> = {
     await requireOk(asAgent(sandbox, '/api/agents/order/fund', { orderId }))
     const path = `agents/${sandbox.agentId}/orders/${orderId}/decline`
     return asOperator(path, { mode: 'test', reason: 'no' })
+  },
+  'work.operator.review-decide': async () => {
+    const { orderId, worker, assignment } = await claimed()
+    await requireOk(asWorker(worker, `assignments/${assignment.assignmentId}/report`, {}))
+    const path = `agents/${sandbox.agentId}/orders/${orderId}/review`
+    return asOperator(path, { mode: 'test', decision: 'refused', reason: 'no' })
   },
   // The last case: nobody can cancel the platform's own units, and the workers of a later case would claim them.
   'work.operator.produce': async () => asOperator('work/produce', { workflowId, mode: 'test', quantity: 2 }),

@@ -72,15 +72,12 @@ export const german: Messages = {
       'Zurückgeben? Was Sie geschrieben haben, wird gelöscht, und jemand anderes kann die Aufgabe übernehmen. Sie können am Tag fünf Aufgaben zurückgeben.',
     returnTaskYes: 'Ja, zurückgeben',
     returnTaskNo: 'Nein, behalten',
-    report: 'Aufgabe melden',
-    reportWhy:
-      'Schickt sie Sie woandershin, fragt sie nach Daten über Sie, oder schadet sie jemandem? Melden Sie sie: Sie geht ohne Nachteil für Sie zurück, und der Betreiber erfährt davon.',
-    reportReason: 'Grund, wenn Sie möchten',
+    report: 'Diese Aufgabe melden. Sie geht ohne Nachteil für Sie zurück, und der Betreiber erfährt davon.',
     reportReasons: {
-      leads_elsewhere: 'Sie schickt mich woandershin',
-      asks_personal_data: 'Sie fragt nach Daten über mich, einem Passwort oder Code',
-      harmful: 'Sie schadet oder beleidigt jemanden',
-      other: 'Etwas anderes',
+      leads_elsewhere: 'Sie führt woandershin',
+      asks_personal_data: 'Sie fragt nach meinen Daten',
+      harmful: 'Sie schadet jemandem',
+      other: 'Ein anderer Grund',
     },
     given: 'Worum es geht',
     answer: 'Ihre Antwort',
@@ -205,7 +202,7 @@ export const german: Messages = {
     incomplete: 'Die Aufzeichnung ist unvollständig: Die Seite wurde zu früh geschlossen.',
     payment_taken_back:
       'Die Zahlung des Auftraggebers wurde zurückgebucht, deshalb wurde der Auftrag beendet.',
-    reported: 'Sie haben sie gemeldet. Das ist kein Nachteil für Sie.',
+    reported: 'Sie haben sie gemeldet.',
   },
 
   earnings: {

@@ -70,15 +70,12 @@ export const english = {
       'Return it? What you wrote is deleted, and somebody else can take the task. You can return five tasks a day.',
     returnTaskYes: 'Yes, return it',
     returnTaskNo: 'No, keep it',
-    report: 'Report this task',
-    reportWhy:
-      'Does it send you elsewhere, ask for data about you, or harm somebody? Report it: it goes back without a penalty, and the operator is told.',
-    reportReason: 'Reason, if you like',
+    report: 'Report this task: it goes back without a penalty',
     reportReasons: {
-      leads_elsewhere: 'It sends me to another place',
-      asks_personal_data: 'It asks for data about me, or for a password or code',
-      harmful: 'It harms or insults somebody',
-      other: 'Something else',
+      leads_elsewhere: 'It leads elsewhere',
+      asks_personal_data: 'It asks for data about me',
+      harmful: 'It does harm',
+      other: 'Another reason',
     },
     given: 'What it is about',
     answer: 'Your answer',
@@ -200,7 +197,7 @@ export const english = {
     answer_wrong: 'A question with a known answer was answered differently.',
     incomplete: 'The recording has no end: the page was closed too early.',
     payment_taken_back: 'The buyer’s payment was charged back, so the order was stopped.',
-    reported: 'You reported it. That is no disadvantage for you.',
+    reported: 'You reported it.',
   } as Readonly<Record<string, string>>,
 
   earnings: {

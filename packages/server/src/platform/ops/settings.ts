@@ -5,6 +5,7 @@ import { isLoopbackHost } from '../net/loopback.ts'
 import { observabilitySettings } from './observability-settings.ts'
 import { rootSettings } from './root-settings.ts'
 import { signerSettings } from './signer-settings.ts'
+import { workSettings } from './work-settings.ts'
 import {
   canHavePasskeys,
   demoSite,
@@ -233,18 +234,7 @@ export const settings = z.object({
     .enum(['on', 'off'])
     .default('off')
     .meta({ description: 'Whether operators can approve payouts. Users can request payouts in both cases.' }),
-  ORDER_REVIEWS: integer(
-    0,
-    50,
-    3,
-    'How many orders of a live buyer an operator must have approved and workers completed before its next orders start without a review. An order that nobody reviews ends at its deadline and is refunded. 0: no order waits for a review, and workers can still report it.',
-  ),
-  REFERENCE_USD_PER_HOUR: integer(
-    1,
-    10_000,
-    30,
-    'US dollars per human hour, for the price of orders without a workflow price. The VHH index does not change it.',
-  ),
+  ...workSettings,
   STRIPE_SECRET_KEY: z
     .string()
     .regex(/^(sk|rk)_(test|live)_[A-Za-z0-9_]{8,240}$/, 'must be a secret or restricted key of Stripe')

@@ -2,7 +2,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { findOrder, listItems, type OrderKey } from '../orders/store.ts'
-import { standingOf } from '../reviews/rules.ts'
+import { buyerRecordOf } from '../reviews/rules.ts'
 import { countReportsOfBuyer, listOpenReports, listReviewedOrders } from '../reviews/store.ts'
 import { isWaiting, presentReviewToOperator } from './reviews.ts'
 
@@ -21,7 +21,7 @@ export const operatorReview = (ctx: Ctx, { agentId, mode, orderId }: OrderKey) =
       answerForm: order.terms?.answerForm ?? [],
       reports: reports.map(({ at, ...report }) => ({ at: at.toISOString(), ...report })),
       buyer: {
-        ...standingOf(await listReviewedOrders(tx, order)),
+        ...buyerRecordOf(await listReviewedOrders(tx, order)),
         reports: await countReportsOfBuyer(tx, order),
       },
     }

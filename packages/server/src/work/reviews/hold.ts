@@ -3,16 +3,16 @@ import type { Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { Order } from '../orders/store.ts'
-import { hasOwnContent, refusalsMax, reportersToHold, standingOf, waitingMax } from './rules.ts'
+import { hasOwnContent, refusalsMax, reportersToHold, buyerRecordOf, waitingMax } from './rules.ts'
 import { countReporters, countWaitingOfBuyer, listReviewedOrders, updateOrderReported } from './store.ts'
 
 // Which orders an operator reviews. A buyer is an agent: a new one costs nothing and has no standing, so nobody gains by making
-// another. Standing costs paid orders that an operator has read.
+// another. BuyerRecord costs paid orders that an operator has read.
 
 type Buyer = { readonly agentId: string; readonly mode: Mode }
 type NewOrder = Parameters<typeof hasOwnContent>[0]
 
-const findStanding = async (tx: Tx, buyer: Buyer) => standingOf(await listReviewedOrders(tx, buyer))
+const findBuyerRecord = async (tx: Tx, buyer: Buyer) => buyerRecordOf(await listReviewedOrders(tx, buyer))
 
 /** Whether an order will be reviewed once it is paid; refuses that of a buyer whose orders were refused too often. */
 export const requiresReview = async (
@@ -23,7 +23,7 @@ export const requiresReview = async (
 ): Promise<boolean> => {
   // In the sandbox no operator reviews: test workers and simulated ones read what test keys ask.
   if (buyer.mode === 'test' || !hasOwnContent(order)) return false
-  const { completed, refused } = await findStanding(tx, buyer)
+  const { completed, refused } = await findBuyerRecord(tx, buyer)
   if (refused >= refusalsMax) throw new Refusal('orders_suspended')
   const isReviewed = completed < config.ORDER_REVIEWS || refused > 0
   if (isReviewed && (await countWaitingOfBuyer(tx, buyer, waitingMax)) >= waitingMax)
@@ -36,7 +36,7 @@ export const requiresReview = async (
 /** Whether a paid order waits for a review. A refusal since it was placed counts. */
 export const isHeldAtFunding = async (tx: Tx, order: Order): Promise<boolean> => {
   if (order.mode === 'test' || order.purpose !== 'buyer' || !hasOwnContent(order)) return false
-  return order.review?.cause === 'new_buyer' || (await findStanding(tx, order)).refused > 0
+  return order.review?.cause === 'new_buyer' || (await findBuyerRecord(tx, order)).refused > 0
 }
 
 /** Notes the report of a locked order, and holds it where enough people have reported it. Returns the order as it is now. */

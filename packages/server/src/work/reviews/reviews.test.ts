@@ -23,13 +23,13 @@ const ask = (buyer: Buyer, question = 'Is tea a soup?', more: object = {}) =>
   })
 const read = async (buyer: Buyer, questionId: string) =>
   (await harness.call('GET', `/api/agents/questions/${questionId}`, { key: buyer.apiKey })).json
-const readOrder = async (buyer: Buyer, orderId: string) =>
+const fetchOrder = async (buyer: Buyer, orderId: string) =>
   (await harness.call('GET', `/api/agents/orders/${orderId}`, { key: buyer.apiKey })).json
 /** A card really pays the checkout of the order. */
 const payOrder = async (buyer: Buyer, orderId: string): Promise<void> => {
   const { rows } = await harness.owner.query('select checkout_url from orders where order_id = $1', [orderId])
   await card.pay(new URL(rows[0].checkout_url).pathname.split('/').at(-1) ?? '')
-  await pollUntil('funded', async () => (await readOrder(buyer, orderId)).status !== 'created')
+  await pollUntil('funded', async () => (await fetchOrder(buyer, orderId)).status !== 'created')
 }
 const askAndPay = async (buyer: Buyer, question?: string, more: object = {}): Promise<string> => {
   const asked = await ask(buyer, question, more)
@@ -140,7 +140,7 @@ test('every other unwanted text of a new buyer is held: no worker sees it, and a
       cause: 'new_buyer',
       reason: 'Ask nothing about workers.',
     })
-    assert.equal((await readOrder(buyer, questionId)).escrow.returnedUsd, 0.5)
+    assert.equal((await fetchOrder(buyer, questionId)).escrow.returnedUsd, 0.5)
   }
   assert.deepEqual(await ledgerFaults(harness), [])
 })
@@ -174,11 +174,11 @@ test('an approved question goes to workers, and the decision is in the audit log
 test('orders without items and instructions are not held, and neither are test orders', async () => {
   const buyer = await makeBuyer()
   const own = await orderAndPay(buyer, { taskType: 'wf_text_review', quantity: 1 })
-  assert.equal((await readOrder(buyer, own)).review, null)
+  assert.equal((await fetchOrder(buyer, own)).review, null)
   const items = await orderAndPay(buyer, { taskType: 'wf_text_review', quantity: 1, items: ['Hello'] })
-  assert.equal((await readOrder(buyer, items)).review.status, 'waiting')
+  assert.equal((await fetchOrder(buyer, items)).review.status, 'waiting')
   const said = await orderAndPay(buyer, { taskType: 'wf_text_review', quantity: 1, instructions: 'Be kind.' })
-  assert.equal((await readOrder(buyer, said)).review.status, 'waiting')
+  assert.equal((await fetchOrder(buyer, said)).review.status, 'waiting')
   const sandbox = await harness.register('test')
   assert.equal((await ask({ ...sandbox, mode: 'test' })).json.review, null)
 })
@@ -322,7 +322,7 @@ test('what was delivered of a refused order is paid, and its buyer cannot reject
     key: buyer.apiKey,
   })
   assert.equal(accepted.status, 200, accepted.text)
-  const { escrow } = await readOrder(buyer, orderId)
+  const { escrow } = await fetchOrder(buyer, orderId)
   assert.deepEqual([escrow.paidUsd, escrow.returnedUsd], [1, 3])
   assert.deepEqual(await ledgerFaults(harness), [])
 })
@@ -337,6 +337,6 @@ test('a question that nobody reviews ends at its deadline and is refunded', asyn
   const ended = await read(buyer, questionId)
   assert.equal(ended.status, 'expired')
   assert.equal(ended.review.status, 'not_reviewed')
-  assert.equal((await readOrder(buyer, questionId)).escrow.returnedUsd, 0.5)
+  assert.equal((await fetchOrder(buyer, questionId)).escrow.returnedUsd, 0.5)
   assert.ok(!(await listReviews()).some(({ orderId }: { orderId: string }) => orderId === questionId))
 })

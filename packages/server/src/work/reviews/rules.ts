@@ -25,14 +25,14 @@ type ReviewedOrder = {
   readonly status: OrderState
   readonly daysAgo: number
 }
-export type Standing = {
+export type BuyerRecord = {
   /** Orders that an operator approved and workers completed, since the latest refusal. */
   readonly completed: number
   /** Orders that an operator refused within a year. */
   readonly refused: number
 }
 /** The standing of a buyer, from its latest reviewed orders, newest first. */
-export const standingOf = (orders: readonly ReviewedOrder[]): Standing => {
+export const buyerRecordOf = (orders: readonly ReviewedOrder[]): BuyerRecord => {
   const refusals = orders.filter(({ decision, daysAgo }) => decision === 'refused' && daysAgo < refusalDays)
   const latest = orders.findIndex((order) => refusals.includes(order))
   const since = latest === -1 ? orders : orders.slice(0, latest)

@@ -1,4 +1,3 @@
-import { isIPv6 } from 'node:net'
 import { parse } from 'tldts'
 import type { Span, TextView } from './view.ts'
 
@@ -90,7 +89,8 @@ const findAddress = ({ text, positionOf }: TextView): Span | undefined => {
     if (match) return [positionOf(match.index), positionOf(match.index + match[0].length)]
   }
   for (const match of text.matchAll(ipv6Like))
-    if (isIPv6(match[0])) return [positionOf(match.index), positionOf(match.index + match[0].length)]
+    if (URL.canParse(`http://[${match[0]}]`))
+      return [positionOf(match.index), positionOf(match.index + match[0].length)]
   return undefined
 }
 

@@ -6,68 +6,33 @@ import { ErrorNote } from '../../shared/person/parts.tsx'
 import { call } from '../api.ts'
 import type { Messages } from '../messages.ts'
 
-/** In the order of the list. */
-const reportReasons = ['leads_elsewhere', 'asks_personal_data', 'harmful', 'other'] as const
-type Reason = (typeof reportReasons)[number]
+const reasons = ['leads_elsewhere', 'asks_personal_data', 'harmful', 'other'] as const
 
-/** Reports the unit with one press. The choice of a reason before it is optional. */
-export const ReportTask = ({
-  messages: { task, ...messages },
-  assignment,
-  onReported,
-}: {
-  messages: Messages
-  assignment: Assignment
-  onReported: () => void
-}) => {
-  const [reason, setReason] = useState<Reason>()
-  const [isBusy, setIsBusy] = useState(false)
+/** Reports the unit with one press, on the reason. */
+export const ReportTask = (props: { messages: Messages; assignment: Assignment; onReported: () => void }) => {
+  const { messages, assignment } = props
   const [failed, setFailed] = useState<ApiError>()
-  const report = async () => {
-    setIsBusy(true)
+  const report = async (reason: (typeof reasons)[number]) => {
     try {
       const path = `assignments/${encodeURIComponent(assignment.assignmentId)}/report`
-      await call<AssignmentSummary>('POST', path, reason === undefined ? {} : { reason })
+      await call<AssignmentSummary>('POST', path, { reason })
       deleteDraft(assignment.assignmentId)
-      onReported()
+      props.onReported()
     } catch (error) {
       setFailed(toApiError(error))
-      setIsBusy(false)
     }
   }
   return (
-    <section class="stack" aria-labelledby="report">
-      <p class="small muted" id="report-why">
-        {task.reportWhy}
-      </p>
-      <label class="small" for="report-reason">
-        {task.reportReason}
-      </label>
-      <p class="actions">
-        <select
-          id="report-reason"
-          value={reason ?? ''}
-          onChange={({ currentTarget: { value } }) => setReason(reportReasons.find((one) => one === value))}
-        >
-          <option value="">–</option>
-          {reportReasons.map((one) => (
-            <option key={one} value={one}>
-              {task.reportReasons[one]}
-            </option>
-          ))}
-        </select>
-        <button
-          type="button"
-          class="btn"
-          id="report"
-          aria-describedby="report-why"
-          disabled={isBusy}
-          onClick={() => void report()}
-        >
-          {task.report}
-        </button>
-      </p>
+    <section class="stack">
+      <h2 class="small muted">{messages.task.report}</h2>
       {failed ? <ErrorNote messages={messages} failed={failed} /> : null}
+      <p class="actions">
+        {reasons.map((reason) => (
+          <button key={reason} type="button" class="btn" onClick={() => void report(reason)}>
+            {messages.task.reportReasons[reason]}
+          </button>
+        ))}
+      </p>
     </section>
   )
 }
