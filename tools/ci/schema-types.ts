@@ -15,7 +15,10 @@ const columnTypes: Readonly<Record<string, string>> = {
   'approval_types.schema': 'JsonColumn<JsonRecord>',
   // One type for both tables of devices, although Play Integrity leaves no key.
   'device_keys.method': "'webauthn' | 'play_integrity' | 'app_attest'",
+  'credential_states.grounds': "('operator' | 'unit' | 'dispute')[]",
+  'dispute_passes.plan': 'NullableJsonColumn<readonly DisputedSpan[]>',
   'events.data': 'JsonColumn<JsonRecord>',
+  'forgotten_credentials.grounds': "('operator' | 'unit' | 'dispute')[]",
   'gas_keys.address': 'Hex',
   'gas_transactions.address': 'Hex',
   'gas_transactions.hash': 'Hex',

@@ -82,6 +82,7 @@ export {
   confirmationStep,
   freePlanCondition,
   freeSealsPerMonth,
+  disputesShownMax,
   packNames,
   packs,
   qualityBins,

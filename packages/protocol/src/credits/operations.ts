@@ -27,6 +27,23 @@ export const buy = operation({
   body: z.object({ pack: z.enum(packNames) }),
   response: z.object({ checkoutUrl: z.url() }),
 })
+
+export const disputesShownMax = 20
+export const disputeStates = ['open', 'lost', 'won'] as const
+const disputedPack = z.object({
+  checkoutId: z.string(),
+  pack: z.enum(packNames),
+  state: z.enum(disputeStates).meta({ description: '`open` as long as one dispute of the payment is.' }),
+  disputedAt: instant(),
+  suspended: z.int().min(0).meta({
+    description: 'Credentials that the disputed part of the payment paid for. They are suspended.',
+  }),
+  revoked: z.int().min(0).meta({
+    description:
+      'Credentials that the part of the payment paid for whose dispute was lost. They are revoked.',
+  }),
+  isDone: z.boolean().meta({ description: 'Whether all these credentials have changed their state.' }),
+})
 export const balance = operation({
   summary: 'Read the credit balance.',
   response: z.object({
@@ -36,6 +53,9 @@ export const balance = operation({
     packs: z.array(z.object({ pack: z.enum(packNames), credits: z.int(), priceUsd: z.number() })),
     freeRemaining: z.int().min(0),
     freeResetsAt: instant(),
+    disputes: z.array(disputedPack).max(disputesShownMax).meta({
+      description: 'Packs whose payment is or was disputed, the latest first.',
+    }),
   }),
 })
 

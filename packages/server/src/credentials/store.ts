@@ -4,7 +4,7 @@ import { executePrepared, permitBitmaps, type Tx } from '../platform/db/db.ts'
 import type { DB } from '../platform/db/schema.ts'
 import type { RootCharge } from '../roots/index.ts'
 import { restorePending } from '../signing/index.ts'
-import type { CredentialState } from './status/rules.ts'
+import type { CredentialState, HeldState, SuspensionGround } from './status/rules.ts'
 
 type Act = 'session' | 'personhood' | 'binding' | 'purchase' | 'approval'
 export type ActKey = {
@@ -187,11 +187,10 @@ export const eraseCredentialLinks = async (tx: Tx, erased: ErasedMember): Promis
     .execute()
 }
 
-type NewState = {
+type NewState = HeldState & {
   readonly agentId: string
   readonly credentialId: string
   readonly seq: number
-  readonly state: MintedCredential['state']
   readonly reason: string
 }
 export const insertCredentialState = async (tx: Tx, row: NewState): Promise<void> => {
@@ -202,6 +201,7 @@ export const insertCredentialState = async (tx: Tx, row: NewState): Promise<void
       credential_id: row.credentialId,
       seq: row.seq,
       state: row.state,
+      grounds: [...row.grounds],
       reason: row.reason,
     })
     .execute()
@@ -227,6 +227,13 @@ export const findCredentialLocked = async (tx: Tx, credentialId: string) => {
   )
 }
 
+/** A suspension without a ground is from before there were grounds: an operator's. */
+export const heldGroundsOf = (row: {
+  readonly state: CredentialState
+  readonly grounds: readonly SuspensionGround[]
+}): readonly SuspensionGround[] =>
+  row.state === 'suspended' && row.grounds.length === 0 ? ['operator'] : row.grounds
+
 /**
  * The current state. A separate statement: in the same statement as the lock it would read the state from before
  * the wait.
@@ -234,7 +241,7 @@ export const findCredentialLocked = async (tx: Tx, credentialId: string) => {
 export const findCredentialState = async (tx: Tx, agentId: string, credentialId: string) => {
   const row = await tx
     .selectFrom('credential_states')
-    .select(['seq', 'state'])
+    .select(['seq', 'state', 'grounds'])
     .where('agent_id', '=', agentId)
     .where('credential_id', '=', credentialId)
     .orderBy('seq', 'desc')
@@ -242,7 +249,7 @@ export const findCredentialState = async (tx: Tx, agentId: string, credentialId:
     .executeTakeFirstOrThrow(
       () => new Error(`credential ${credentialId} of agent ${agentId} has no row in credential_states`),
     )
-  return { seq: row.seq, state: row.state }
+  return { seq: row.seq, state: row.state, grounds: heldGroundsOf(row) }
 }
 
 /** The session of a credential of this agent, while the credential is valid. */

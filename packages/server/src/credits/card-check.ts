@@ -8,8 +8,8 @@ import {
 } from '../ledger/index.ts'
 import { findPaidCheckout, listPaidBetween, listPaidCheckouts, listPaidAmong } from '../payments/index.ts'
 import type { Tx } from '../platform/db/db.ts'
-import { packOf, reversalKind } from './card.ts'
-import { accounts, reversedCredits } from './rules.ts'
+import { reversalKind } from './card.ts'
+import { accounts, packOf, reversedCredits } from './rules.ts'
 
 export type CardMismatch = {
   readonly agentId: string

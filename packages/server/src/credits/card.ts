@@ -1,21 +1,17 @@
-import { packNames, packs, type PackName } from '@pohf/protocol'
+import { packs } from '@pohf/protocol'
 import { balancesOf, InsufficientBalance, post } from '../ledger/index.ts'
 import type { PaidCheckout, Settler, ReversalChange } from '../payments/index.ts'
 import type { Tx } from '../platform/db/db.ts'
 import { publish } from '../platform/queue/outbox.ts'
+import { updatePassRepeated, upsertDisputedPack, upsertPass } from './disputes/store.ts'
 import { postPurchase } from './purchase.ts'
-import { accounts, purchaseLines, reversalLines, reversedCredits } from './rules.ts'
+import { lockMovements } from './store.ts'
+import { accounts, packOf, purchaseLines, reversalLines, reversedCredits } from './rules.ts'
 
 /** A posting that the ledger refuses has locked its accounts, so the balances that the next attempt reads do not change. */
 const attemptsMax = 3
 
 export const reversalKind = 'purchase_reversal'
-
-export const packOf = (reference: string): PackName => {
-  const pack = packNames.find((name) => name === reference)
-  if (!pack) throw new Error(`unknown credit pack ${reference} in a checkout`)
-  return pack
-}
 
 const ledgerOf = ({ agentId, mode }: PaidCheckout) => ({ agentId, mode, unit: 'credit' }) as const
 
@@ -26,6 +22,7 @@ const readBalances = async (tx: Tx, checkout: PaidCheckout) => {
 
 /** Takes credits back (above zero) or restores them (below zero), by the current balances. */
 const postCreditsChange = async (tx: Tx, checkout: PaidCheckout, credits: bigint, reference: string) => {
+  await lockMovements(tx, checkout)
   for (let tries = 1; ; tries++) {
     const { balance, debt } = await readBalances(tx, checkout)
     const lines = credits > 0n ? reversalLines(credits, balance) : purchaseLines(-credits, debt)
@@ -47,6 +44,8 @@ const applyReversal = async (tx: Tx, checkout: PaidCheckout, change: ReversalCha
   if (credits === 0n) return
   const { repeated } = await postCreditsChange(tx, checkout, credits, change.reference)
   if (repeated) return
+  // It may change which disputed pack paid for what.
+  await updatePassRepeated(tx, checkout)
   const { balance, debt } = await readBalances(tx, checkout)
   await publish(tx, {
     agentId: checkout.agentId,
@@ -68,7 +67,12 @@ export const cardSettler: Settler = {
     const { agentId, mode, checkoutId } = checkout
     await postPurchase(tx, { agentId, mode, pack: packOf(checkout.reference), reference: checkoutId })
   },
-  applyReversal: applyReversal,
+  applyReversal,
+  applyDisputes: async (tx, checkout, parts) => {
+    const { checkoutId, reference, amountUsdCents } = checkout
+    const disputed = { ...parts, checkoutId, pack: packOf(reference), amountUsdCents }
+    if (await upsertDisputedPack(tx, checkout, disputed)) await upsertPass(tx, checkout)
+  },
   // A refund takes the credits back with it, so all of it is refundable.
   findRefundable: async (_tx, checkout) => checkout.amountUsdCents,
 }

@@ -1,5 +1,6 @@
 export { cardComparison } from './card-check.ts'
 export { cardSettler } from './card.ts'
+export { disputeJob } from './disputes/pass.ts'
 export { makeCredits, type Credits } from './credits.ts'
 export { accounts } from './rules.ts'
 export { pages } from './pages.ts'

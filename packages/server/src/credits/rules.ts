@@ -1,4 +1,4 @@
-import type { Usage } from '@pohf/protocol'
+import { packNames, type PackName, type Usage } from '@pohf/protocol'
 import type { Line } from '../ledger/index.ts'
 
 /** The accounts of this module; the unit is always `credit`. */
@@ -11,6 +11,13 @@ export const accounts = {
   sandbox: 'world:sandbox',
   consumed: { free: 'consumed:free', credit: 'consumed:credit', test: 'consumed:test' },
 } as const
+
+/** The pack that a checkout is for. */
+export const packOf = (reference: string): PackName => {
+  const pack = packNames.find((name) => name === reference)
+  if (!pack) throw new Error(`unknown credit pack ${reference} in a checkout`)
+  return pack
+}
 
 /** The calendar month in UTC, as it is written in account names. */
 export const monthOf = (at: Date): string => at.toISOString().slice(0, 7)
@@ -40,6 +47,24 @@ export const purchaseLines = (
 /** The credits of a pack that belong to a reversed part of its price, rounded down in favour of the agent. */
 export const reversedCredits = (credits: bigint, reversedUsdCents: bigint, amountUsdCents: bigint): bigint =>
   (credits * reversedUsdCents) / amountUsdCents
+
+type ReversedCents = {
+  readonly amountUsdCents: bigint
+  readonly refundedUsdCents: bigint
+  readonly lostUsdCents: bigint
+  readonly openUsdCents: bigint
+}
+/** The credits of a pack that belong to the open and to the lost part of its disputes. */
+export const disputedCredits = (
+  credits: bigint,
+  { amountUsdCents, refundedUsdCents, lostUsdCents, openUsdCents }: ReversedCents,
+): { readonly open: number; readonly lost: number } => {
+  const creditsOf = (cents: bigint) => reversedCredits(credits, cents, amountUsdCents)
+  const refunded = creditsOf(refundedUsdCents)
+  const closed = creditsOf(refundedUsdCents + lostUsdCents)
+  const all = creditsOf(refundedUsdCents + lostUsdCents + openUsdCents)
+  return { open: Number(all - closed), lost: Number(closed - refunded) }
+}
 
 /** The lines of a reversal: what the balance holds is taken back; the rest, which is spent, becomes debt. */
 export const reversalLines = (credits: bigint, balance: bigint): Line[] => {

@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../platform/db/db.ts'
 
 /** The database's time, and whether the agent has the free plan, in one query. */
@@ -60,4 +61,17 @@ export const updateMonthGranted = async (tx: Tx, plansMax: number): Promise<bool
 export const deleteGrant = async (tx: Tx, agentId: string): Promise<void> => {
   await tx.deleteFrom('free_plan_places').where('agent_id', '=', agentId).execute()
   await tx.deleteFrom('free_plan_grants').where('agent_id', '=', agentId).execute()
+}
+
+/**
+ * Purchases, grants and reversals of an agent happen one after another: of two at once, one could leave a debt beside a
+ * balance, and the ledger would not say which pack paid for what.
+ */
+export const lockMovements = async (
+  tx: Tx,
+  book: { readonly agentId: string; readonly mode: Mode },
+): Promise<void> => {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`credits ${book.agentId} ${book.mode}`}, 0))`.execute(
+    tx,
+  )
 }

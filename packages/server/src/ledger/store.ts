@@ -318,3 +318,72 @@ export const listUnpostedReferences = async (
     where known.posted is null`.execute(tx)
   return rows
 }
+
+export type EntryLine = {
+  readonly account: string
+  readonly amount: bigint
+  readonly lineNumber: bigint
+  readonly balanceAfter: bigint
+}
+export type PostedEntry = {
+  readonly reference: string
+  readonly at: Date
+  readonly lines: readonly EntryLine[]
+}
+type EntryPage = Omit<Claim, 'reference'> & { readonly after: string; readonly limit: number }
+/** The entries of an agent of one kind with their lines, in the order of their references. */
+export const listEntriesOfKind = async (tx: Tx, page: EntryPage): Promise<PostedEntry[]> => {
+  const { rows } = await sql<EntryLine & { readonly reference: string; readonly at: Date }>`
+    select claim.reference, claim.at, line.account, line.amount, line.line_number as "lineNumber",
+      line.balance_after as "balanceAfter"
+    from (
+      select reference, entry_id, at from ledger_claims
+      where agent_id = ${page.agentId} and mode = ${page.mode} and kind = ${page.kind} and reference > ${page.after}
+      order by reference limit ${page.limit}
+    ) claim
+    cross join lateral (
+      select account, amount, line_number, balance_after from ledger_lines l
+      where l.agent_id = ${page.agentId} and l.entry_id = claim.entry_id and l.at = claim.at
+      limit 50
+    ) line
+    order by claim.reference`.execute(tx)
+  const entries = new Map<string, { reference: string; at: Date; lines: EntryLine[] }>()
+  for (const { reference, at, ...line } of rows) {
+    const entry = entries.get(reference) ?? { reference, at, lines: [] }
+    entry.lines.push(line)
+    entries.set(reference, entry)
+  }
+  return [...entries.values()]
+}
+
+type LineWindow = Account & {
+  /** From this number of a line on, without the last one. */
+  readonly from: number
+  readonly to: number
+  /** When they were posted. */
+  readonly since: Date
+  readonly until: Date
+  readonly limit: number
+}
+/** The lines of an account by their numbers, with the references of their entries. */
+export const listLineReferences = async (
+  tx: Tx,
+  window: LineWindow,
+): Promise<{ readonly lineNumber: bigint; readonly at: Date; readonly reference: string }[]> => {
+  const { rows } = await sql<{ lineNumber: bigint; at: Date; reference: string }>`
+    select line.line_number as "lineNumber", line.at, entry.reference
+    from (
+      select line_number, at, entry_id from ledger_lines
+      where agent_id = ${window.agentId} and mode = ${window.mode} and account = ${window.account}
+        and unit = ${window.unit} and line_number >= ${window.from} and line_number < ${window.to}
+        and at >= ${window.since} and at <= ${window.until}
+      order by line_number limit ${window.limit}
+    ) line
+    cross join lateral (
+      select reference from ledger_entries e
+      where e.agent_id = ${window.agentId} and e.entry_id = line.entry_id and e.at = line.at
+      limit 1
+    ) entry
+    order by line.line_number`.execute(tx)
+  return rows
+}

@@ -1,4 +1,5 @@
 export type { PaidCheckout, ReversalChange, Settler, Settlers } from './card/apply.ts'
+export type { ReversedParts } from './card/facts.ts'
 export { makeCardProvider } from './card/provider.ts'
 export { checkoutRefusals, makePayments, type Payments } from './card/checkout.ts'
 export { jobs } from './jobs.ts'

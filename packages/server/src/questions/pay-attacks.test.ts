@@ -375,6 +375,7 @@ else {
       beforeUsdCents: 0n,
       afterUsdCents: 50n,
       ownRefundsUsdCents: 0n,
+      isDisputed: true,
       reference: 'chk_other 1',
     }
     await inTransaction(harness.ctx, 'system', (tx) => settler.applyReversal(tx, checkout, change))

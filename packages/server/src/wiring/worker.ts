@@ -2,6 +2,7 @@ import * as accounts from '../accounts/index.ts'
 import * as agents from '../agents/index.ts'
 import * as approvals from '../approvals/index.ts'
 import * as credentials from '../credentials/index.ts'
+import * as credits from '../credits/index.ts'
 import * as evidence from '../evidence/index.ts'
 import * as ledger from '../ledger/index.ts'
 import * as members from '../members/index.ts'
@@ -89,6 +90,7 @@ export const buildJobs = (ctx: Ctx, signer: signing.Signer = signing.connectSign
     ...approvals.jobs(ctx),
     ...(purchaseSettlement ? purchases.purchaseJobs(purchaseSettlement) : []),
     ...sessions.jobs(ctx),
+    credits.disputeJob({ ctx, changeCredentialState: credentials.makeChangeCredentialState(ctx) }),
     ...payments.jobs(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
     ...evidence.makeScoring(ctx, work.findWorkHistory).jobs,
     ...rootJobs(ctx),

@@ -60,10 +60,13 @@ export const findIssued = async (tx: Tx, key: CredentialKey) => {
 
 const changesMax = 100
 
-/** The states that a credential has had, the latest first. */
+/** The states that a credential has had, the latest first. A row that only changes the grounds of a suspension is left out. */
 export const listStates = async (tx: Tx, agentId: string, credentialId: string) => {
   const { rows } = await sql<{ readonly state: CredentialState; readonly at: Date }>`
-    select state, at from credential_states where agent_id = ${agentId} and credential_id = ${credentialId}
-    order by seq desc limit ${changesMax}`.execute(tx)
+    select state, at from (
+      select seq, state, at, lag(state) over (order by seq) as before from credential_states
+      where agent_id = ${agentId} and credential_id = ${credentialId}
+    ) changes
+    where before is distinct from state order by seq desc limit ${changesMax}`.execute(tx)
   return rows
 }

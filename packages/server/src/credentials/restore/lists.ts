@@ -94,7 +94,7 @@ export const makeApplyPublished =
       const [credentialId, forgottenId] = [stored.get(index), forgotten.get(index)]
       if (credentialId !== undefined) await changeState(tx, { credentialId, reason, to: state })
       else await updateEntry(tx, { listId: list, idx: index, value: valueOf[state] })
-      if (forgottenId !== undefined) await updateForgottenState(tx, forgottenId, state)
+      if (forgottenId !== undefined) await updateForgottenState(tx, forgottenId, { state, grounds: [] })
     }
     await raiseVersion(tx, list, version)
     await updateListBuilt(tx, builtListOf(published))

@@ -1,8 +1,9 @@
 import { sql } from 'kysely'
 import { apiVersion, type Mode } from '@pohf/protocol'
 import { permitBitmaps, type Tx } from '../../platform/db/db.ts'
-import type { CredentialState } from '../status/rules.ts'
+import type { HeldState } from '../status/rules.ts'
 import { assertOwnList } from '../status/store.ts'
+import { heldGroundsOf } from '../store.ts'
 
 export type ForgottenCredential = {
   readonly agentId: string
@@ -50,7 +51,7 @@ export const hasForgottenAct = async (tx: Tx, agentId: string, actKey: string): 
 export const findForgottenLocked = async (tx: Tx, credentialId: string) => {
   const row = await tx
     .selectFrom('forgotten_credentials')
-    .select(['agent_id', 'status_list', 'status_idx', 'state'])
+    .select(['agent_id', 'status_list', 'status_idx', 'state', 'grounds'])
     .where('credential_id', '=', credentialId)
     .forUpdate()
     .executeTakeFirst()
@@ -60,6 +61,7 @@ export const findForgottenLocked = async (tx: Tx, credentialId: string) => {
       list: row.status_list,
       index: row.status_idx,
       state: row.state,
+      grounds: heldGroundsOf(row),
     }
   )
 }
@@ -67,11 +69,11 @@ export const findForgottenLocked = async (tx: Tx, credentialId: string) => {
 export const updateForgottenState = async (
   tx: Tx,
   credentialId: string,
-  state: CredentialState,
+  { state, grounds }: HeldState,
 ): Promise<void> => {
   await tx
     .updateTable('forgotten_credentials')
-    .set({ state })
+    .set({ state, grounds: [...grounds] })
     .where('credential_id', '=', credentialId)
     .execute()
 }

@@ -9,6 +9,33 @@ export type ListLayout = { readonly entries: number; readonly blockSize: number 
 export const defaultListLayout: ListLayout = { entries: 2 ** 20, blockSize: 1_024 }
 
 export type CredentialState = 'issued' | 'suspended' | 'revoked'
+/** Why a credential is suspended: an operator did it, its unit of work was rejected, or the payment for it is disputed. */
+export type SuspensionGround = 'operator' | 'unit' | 'dispute'
+
+/** The current state of a credential, with what keeps it suspended. */
+export type HeldState = { readonly state: CredentialState; readonly grounds: readonly SuspensionGround[] }
+export type StateRequest =
+  | { readonly to: 'issued' | 'suspended'; readonly ground: SuspensionGround }
+  /** With a ground, only where it keeps the credential suspended. */
+  | { readonly to: 'revoked'; readonly ground: SuspensionGround | undefined }
+
+/**
+ * The state after a request, or undefined where nothing changes. A credential is suspended while it has a ground. An
+ * operator who reinstates it lifts all of them.
+ */
+export const stateAfter = (held: HeldState, request: StateRequest): HeldState | undefined => {
+  const { state, grounds } = held
+  const { to, ground } = request
+  if (state === 'revoked') return undefined
+  if (to === 'revoked')
+    return ground === undefined || grounds.includes(ground) ? { state: 'revoked', grounds: [] } : undefined
+  if (to === 'suspended')
+    return grounds.includes(ground) ? undefined : { state: to, grounds: [...grounds, ground] }
+  const left = ground === 'operator' ? [] : grounds.filter((other) => other !== ground)
+  if (left.length === grounds.length) return undefined
+  return { state: left.length === 0 ? 'issued' : 'suspended', grounds: left }
+}
+
 /** The list value of each state. */
 export const statusValues: Readonly<Record<CredentialState, 0 | 1 | 2>> = {
   issued: 0,

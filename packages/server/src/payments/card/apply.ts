@@ -3,10 +3,11 @@ import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import type { Mode } from '@pohf/protocol'
 import {
   refundedUsdCentsOf,
-  reversedUsdCentsOf,
+  reversedPartsOf,
   type CardEvent,
   type CardEventOutcome,
   type CardFact,
+  type ReversedParts,
   type SessionFact,
 } from './facts.ts'
 import type { RefundStateFact } from '../refunds/rules.ts'
@@ -42,6 +43,8 @@ export type ReversalChange = {
   readonly afterUsdCents: bigint
   /** The part of the increase that belongs to refunds requested by us (`requestRefund`). */
   readonly ownRefundsUsdCents: bigint
+  /** Whether a dispute caused the change, not a refund. */
+  readonly isDisputed: boolean
   /** Identifies the change in the ledger. */
   readonly reference: string
 }
@@ -49,6 +52,8 @@ export type ReversalChange = {
 export type Settler = {
   readonly applyPayment: (tx: Tx, checkout: PaidCheckout) => Promise<void>
   readonly applyReversal: (tx: Tx, checkout: PaidCheckout, change: ReversalChange) => Promise<void>
+  /** What disputes of this payment have come to. Called after the reversal, and again with the same parts. */
+  readonly applyDisputes: (tx: Tx, checkout: PaidCheckout, parts: ReversedParts) => Promise<void>
   /** How much an operator may refund by hand: money that no running work or spent credit depends on. */
   readonly findRefundable: (tx: Tx, checkout: PaidCheckout) => Promise<bigint>
 }
@@ -69,7 +74,7 @@ export const postReversal = async (
   tx: Tx,
   settler: Settler,
   row: CheckoutRow,
-  afterUsdCents: bigint,
+  { afterUsdCents, isDisputed }: Pick<ReversalChange, 'afterUsdCents' | 'isDisputed'>,
 ): Promise<void> => {
   const growth = afterUsdCents - row.reversedUsdCents
   const requested = await sumRefundsRequested(tx, row)
@@ -79,6 +84,7 @@ export const postReversal = async (
     beforeUsdCents: row.reversedUsdCents,
     afterUsdCents,
     ownRefundsUsdCents,
+    isDisputed,
     reference: `${row.checkoutId} ${row.reversalRevision + 1}`,
   })
   await updateReversed(tx, row, {
@@ -92,15 +98,24 @@ const applyReversals = async (
   tx: Tx,
   settlers: Settlers,
   row: CheckoutRow,
-  payment: { readonly paymentId: string; readonly refundedUsdCents: bigint },
+  payment: {
+    readonly paymentId: string
+    readonly refundedUsdCents: bigint
+    readonly isDisputed: boolean
+  },
 ): Promise<CardEventOutcome> => {
   const disputes = await listDisputes(tx, payment.paymentId)
   const refunds = await listRefundFacts(tx, payment.paymentId)
   const refundedUsdCents = refundedUsdCentsOf(payment.refundedUsdCents, refunds)
-  const after = reversedUsdCentsOf({ refundedUsdCents, amountUsdCents: row.amountUsdCents }, disputes)
-  if (after === row.reversedUsdCents) return 'known'
-  await postReversal(tx, settlers[row.purpose], row, after)
-  return 'applied'
+  const parts = reversedPartsOf({ refundedUsdCents, amountUsdCents: row.amountUsdCents }, disputes)
+  const afterUsdCents = parts.refundedUsdCents + parts.lostUsdCents + parts.openUsdCents
+  const settler = settlers[row.purpose]
+  const isReversed = afterUsdCents !== row.reversedUsdCents
+  const { isDisputed } = payment
+  if (isReversed) await postReversal(tx, settler, row, { afterUsdCents, isDisputed })
+  // Also where the total is the same: a dispute that was open may be lost.
+  if (disputes.length > 0) await settler.applyDisputes(tx, paidCheckoutOf(row), parts)
+  return isReversed ? 'applied' : 'known'
 }
 
 const matchesSession = (row: CheckoutRow, fact: SessionFact): boolean =>
@@ -116,7 +131,7 @@ const applyPaidSession = async (tx: Tx, settlers: Settlers, fact: SessionFact): 
   if (row.state === 'completed') return row.paymentId === paymentId ? 'known' : 'unmatched'
   await updateCheckoutPaid(tx, row, { sessionId: fact.sessionId, paymentId })
   await settlers[row.purpose].applyPayment(tx, paidCheckoutOf(row))
-  await applyReversals(tx, settlers, row, payment)
+  await applyReversals(tx, settlers, row, { ...payment, isDisputed: false })
   return 'applied'
 }
 
@@ -157,7 +172,8 @@ export const applyFact = async (tx: Tx, settlers: Settlers, fact: CardFact): Pro
   const isNew = fact.kind === 'refund_state' && (await recordRefundState(tx, fact))
   const row = await findCheckoutOfPaymentForUpdate(tx, fact.paymentId)
   if (!row) return 'waiting'
-  const outcome = await applyReversals(tx, settlers, row, payment)
+  const isDisputed = fact.kind === 'dispute'
+  const outcome = await applyReversals(tx, settlers, row, { ...payment, isDisputed })
   return isNew ? 'applied' : outcome
 }
 

@@ -266,15 +266,34 @@ export const refundedUsdCentsOf = (
   return left > effective ? left : effective
 }
 
+/** The parts of a payment that refunds took back, and disputes that are lost or open. In total never more than the payment. */
+export type ReversedParts = {
+  readonly refundedUsdCents: bigint
+  readonly lostUsdCents: bigint
+  readonly openUsdCents: bigint
+}
+
 type PaymentAmounts = { readonly amountUsdCents: bigint; readonly refundedUsdCents: bigint }
 
-/** The reversed total: refunds, and disputes that are open or lost. Never more than the payment. */
-export const reversedUsdCentsOf = (
+type DisputeAmount = { readonly state: DisputeState; readonly amountUsdCents: bigint }
+/** The refunds of a payment, then its lost disputes, then its open ones, as far as the payment goes. */
+export const reversedPartsOf = (
   { amountUsdCents, refundedUsdCents }: PaymentAmounts,
-  disputes: readonly { readonly state: DisputeState; readonly amountUsdCents: bigint }[],
-): bigint => {
-  const reversed = disputes
-    .filter(({ state }) => state === 'open' || state === 'lost')
-    .reduce((sum, one) => sum + one.amountUsdCents, refundedUsdCents)
-  return reversed < amountUsdCents ? reversed : amountUsdCents
+  disputes: readonly DisputeAmount[],
+): ReversedParts => {
+  const sumOf = (wanted: DisputeState) =>
+    disputes
+      .filter(({ state }) => state === wanted)
+      .reduce((sum, { amountUsdCents: usdCents }) => sum + usdCents, 0n)
+  let left = amountUsdCents
+  const take = (wanted: bigint): bigint => {
+    const taken = wanted < left ? wanted : left
+    left -= taken
+    return taken
+  }
+  return {
+    refundedUsdCents: take(refundedUsdCents),
+    lostUsdCents: take(sumOf('lost')),
+    openUsdCents: take(sumOf('open')),
+  }
 }

@@ -40,6 +40,9 @@ export const requestRefund = async (
       `checkout ${request.checkoutId} not found while completing test refund ${made.refundId} (${request.reference})`,
     )
   await updateTestRefundDone(tx, made)
-  await postReversal(tx, settler, row, row.reversedUsdCents + request.amountUsdCents)
+  await postReversal(tx, settler, row, {
+    afterUsdCents: row.reversedUsdCents + request.amountUsdCents,
+    isDisputed: false,
+  })
   return { refundId: made.refundId, state: 'done' }
 }

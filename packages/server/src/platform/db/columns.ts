@@ -36,6 +36,16 @@ export type OrderTerms = {
 /** approval_types.labels: the label of each field, by JSON Pointer. */
 export type ApprovalLabels = Readonly<Record<string, string>>
 
+/** Credits of an agent by the order in which they were spent: those from `from` up to but not including `to`. */
+export type DisputedSpan = {
+  readonly from: number
+  readonly to: number
+  readonly state: 'issued' | 'suspended' | 'revoked'
+  /** When they were spent. */
+  readonly since: string
+  readonly until: string
+}
+
 /** vhh_epochs.details: the fields of an epoch that method vhh-1 added. */
 export type EpochDetails = {
   readonly revision: number

@@ -4,7 +4,7 @@
  */
 
 import type { ColumnType } from "kysely";
-import type { AnswerForm, ApprovalLabels, ApprovalPolicy, CredentialPolicy, EpochDetails, EvidenceItem, FrozenAnswer, Hex, InputForm, JsonColumn, JsonRecord, KnownAnswer, NullableJsonColumn, OrderTerms, Scope, SessionComponents, SessionCounts, TelemetrySeal } from "./columns.ts";
+import type { AnswerForm, ApprovalLabels, ApprovalPolicy, CredentialPolicy, DisputedSpan, EpochDetails, EvidenceItem, FrozenAnswer, Hex, InputForm, JsonColumn, JsonRecord, KnownAnswer, NullableJsonColumn, OrderTerms, Scope, SessionComponents, SessionCounts, TelemetrySeal } from "./columns.ts";
 
 export type ArrayType<T> = ArrayTypeImpl<T> extends (infer U)[]
   ? U[]
@@ -530,6 +530,7 @@ export interface CredentialStates {
   agent_id: string;
   at: Generated<Timestamp>;
   credential_id: string;
+  grounds: Generated<('operator' | 'unit' | 'dispute')[]>;
   reason: string;
   seq: number;
   state: 'issued' | 'suspended' | 'revoked';
@@ -562,6 +563,29 @@ export interface DeviceKeys {
   used_at: Generated<Timestamp>;
 }
 
+export interface DisputedPacks {
+  agent_id: string;
+  amount_usd_cents: bigint;
+  checkout_id: string;
+  disputed_at: Generated<Timestamp>;
+  lost_usd_cents: bigint;
+  mode: 'live' | 'test';
+  open_usd_cents: bigint;
+  pack: string;
+  refunded_usd_cents: bigint;
+  revoked: Generated<number>;
+  suspended: Generated<number>;
+}
+
+export interface DisputePasses {
+  agent_id: string;
+  due_at: Generated<Timestamp>;
+  is_done: Generated<boolean>;
+  mode: 'live' | 'test';
+  plan: NullableJsonColumn<readonly DisputedSpan[]>;
+  skipped: Generated<number>;
+}
+
 export interface EnrolmentLinks {
   agent_id: string;
   expires_at: Timestamp;
@@ -587,6 +611,7 @@ export interface ForgottenCredentials {
   charged: boolean;
   credential_id: string;
   expires_at: Timestamp;
+  grounds: Generated<('operator' | 'unit' | 'dispute')[]>;
   hash: string;
   recorded_at: Generated<Timestamp>;
   signed_at: Timestamp;
@@ -1798,6 +1823,8 @@ export interface DB {
   credentials: Credentials;
   device_attestations: DeviceAttestations;
   device_keys: DeviceKeys;
+  dispute_passes: DisputePasses;
+  disputed_packs: DisputedPacks;
   enrolment_links: EnrolmentLinks;
   events: Events;
   forgotten_credentials: ForgottenCredentials;

@@ -2,7 +2,12 @@ import { balanceOf, post } from '../../ledger/index.ts'
 import type { Settler } from '../../payments/index.ts'
 import type { UnitDeps } from '../deps.ts'
 import { cardAccounts, transferLines } from '../rules.ts'
-import { clawBackStars, revokeAfterChargeback, stopOrderAfterChargeback } from '../units/chargeback.ts'
+import {
+  clawBackStars,
+  closeDisputes,
+  stopOrderAfterChargeback,
+  withdrawAfterChargeback,
+} from '../units/chargeback.ts'
 import { isPaidByCard, markOrderRefunded, orderKeyOf, reversePayment } from './escrow.ts'
 import { applyOrderPayment } from './fund.ts'
 import { findOrderForUpdate } from './store.ts'
@@ -10,7 +15,7 @@ import { findOrderForUpdate } from './store.ts'
 /**
  * Applies card payments to orders: a payment funds the order once. A chargeback stops it: open units are cancelled, an
  * operator decides about claimed and delivered ones, Stars that still vest are clawed back, and the credentials of
- * units that nobody pays for any more are revoked.
+ * units that nobody pays for any more are revoked, or suspended until the dispute is closed.
  */
 export const makeCardSettler = (unitDeps: UnitDeps): Settler => ({
   applyPayment: applyOrderPayment,
@@ -35,10 +40,16 @@ export const makeCardSettler = (unitDeps: UnitDeps): Settler => ({
     const clawedBack = stopsOrder ? await clawBackStars(tx, unitDeps, order, owedUsdCents) : []
     await markOrderRefunded(tx, checkout, change)
     if (stopsOrder)
-      await revokeAfterChargeback(tx, unitDeps, order, {
+      await withdrawAfterChargeback(tx, unitDeps, order, {
         numbers: [...stopped, ...clawedBack],
         isWholePayment: change.afterUsdCents >= checkout.amountUsdCents,
+        isDisputed: change.isDisputed,
       })
+  },
+  applyDisputes: async (tx, checkout, { openUsdCents, lostUsdCents }) => {
+    if (openUsdCents > 0n) return
+    const order = await findOrderForUpdate(tx, orderKeyOf(checkout))
+    if (order && isPaidByCard(order)) await closeDisputes(tx, unitDeps, order, lostUsdCents > 0n)
   },
   findRefundable: (tx, { agentId, mode }) =>
     balanceOf(tx, { agentId, mode, unit: 'usd_cent', account: cardAccounts.unused }),

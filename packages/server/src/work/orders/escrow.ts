@@ -102,6 +102,7 @@ const refundSettler: Settler = {
     await reversePayment(tx, checkout, change, await findOrderForUpdate(tx, orderKeyOf(checkout)))
     await markOrderRefunded(tx, checkout, change)
   },
+  applyDisputes: () => Promise.resolve(),
   findRefundable: () => Promise.resolve(0n),
 }
 /** Requests a refund to the card from `unused:card`, once for each reference. */

@@ -2,7 +2,7 @@ import { post } from '../../ledger/index.ts'
 import { readNow, type Tx } from '../../platform/db/db.ts'
 import type { UnitDeps } from '../deps.ts'
 import { chainAccounts, transferLines } from '../rules.ts'
-import { clawBackStars, revokeAfterChargeback, stopOrderAfterChargeback } from '../units/chargeback.ts'
+import { clawBackStars, stopOrderAfterChargeback, withdrawAfterChargeback } from '../units/chargeback.ts'
 import { claimableUntil } from '../units/rules.ts'
 import { listUnitsByState } from '../units/store.ts'
 import { postReversal } from './escrow.ts'
@@ -92,8 +92,9 @@ export const reverseByPurchase = async (
     unusedMaxUsdCents: usdCents - (await findPaidUsdCents(tx, key)),
   })
   const clawedBack = await clawBackStars(tx, unitDeps, order, owedUsdCents)
-  await revokeAfterChargeback(tx, unitDeps, order, {
+  await withdrawAfterChargeback(tx, unitDeps, order, {
     numbers: [...stopped, ...clawedBack],
     isWholePayment: true,
+    isDisputed: false,
   })
 }

@@ -7,7 +7,13 @@ import { paymentAccountsOf } from '../rules.ts'
 import { listEarnings, updateEarningFlagged, updateEarningStatus } from '../workers/stars/store.ts'
 import { findHolderForUpdate, updateAssignment } from '../workers/store.ts'
 import { returnLines, starLines, unitReference, vestingAccountOf, workAccounts } from './rules.ts'
-import { missingAssignment, recordRejection, revokeCredentials, syncOrderStatus } from './transitions.ts'
+import {
+  changeDisputedCredentials,
+  missingAssignment,
+  recordRejection,
+  revokeCredentials,
+  syncOrderStatus,
+} from './transitions.ts'
 import {
   listUnitsByState,
   updateOpenCancelled,
@@ -114,14 +120,42 @@ export const clawBackStars = async (
   return unpaid
 }
 
-/** Revokes the credentials of these units, and of every unit where the whole payment of the order is gone. */
-export const revokeAfterChargeback = async (
+const deliveredStatuses = ['accepted', 'rejected', 'appealed', 'refused'] as const
+
+/**
+ * Revokes the credentials of these units, and of every unit where the whole payment of the order is gone. While the payment is
+ * disputed, they are suspended.
+ */
+export const withdrawAfterChargeback = async (
   tx: Tx,
   unitDeps: UnitDeps,
   order: Order,
-  reversed: { readonly numbers: readonly number[]; readonly isWholePayment: boolean },
+  reversed: {
+    readonly numbers: readonly number[]
+    readonly isWholePayment: boolean
+    readonly isDisputed: boolean
+  },
 ): Promise<void> => {
-  const delivered = await listUnitsByState(tx, order, ['accepted', 'rejected', 'appealed', 'refused'])
+  const delivered = await listUnitsByState(tx, order, [...deliveredStatuses])
   const unpaid = delivered.filter(({ n }) => reversed.isWholePayment || reversed.numbers.includes(n))
-  await revokeCredentials(tx, unitDeps, unpaid, 'the payment was charged back')
+  if (reversed.isDisputed)
+    await changeDisputedCredentials(tx, unitDeps, unpaid, {
+      to: 'suspended',
+      reason: 'the payment is disputed',
+    })
+  else await revokeCredentials(tx, unitDeps, unpaid, 'the payment was charged back')
+}
+
+/** Once every dispute of an order's payment is closed: revokes what they suspended where one was lost, and otherwise reinstates it. */
+export const closeDisputes = async (
+  tx: Tx,
+  unitDeps: UnitDeps,
+  order: Order,
+  isLost: boolean,
+): Promise<void> => {
+  const delivered = await listUnitsByState(tx, order, [...deliveredStatuses])
+  const change = isLost
+    ? ({ to: 'revoked', reason: 'the dispute of the payment was lost' } as const)
+    : ({ to: 'issued', reason: 'the dispute of the payment was won' } as const)
+  await changeDisputedCredentials(tx, unitDeps, delivered, change)
 }

@@ -121,15 +121,20 @@ export const acceptUnit = async (tx: Tx, unitDeps: UnitDeps, locked: LockedUnit)
   await publish(tx, { ...unitEventOf(unit), type: 'order.unit_accepted' })
   await syncOrderStatus(tx, order)
   if (unit.status === 'appealed')
-    await changeCredential(tx, unitDeps, unit, { to: 'issued', reason: 'the appeal was accepted' })
+    await changeCredential(tx, unitDeps, unit, {
+      to: 'issued',
+      ground: 'unit',
+      reason: 'the appeal was accepted',
+    })
 }
 
+type CredentialChange = Omit<Parameters<UnitDeps['changeCredentialState']>[1], 'credentialId'>
 /** Changes the credential of a delivered unit. Last in its transaction: it locks the status list. */
 const changeCredential = async (
   tx: Tx,
   { changeCredentialState }: UnitDeps,
   unit: Unit,
-  change: { readonly to: 'issued' | 'suspended' | 'revoked'; readonly reason: string },
+  change: CredentialChange,
 ): Promise<void> => {
   const { credentialId } = unit
   if (credentialId === null)
@@ -158,10 +163,24 @@ export const rejectUnit = async (
   rejection: Rejection,
 ): Promise<void> => {
   await recordRejection(tx, locked, rejection)
-  await changeCredential(tx, unitDeps, locked.unit, { to: 'suspended', reason: 'the unit was rejected' })
+  await changeCredential(tx, unitDeps, locked.unit, {
+    to: 'suspended',
+    ground: 'unit',
+    reason: 'the unit was rejected',
+  })
 }
 
-/** The rejection without the credential, which a chargeback revokes. */
+/** Changes the credentials of delivered units whose payment is disputed, or whose dispute is closed. */
+export const changeDisputedCredentials = async (
+  tx: Tx,
+  unitDeps: UnitDeps,
+  units: readonly Unit[],
+  { to, reason }: Omit<CredentialChange, 'ground'>,
+): Promise<void> => {
+  for (const unit of units) await changeCredential(tx, unitDeps, unit, { to, ground: 'dispute', reason })
+}
+
+/** The rejection without the credential, which a chargeback suspends or revokes. */
 export const recordRejection = async (
   tx: Tx,
   { order, unit, holder }: LockedUnit,
