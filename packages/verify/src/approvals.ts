@@ -12,10 +12,11 @@ export {
   actionBytesMax,
   actionDepthMax,
   canonicalJson,
-  duplicateKey,
   jsonFault,
+  jsonTextFault,
   type Json,
   type JsonFault,
+  type JsonTextFault,
 } from './approvals/json.ts'
 export { readEnvelope } from './approvals/read-envelope.ts'
 export {
@@ -27,6 +28,7 @@ export {
 } from './approvals/verify-approval.ts'
 export {
   approvalView,
+  refusedField,
   viewHash,
   viewName,
   type ApprovalView,

@@ -49,7 +49,6 @@ test('letters, accents on letters, digits, signs and emoji stay as they are, wit
     'Привет',
     '日本語 Tokyo日本',
     '\u{1f600}',
-    '½ №',
     'a  b',
   ]) {
     assert.equal(memoOf(text).text, text)
@@ -98,7 +97,7 @@ test('scripts whose letters look alike are noted within a word, an address and a
 
 test('digits of other scripts and spaces at the ends are noted', () => {
   assert.deepEqual(memoOf('\u09ea0').notes, ['other_digits'])
-  assert.deepEqual(memoOf('\u{1d7d6}').notes, ['other_digits'])
+  assert.deepEqual(memoOf('\u3007').notes, ['other_digits'])
   assert.deepEqual(memoOf(' 5').notes, ['outer_spaces'])
   assert.deepEqual(memoOf('').notes, [])
 })

@@ -82,6 +82,7 @@ test('a long value is one that does not fit a phone', () => {
 })
 
 const ready = {
+  isRefused: false,
   phase: 'running',
   progress: { done: 1, of: 1, hits: 1 },
   unread: [],
@@ -98,6 +99,7 @@ test('approve waits for the recording, the question, long values and the time, a
   assert.equal(blockerOf({ ...ready, progress: { done: 3, of: 3, hits: 0 } })?.what, 'missed')
   assert.deepEqual(blockerOf({ ...ready, unread: [field('x')] }), { what: 'scroll', path: '/a', label: 'A' })
   assert.deepEqual(blockerOf({ ...ready, secondsLeft: 4 }), { what: 'seconds', n: 4 })
+  assert.equal(blockerOf({ ...ready, isRefused: true, isRecorded: true, retryAt: 'x' })?.what, 'refused')
   // A finished recording waits only for the hour.
   const recorded = { ...ready, phase: 'stopped', secondsLeft: 4, isRecorded: true } as const
   assert.equal(blockerOf(recorded), undefined)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Approval } from '@pohf/protocol'
-import { duplicateKey } from '@pohf/verify/approvals'
+import { jsonTextFault } from '@pohf/verify/approvals'
 import { agentCall, type AgentRemote } from '../command/agent.ts'
 import { UsageError } from '../command/errors.ts'
 import { exitCodes } from '../command/exit-codes.ts'
@@ -12,7 +12,7 @@ import { decisionLines, viewLines, viewOf } from './view.ts'
 const pathOf = (approvalId: string, rest = '') =>
   `/api/agents/approvals/${encodeURIComponent(approvalId)}${rest}`
 
-/** The text of an action. It is sent as it was written, so that a key that is there twice is refused and not lost. */
+/** The text of an action. It is sent as it was written, so that a key that is there twice or a number that is rounded is refused and not lost. */
 export const readAction = (file: string): unknown => {
   const text = readText(file)
   let action: unknown
@@ -21,9 +21,9 @@ export const readAction = (file: string): unknown => {
   } catch (error) {
     throw new UsageError(`${file} is not JSON.`, 'Check the file with: jq . FILE', error)
   }
-  const twice = duplicateKey(text)
-  if (twice !== undefined)
-    throw new UsageError(`${file} has the key ${JSON.stringify(twice)} twice.`, 'Keep one of the two.')
+  const fault = jsonTextFault(text)
+  if (fault)
+    throw new UsageError(`${file} ${fault.message}.`, 'Correct the file: programs read it differently.')
   return action
 }
 

@@ -9,9 +9,12 @@ import {
 } from '@pohf/verify/approvals'
 
 const notes = {
+  not_permitted: 'has a character that no value may have: it is shown by its code point',
   hidden_characters: 'has characters that show nothing',
   mixed_scripts: 'mixes letters of scripts that look alike',
-  other_digits: 'has digits of another script',
+  look_alikes: 'has characters that look like other letters, digits or separators',
+  other_digits: 'has digits or numbers other than 0 to 9',
+  right_to_left: 'has letters that are written from right to left',
   outer_spaces: 'begins or ends with a space',
 }
 

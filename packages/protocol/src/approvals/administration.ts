@@ -23,7 +23,7 @@ export const typesList = operation({
 export const typesWrite = operation({
   summary: 'Register an action type, or a new version of it.',
   errors: ['approval_conflict', 'approval_refused'],
-  uniqueKeys: true,
+  exactJson: true,
   params: z.object({ type: actionTypeName }),
   body: z.object({
     title: displayName(100),

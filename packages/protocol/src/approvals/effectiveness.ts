@@ -125,7 +125,7 @@ export const knownBadList = operation({
 export const knownBadCreate = operation({
   summary: 'Send a known-bad request: it looks like any other, should be denied, and can never be consumed.',
   errors: ['approval_refused', 'approval_conflict'],
-  uniqueKeys: true,
+  exactJson: true,
   body: z.object({
     type: actionTypeName,
     action: approvedAction,

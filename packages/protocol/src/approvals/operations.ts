@@ -110,12 +110,12 @@ export const create = operation({
   summary: 'Ask people of yours to approve an action, exactly as it is.',
   errors: ['approval_conflict', 'approval_refused', 'insufficient_credits', 'account_in_debt'],
   bodyLimitBytes: 65_536,
-  uniqueKeys: true,
+  exactJson: true,
   body: z.object({
     type: actionTypeName,
     action: approvedAction.meta({
       description:
-        'A JSON object of at most 32 KB and 8 levels. Numbers are whole; amounts are strings. A key that appears twice is refused.',
+        'A JSON object of at most 32 KB and 8 levels. Numbers are whole; amounts are strings. A key that appears twice, a number that JSON.parse would round and a character that can be mistaken are refused.',
     }),
     requestId: reference(128).meta({
       description: 'Your reference. The same reference with the same action returns the same approval.',

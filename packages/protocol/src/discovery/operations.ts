@@ -54,7 +54,7 @@ export const mcp = operation({
   summary: 'Call the MCP tools.',
   isProtectedResource: true,
   // The arguments of a tool may be an action that people approve.
-  uniqueKeys: true,
+  exactJson: true,
   // Each tool that writes is refused on its own.
   duringRestore: true,
   errors: ['forbidden'],

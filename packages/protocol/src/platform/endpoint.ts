@@ -81,8 +81,11 @@ export type Endpoint = {
   readonly limit?:
     'register' | 'beacon' | 'tasks' | 'forwards' | 'mail' | 'sessions' | 'telemetry' | 'console'
   readonly bodyLimitBytes?: number
-  /** A body with the same key twice in one object is refused: another parser could read another value than ours. */
-  readonly uniqueKeys?: true
+  /**
+   * A body with the same key twice in one object, or with a number that JSON.parse would round, is refused: another parser could
+   * read another value than ours.
+   */
+  readonly exactJson?: true
   /** The body stays text, because its bytes are signed. */
   readonly textBody?: true
   /** Also takes the token that an order without a key returned, for that order alone. */

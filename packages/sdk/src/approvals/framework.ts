@@ -1,5 +1,5 @@
 import { obtainApproval } from './guard.ts'
-import { requireGuardOptions, type GuardOptions } from './options.ts'
+import { requireGuardOptions, settingsOf, type GuardOptions } from './options.ts'
 
 /**
  * A function of a framework: its first parameter is what people approve, and the rest is context of the framework, which is
@@ -10,13 +10,13 @@ export const guardFirst = <Input, Context extends readonly unknown[], Output>(
   options: GuardOptions,
   signalOf: (context: readonly unknown[]) => unknown,
 ): ((input: Input, ...context: Context) => Promise<Output>) => {
-  requireGuardOptions(options)
-  const settings = Object.freeze({ ...options })
+  const settings = settingsOf(options)
+  requireGuardOptions(settings)
   return async (input, ...context) => {
     const ended = signalOf(context)
     const signals = [settings.signal, ended].filter((each) => each instanceof AbortSignal)
     const approved = await obtainApproval(
-      signals.length === 0 ? settings : { ...settings, signal: AbortSignal.any(signals) },
+      signals.length === 0 ? settings : settingsOf({ ...settings, signal: AbortSignal.any(signals) }),
       input,
     )
     return await run(approved as Input, ...context)

@@ -9,7 +9,7 @@ import {
   ApprovalNotVerified,
   ApprovalUnavailable,
 } from './errors.ts'
-import { copyOf, requireGuardOptions, type Action, type GuardOptions } from './options.ts'
+import { copyOf, requireGuardOptions, settingsOf, type Action, type GuardOptions } from './options.ts'
 
 /** One call of a guarded tool. */
 type Call = {
@@ -248,8 +248,8 @@ export const guard = <Input extends object, Output>(
   run: (input: Input) => Output | Promise<Output>,
   options: GuardOptions,
 ): ((input: Input) => Promise<Output>) => {
-  requireGuardOptions(options)
-  const settings = Object.freeze({ ...options })
+  const settings = settingsOf(options)
+  requireGuardOptions(settings)
   return async (input, ...more: readonly unknown[]) => {
     if (more.length > 0)
       throw new TypeError('A guarded tool takes one object: nobody would approve the rest.')

@@ -54,10 +54,27 @@ export const requireGuardOptions = (options: GuardOptions): void => {
     throw new TypeError('timeoutMs must be above 0 and below 7 days.')
 }
 
-const freeze = (value: unknown): void => {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return
-  Object.freeze(value)
-  for (const inner of Object.values(value)) freeze(inner)
+/** The options as they are now. What `Object.prototype` may have by then, such as an issuer or `allowTest`, is none of them. */
+export const settingsOf = (options: GuardOptions): GuardOptions =>
+  Object.freeze(Object.assign(Object.create(null) as GuardOptions, options))
+
+/** What lists can do, as it was when this program was loaded. */
+const listPrototype: object = Object.freeze(
+  Object.create(null, Object.getOwnPropertyDescriptors(Array.prototype) as PropertyDescriptorMap) as object,
+)
+
+/** A frozen copy that has its own properties and no others: nothing that somebody adds to `Object.prototype` is in it. */
+const ownOnly = (value: unknown): unknown => {
+  if (typeof value !== 'object' || value === null) return value
+  const copy = Array.isArray(value)
+    ? (Object.setPrototypeOf(value.map(ownOnly), listPrototype) as object)
+    : Object.create(
+        null,
+        Object.fromEntries(
+          Object.entries(value).map(([key, inner]) => [key, { value: ownOnly(inner), enumerable: true }]),
+        ),
+      )
+  return Object.freeze(copy)
 }
 
 /** The arguments as they are now. Each property is read once, so that what is checked, shown and run is the same. */
@@ -71,7 +88,6 @@ export const copyOf = (input: unknown): Action => {
   if (typeof copy !== 'object' || copy === null || Array.isArray(copy))
     throw new ApprovalUnavailable('The arguments of a guarded tool must be one object.')
   const fault = jsonFault(copy)
-  if (fault) throw new ApprovalUnavailable(`The argument ${fault.path} ${fault.message}.`)
-  freeze(copy)
-  return copy as Action
+  if (fault) throw new ApprovalUnavailable(`The argument ${fault.path} ${fault.message} (${fault.code}).`)
+  return ownOnly(copy) as Action
 }

@@ -10,7 +10,7 @@ import {
   ApprovalUnavailable,
 } from '../../src/approvals.ts'
 import type { Answer, Behaviour } from './approval-server.ts'
-import { payment, start, type Options } from './guarded-payment.ts'
+import { payment, pollute, start, type Options } from './guarded-payment.ts'
 
 type ErrorClass = new (...args: never[]) => Error
 type Lie = {
@@ -324,3 +324,26 @@ for (const { name, attack: id, behaviour, options, error: expected, reason, mayC
       run((found) => assert.equal(found, reason), t),
     )
 }
+
+attack('guard-refused-value', async (refused, t) => {
+  const { pay, ran, server } = await start(t)
+  for (const to of ['12\u05be5555', '9\u03369', '\u{1d40f}aypal', '\u2460', '\u2163'])
+    await assert.rejects(pay({ ...payment(), to }), (error) => {
+      assert.ok(error instanceof ApprovalUnavailable)
+      assert.match(error.message, /^The argument \/to has U\+[0-9A-F]+, which /)
+      refused(/\((\w+)\)\.$/.exec(error.message)?.[1])
+      return true
+    })
+  assert.deepEqual([ran, server.calls], [[], []])
+})
+
+attack('guard-polluted-options', async (refused, t) => {
+  const { pay, ran } = await start(t, { minted: () => ({ mode: 'test' }) })
+  pollute(t, { allowTest: true })
+  await assert.rejects(pay(payment()), (error) => {
+    assert.ok(error instanceof ApprovalNotVerified, String(error))
+    refused(error.reason)
+    return true
+  })
+  assert.deepEqual(ran, [])
+})

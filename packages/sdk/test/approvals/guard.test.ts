@@ -3,12 +3,12 @@ import { test } from 'node:test'
 import { ApprovalDenied, ApprovalUnavailable, guard } from '../../src/approvals.ts'
 import { createClient } from '../../src/index.ts'
 import { approvers, type Answer } from './approval-server.ts'
-import { payment, start, type Payment } from './guarded-payment.ts'
+import { payment, pollute, start, type Payment } from './guarded-payment.ts'
 
 test('a tool runs once, with the arguments that people approved', async (t) => {
   const { pay, ran, server } = await start(t, { pendingReads: 1 })
   assert.equal(await pay(payment()), 'paid 120.00')
-  assert.deepEqual(ran, [payment()])
+  assert.deepEqual(structuredClone(ran), [payment()])
   assert.deepEqual(
     server.calls.map(({ name }) => name),
     ['create', 'read', 'read', 'consume'],
@@ -22,7 +22,7 @@ test('what the caller changes after the call changes nothing', async (t) => {
   input.amount = '9000.00'
   input.lines?.push('two')
   assert.equal(await paid, 'paid 120.00')
-  assert.deepEqual(ran, [payment()])
+  assert.deepEqual(structuredClone(ran), [payment()])
   assert.deepEqual(server.calls[0]?.body['action'], payment())
 })
 
@@ -38,6 +38,45 @@ test('an argument whose getter would return another value the second time is rea
   }
   await pay(input)
   assert.equal(ran[0]?.amount, '1.00')
+})
+
+/** What a tool reads of its arguments beside what they say. */
+const readOthers = (input: Payment & { memo?: unknown; meta?: { memo?: unknown } }) => [
+  input.memo,
+  input.meta?.memo,
+  input.lines?.[1],
+  (input.lines as unknown as { memo?: unknown } | undefined)?.memo,
+  'memo' in input,
+]
+
+for (const place of ['before the tool is wrapped', 'while people decide']) {
+  test(`nothing of a polluted Object.prototype is in the arguments: ${place}`, async (t) => {
+    const inherited = { memo: 'paid twice', 1: 'two' }
+    const { options } = await start(t, {
+      pendingReads: 1,
+      reply: ({ name }) => {
+        if (name === 'read') pollute(t, inherited)
+        return undefined
+      },
+    })
+    if (place.startsWith('before')) pollute(t, inherited)
+    const seen: unknown[] = []
+    const tool = guard((input: Payment & { meta: object }) => {
+      seen.push(...readOthers(input))
+      return [...(input.lines ?? [])].concat(input.lines?.map((line) => line.toUpperCase()) ?? [])
+    }, options)
+    assert.deepEqual(await tool({ ...payment(), meta: {} }), ['one', 'ONE'])
+    assert.deepEqual(seen, [undefined, undefined, undefined, undefined, false])
+  })
+}
+
+test('arguments are JSON for the tool as they were for its caller', async (t) => {
+  const { options } = await start(t)
+  const tool = guard(
+    (input: object) => [JSON.stringify(input), Array.isArray((input as Payment).lines)],
+    options,
+  )
+  assert.deepEqual(await tool(payment()), [JSON.stringify(payment()), true])
 })
 
 test('the tool cannot change what it was given', async (t) => {

@@ -32,3 +32,17 @@ export const start = async (t: TestContext, behaviour: Behaviour = {}, more: Opt
   }
   return { server, client, ran, options, run, pay: guard(run, options) }
 }
+
+/** Adds properties to `Object.prototype` until the test ends, as a faulty dependency of the program would. */
+export const pollute = (t: TestContext, properties: Readonly<Record<string, unknown>>): void => {
+  for (const [name, value] of Object.entries(properties))
+    Object.defineProperty(Object.prototype, name, {
+      value,
+      configurable: true,
+      enumerable: true,
+      writable: true,
+    })
+  t.after(() => {
+    for (const name of Object.keys(properties)) Reflect.deleteProperty(Object.prototype, name)
+  })
+}

@@ -1,6 +1,6 @@
 import { isObject } from '../claims.ts'
 import type { Envelope } from './envelope.ts'
-import { jsonFault } from './json.ts'
+import { structureFault } from './json.ts'
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isWhole = (value: unknown): boolean => Number.isSafeInteger(value) && Number(value) >= 0
@@ -32,8 +32,8 @@ const envelopeForm: Form = {
   words: (value) => hasForm(value, { title: isText, summary: isText }),
 }
 
-/** Reads an envelope from an answer or a file; undefined where it has a member too many or too few, or one of another form. */
+/** Reads an envelope from an answer or a file; undefined where it has a member too many or too few, or one of another form */
 export const readEnvelope = (value: unknown): Envelope | undefined =>
-  hasForm(value, envelopeForm) && jsonFault((value as Envelope).action) === undefined
+  hasForm(value, envelopeForm) && structureFault((value as Envelope).action) === undefined
     ? (value as Envelope)
     : undefined

@@ -88,7 +88,10 @@ const requireCaller = (jwts: readonly string[], options: ApprovalOptions): void 
     return misuse('quorum must be from 1 to the number of approvers')
   if (typeof audience !== 'string' || audience === '') return misuse('audience must be your agent id')
   if (typeof type !== 'string' || type === '') return misuse('type must be the type of the action')
-  if (!isObject(action) || jsonFault(action)) return misuse('action must be a JSON object of whole numbers')
+  if (!isObject(action) || jsonFault(action))
+    return misuse(
+      'action must be a JSON object that the service accepts: whole numbers, no character that can be mistaken',
+    )
   if (minKeyAgeSeconds !== undefined && !(minKeyAgeSeconds >= 0))
     return misuse('minKeyAgeSeconds must be a number, or be left out')
 }

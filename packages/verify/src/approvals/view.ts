@@ -48,13 +48,18 @@ const textOf = (value: Json): string => {
   return typeof value === 'object' && value !== null ? (Array.isArray(value) ? '[]' : '{}') : String(value)
 }
 
+/** The keys of a pointer, each for itself: the number of an item does not stand beside a letter of the key before it. */
+const partsOf = (path: string): string[] => path.split(/(\/|~[01])/)
+
 /** `label`: the administrator's; without one the pointer is shown, whose keys are the requester's words too. */
 const showField = (path: string, label: string | undefined, value: Json): ShownField => {
   const text = textOf(value)
-  const notes = new Set([...notesOf(text), ...(label === undefined ? notesOf(path) : [])])
+  const parts = partsOf(path)
+  const notes = new Set([...notesOf(text), ...(label === undefined ? parts.flatMap(notesOf) : [])])
+  const shownPath = parts.map(visibleText).join('')
   return {
-    path: visibleText(path),
-    label: visibleText(label ?? (path === '' ? '/' : path)),
+    path: shownPath,
+    label: label === undefined ? shownPath || '/' : visibleText(label),
     kind: kindOf(value),
     text: visibleText(text),
     notes: [...notes],
@@ -126,6 +131,13 @@ export const approvalView = (envelope: Envelope, definition: ActionType | undefi
     consumeBy: envelope.consumeBy,
   }
 }
+
+/**
+ * The first field with a character that no value may have; undefined where there is none. The service refuses a request that has
+ * one, so such a view is of a stored or foreign envelope, and nobody may approve it.
+ */
+export const refusedField = ({ critical, fields }: ApprovalView): ShownField | undefined =>
+  [...critical, ...fields].find(({ notes }) => notes.includes('not_permitted'))
 
 /** SHA-256 over the canonical JSON of the view: what a decision says was shown. */
 export const viewHash = (view: ApprovalView): Promise<string> => hashJson(view)

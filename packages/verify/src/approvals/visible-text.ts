@@ -1,26 +1,45 @@
+import { hasLookAlikeCharacter, hasLookAlikeWord } from './look-alikes.ts'
+import { codePointOf, hasOrdinarySign, isRightToLeft, notPermittedIn } from './permitted-text.ts'
+
 /** What is wrong with a text, beside what it shows. */
-export type TextNote = 'hidden_characters' | 'mixed_scripts' | 'other_digits' | 'outer_spaces'
+export type TextNote =
+  | 'not_permitted'
+  | 'hidden_characters'
+  | 'mixed_scripts'
+  | 'look_alikes'
+  | 'other_digits'
+  | 'right_to_left'
+  | 'outer_spaces'
 
 // Controls, formats (bidi, zero width, tags), surrogates, private use and unassigned code points; what Unicode says is not
-// displayed (fillers, joiners, variation selectors); separators other than the space; the empty Braille pattern; and combining
-// marks without a letter or digit before them, which would change a character that is not theirs.
+// displayed (fillers, joiners, variation selectors); separators other than the space; the empty Braille pattern; combining marks
+// without a letter or digit before them, which would change a character that is not theirs; and the brackets of code points.
 const hidden =
-  /[\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u2800]|(?<![\p{L}\p{M}\p{N}])\p{M}/gu
+  /[\u27e6\u27e7\p{C}\p{Default_Ignorable_Code_Point}\p{Zl}\p{Zp}\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u2800]|(?<![\p{L}\p{M}\p{N}])\p{M}/gu
 
-const codePointOf = (character: string): string =>
-  `\u27e6U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}\u27e7`
+/** Every character of a text that is shown by its code point, by its index. */
+const hiddenIn = (text: string): ReadonlySet<number> =>
+  new Set([...text.matchAll(hidden), ...notPermittedIn(text)].map(({ index }) => index))
 
 /**
- * The text with every character that shows nothing, or moves others, replaced by its code point in the brackets U+27E6 and
- * U+27E7. Brackets of the text itself are replaced too, so that no text can pretend to be such a code point. A line feed keeps
- * breaking the line, after its code point.
+ * The text with every character that shows nothing, moves others or may not be in a value replaced by its code point in the
+ * brackets U+27E6 and U+27E7. Brackets of the text itself are replaced too, so that no text can pretend to be such a code point.
+ * A line feed keeps breaking the line, after its code point.
  */
-export const visibleText = (text: string): string =>
-  text
-    .replaceAll(/[\u27e6\u27e7]/gu, codePointOf)
-    .replaceAll(hidden, (character) =>
-      character === '\n' ? `${codePointOf('\n')}\n` : codePointOf(character),
-    )
+export const visibleText = (text: string): string => {
+  if (/^[ -~]*$/.test(text)) return text
+  const isHidden = hiddenIn(text)
+  let shown = ''
+  let index = 0
+  let follows = false
+  for (const character of text) {
+    // A mark whose letter is replaced would stand on the bracket.
+    follows = isHidden.has(index) || (follows && /\p{M}/u.test(character))
+    shown += follows ? `\u27e6${codePointOf(character)}\u27e7${character === '\n' ? '\n' : ''}` : character
+    index += character.length
+  }
+  return shown
+}
 
 const latin = /\p{Script=Latin}/u
 /** A letter of a script that is not written together with Latin ones. Chinese, Japanese and Korean texts are. */
@@ -39,13 +58,18 @@ const hasMixedScripts = (text: string): boolean =>
         lookalikes.filter((script) => script.test(word)).length > 1,
     )
 
-/** What a reader should know about a text. */
-export const notesOf = (text: string): TextNote[] => [
-  ...(visibleText(text.replaceAll('\n', '')) === text.replaceAll('\n', '')
-    ? []
-    : (['hidden_characters'] as const)),
-  ...(hasMixedScripts(text) ? (['mixed_scripts'] as const) : []),
+/** What a reader should know about a text, by note. */
+const tests: readonly (readonly [TextNote, (text: string) => boolean])[] = [
+  ['not_permitted', (text) => notPermittedIn(text).length > 0],
+  ['hidden_characters', (text) => text.replaceAll('\n', '').search(hidden) >= 0],
+  ['mixed_scripts', hasMixedScripts],
+  ['look_alikes', (text) => hasLookAlikeWord(text) || hasLookAlikeCharacter(text) || hasOrdinarySign(text)],
   // Such as the Bengali four, which looks like an eight.
-  ...(/(?![0-9])\p{Nd}/u.test(text) ? (['other_digits'] as const) : []),
-  ...(text === text.trim() ? [] : (['outer_spaces'] as const)),
+  ['other_digits', (text) => /(?![0-9])\p{N}/u.test(text)],
+  ['right_to_left', isRightToLeft],
+  ['outer_spaces', (text) => text !== text.trim()],
 ]
+
+/** What a reader should know about a text. */
+export const notesOf = (text: string): TextNote[] =>
+  tests.flatMap(([note, applies]) => (applies(text) ? [note] : []))

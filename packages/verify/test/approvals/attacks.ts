@@ -48,9 +48,14 @@ const attacksByFile = {
       'invalid_json duplicate_key',
     ],
     'number-forms': [
-      'Numbers that readers round: 1e400, 9007199254740993, 0.1, -0',
+      'Numbers that readers round: 9007199254740992, 0.1, -0',
       agent,
       'approval_refused number',
+    ],
+    'altered-numbers': [
+      'Numbers that JSON.parse makes whole or finite: 9007199254740990.6, 0.99999999999999999, 9007199254740993, 1e400',
+      agent,
+      'invalid_json number_altered',
     ],
     'long-value': [
       'An action longer than 32 KB or with more than 500 values',
@@ -105,6 +110,36 @@ const attacksByFile = {
       'approval_refused surrogate',
     ],
     'nul-character': ['The character NUL, at which some programs end a text', agent, 'approval_refused nul'],
+    'moved-digits': [
+      'A Hebrew hyphen, apostrophe or letter in an account, an amount or a date moves the digits that people see',
+      agent,
+      'approval_refused value_not_permitted',
+    ],
+    'struck-out-digits': [
+      'Combining marks strike out digits or make others of them',
+      agent,
+      'approval_refused value_not_permitted',
+    ],
+    'imitated-characters': [
+      'Mathematical letters, circled digits or Roman numerals stand for letters and digits',
+      agent,
+      'approval_refused value_not_permitted',
+    ],
+    'stored-value': [
+      'A stored approval has a value that a request could not have, and a person approves it',
+      'somebody with the database',
+      'approval_refused value_not_permitted',
+    ],
+    'look-alike-separator': [
+      'An amount with a look-alike of the comma is approved by the view of the one with a comma',
+      agent,
+      'approval_refused view_differs',
+    ],
+    'look-alike-word': [
+      'A recipient wholly of Cyrillic letters is approved by the view of the name that it looks like',
+      agent,
+      'approval_refused view_differs',
+    ],
     'bidi-text': [
       'A text with a bidi control is approved by the view that it pretends to be',
       agent,
@@ -314,6 +349,16 @@ const attacksByFile = {
       'wrong_answer',
     ],
     'guard-consumed-before': ['The service answers with a consumed approval', service, 'not_consumed'],
+    'guard-refused-value': [
+      'A tool is called with digits that people would see moved, struck out or imitated',
+      agent,
+      'value_not_permitted',
+    ],
+    'guard-polluted-options': [
+      'Object.prototype of the caller says that test approvals pass',
+      'a dependency of the program that acts',
+      'test_credential',
+    ],
   },
 } as const satisfies Record<string, Record<string, Row>>
 

@@ -5,9 +5,9 @@ import {
   actionDepthMax,
   canonicalJson,
   decisionChallenge,
-  duplicateKey,
   envelopeHash,
   jsonFault,
+  jsonTextFault,
   type DecisionInput,
   type Json,
 } from '../../src/approvals.ts'
@@ -36,9 +36,12 @@ const texts: readonly (readonly [string, string, string | undefined])[] = [
   ['a precomposed letter and one with a mark', '{"\u00e9":1,"e\u0301":2}', undefined],
 ]
 for (const [name, text, expected] of texts) {
-  test(`duplicateKey: ${name}`, () => {
+  test(`jsonTextFault: ${name}`, () => {
     JSON.parse(text)
-    assert.equal(duplicateKey(text), expected)
+    assert.equal(
+      jsonTextFault(text)?.message,
+      expected === undefined ? undefined : `has the key ${JSON.stringify(expected)} twice`,
+    )
   })
 }
 
@@ -46,7 +49,7 @@ for (const [name, text, expected] of texts) {
 const written = (text: string, odd: boolean): string =>
   `"${odd ? text.replaceAll(/[a-z{},:[]/g, (letter) => `\\u00${letter.charCodeAt(0).toString(16)}`) : text}"`
 
-test('duplicateKey finds exactly the keys that a parser would drop', () => {
+test('jsonTextFault finds exactly the keys that a parser would drop', () => {
   const keys = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'ab', '{', '}', ',', '[', ':'), fc.boolean()), {
     maxLength: 6,
   })
@@ -55,7 +58,50 @@ test('duplicateKey finds exactly the keys that a parser would drop', () => {
       const inner = `{${list.map(([key, odd]) => `${written(key, odd)}:"${key}"`).join(',')}}`
       const text = nested ? `{"x":[1,${inner}],"y":"}"}` : inner
       const parsed = JSON.parse(inner) as object
-      assert.equal(duplicateKey(text) === undefined, Object.keys(parsed).length === list.length)
+      assert.equal(jsonTextFault(text) === undefined, Object.keys(parsed).length === list.length)
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+const numbers: readonly (readonly [string, boolean])[] = [
+  ['9007199254740990.6', true],
+  ['0.99999999999999999', true],
+  ['9007199254740993', true],
+  ['-9007199254740993', true],
+  ['123456789012345678', true],
+  ['0.10000000000000001', true],
+  ['1e400', true],
+  ['-1e400', true],
+  ['1E-400', true],
+  ['4.9e-324', true],
+  [`1${'0'.repeat(30)}1`, true],
+  ['0', false],
+  ['-0', false],
+  ['0e999999999999', false],
+  ['1.0', false],
+  ['1e2', false],
+  ['100E-2', false],
+  ['0.1', false],
+  ['0.30000000000000004', false],
+  ['-9007199254740991', false],
+  ['9007199254740992', false],
+  ['100000000000000000000', false],
+  ['1.7976931348623157e308', false],
+  ['5e-324', false],
+]
+for (const [number, altered] of numbers) {
+  test(`jsonTextFault: the number ${number} ${altered ? 'is altered' : 'is read as it is'}`, () => {
+    for (const text of [number, `[${number}]`, `{"a" : ${number} , "b":1}`, `{"a":{"b":[1,${number}\n]}}`])
+      assert.equal(jsonTextFault(text)?.code, altered ? 'number_altered' : undefined, text)
+    assert.equal(jsonTextFault(JSON.stringify({ a: number, [number]: `[${number}]` })), undefined)
+  })
+}
+
+test('jsonTextFault: what JSON.stringify writes of a number is never altered', () => {
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+      assert.equal(jsonTextFault(JSON.stringify([value])), undefined)
     }),
     { numRuns: 2_000 },
   )
@@ -83,6 +129,8 @@ const faults: readonly (readonly [string, unknown, string | undefined, string])[
   ['a lone surrogate in a key', JSON.parse(String.raw`{"\udc00":1}`), 'surrogate', '/\udc00'],
   ['NUL in a value', JSON.parse(String.raw`{"a":"x\u0000y"}`), 'nul', '/a'],
   ['NUL in a key', JSON.parse(String.raw`{"\u0000":1}`), 'nul', '/\u0000'],
+  ['a mark on a digit', { a: [{ b: '9\u03369' }] }, 'value_not_permitted', '/a/0/b'],
+  ['a mark on a digit of a key', { '9\u0336': 1 }, 'value_not_permitted', '/9\u0336'],
   ['undefined', { a: undefined }, 'type', '/a'],
   ['a function', { a: () => 1 }, 'type', '/a'],
   ['a big integer', { a: 1n }, 'type', '/a'],
@@ -118,7 +166,7 @@ test('text without a fault reads back from its canonical form as the same value'
       fc.pre(jsonFault(value) === undefined)
       const text = canonicalJson(value as Json)
       assert.deepEqual(JSON.parse(text), JSON.parse(JSON.stringify(value)))
-      assert.equal(duplicateKey(text), undefined)
+      assert.equal(jsonTextFault(text), undefined)
     }),
     { numRuns: 2_000 },
   )

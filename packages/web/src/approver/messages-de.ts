@@ -75,6 +75,8 @@ export const german: Messages = {
   youAreOneOf: 'Sie sind {name}, eine von {n} Personen. {quorum} davon müssen zustimmen.',
   question: '{title}?',
   questionUnregistered: 'Eine Aktion vom Typ {type} freigeben?',
+  refused:
+    'Das Feld {label} enthält ein Zeichen, das mit einem anderen verwechselt werden kann. Der Dienst lehnt solche Anfragen ab, daher kann diese nicht freigegeben werden. Sagen Sie es der Person, die diesen Dienst betreibt.',
   unregistered:
     'Niemand in Ihrer Organisation hat uns diese Art von Aktion beschrieben. Wir zeigen jedes Feld unter dem Namen, den der Agent verwendet, und es gelten die strengsten Regeln.',
   decideBy: 'Entscheiden bis {time}',
@@ -114,9 +116,13 @@ export const german: Messages = {
     empty: 'Leerer Text',
   },
   notes: {
+    not_permitted: 'Enthält ein Zeichen, das kein Wert haben darf. Es ist durch seinen Codepunkt ersetzt.',
     hidden_characters: 'Enthält Zeichen, die man nicht sieht oder die andere verschieben. Sie sind markiert.',
     mixed_scripts: 'Mischt Buchstaben verschiedener Schriften, die gleich aussehen.',
-    other_digits: 'Enthält Ziffern einer anderen Schrift, die wie andere Ziffern aussehen können.',
+    look_alikes: 'Enthält Zeichen, die wie andere Buchstaben, Ziffern oder Trennzeichen aussehen.',
+    other_digits: 'Enthält andere Ziffern oder Zahlen als 0 bis 9.',
+    right_to_left:
+      'Enthält Buchstaben, die von rechts nach links geschrieben werden. Sie stehen hier von links nach rechts, wie sie signiert werden.',
     outer_spaces: 'Beginnt oder endet mit Leerzeichen.',
   },
   longValue: 'Langer Wert von {label}',
@@ -155,6 +161,7 @@ export const german: Messages = {
     deny: 'Ablehnen',
     first:
       'Beantworten Sie zuerst die Frage neben {label}. Dann bestätigen Sie mit Ihrem Passkey: Fingerabdruck, Gesicht oder PIN.',
+    refused: 'Diese Anfrage kann nicht freigegeben werden. Sie können sie ablehnen.',
     scroll: 'Lesen Sie zuerst {label} bis zum Ende.',
     seconds: 'In {n} Sekunden können Sie freigeben. Bitte lesen Sie so lange.',
     secondsOne: 'In einer Sekunde können Sie freigeben.',
@@ -249,6 +256,8 @@ export const german: Messages = {
       'Diese Anfrage verlangt einen Passkey in Hardware, die ihn nicht kopiert, etwa einen Sicherheitsschlüssel. Wenn Sie einen haben, drücken Sie noch einmal auf Freigeben und verwenden Sie ihn. Wenn nicht, lehnen Sie ab, fügen Sie auf Ihrer Seite einen hinzu, und lassen Sie den Agenten noch einmal fragen.',
     passkey_too_new:
       'Dieser Passkey kam nach der Anfrage dazu. Geben Sie mit einem frei, den Sie vorher hatten. Wenn Sie keinen haben, lehnen Sie ab, und lassen Sie den Agenten noch einmal fragen.',
+    value_not_permitted:
+      'Ein Wert enthält ein Zeichen, das mit einem anderen verwechselt werden kann. Sie können die Anfrage ablehnen.',
     view_differs:
       'Was Sie gesehen haben, ist nicht, was der Dienst für diese Anfrage zeigt. Laden Sie die Seite neu.',
     recording_missing: 'Es gibt keine Aufzeichnung dieser Seite. Beginnen Sie sie neu.',

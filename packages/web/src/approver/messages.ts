@@ -74,6 +74,8 @@ export const english = {
   youAreOneOf: 'You are {name}, one of {n} approvers. {quorum} of them must approve.',
   question: '{title}?',
   questionUnregistered: 'Approve an action of type {type}?',
+  refused:
+    'The field {label} contains a character that can be mistaken for another. The service refuses such requests, so this one cannot be approved. Tell the person who runs this service.',
   unregistered:
     'Nobody at your organisation has described this kind of action to us. We show every field under the name that the agent uses, and the strictest rules apply.',
   decideBy: 'Decide by {time}',
@@ -111,9 +113,13 @@ export const english = {
     empty: 'Empty text',
   },
   notes: {
+    not_permitted: 'Contains a character that no value may have. It is shown by its code point.',
     hidden_characters: 'Contains characters that cannot be seen or that move others. They are marked.',
     mixed_scripts: 'Mixes letters of different scripts that look alike.',
-    other_digits: 'Contains digits of another script, which can look like other digits.',
+    look_alikes: 'Contains characters that look like other letters, digits or separators.',
+    other_digits: 'Contains digits or numbers other than 0 to 9.',
+    right_to_left:
+      'Contains letters that are written from right to left. They are shown from left to right, in the order that is signed.',
     outer_spaces: 'Begins or ends with spaces.',
   },
   longValue: 'Long value of {label}',
@@ -151,6 +157,7 @@ export const english = {
     deny: 'Deny',
     first:
       'First answer the question beside {label}. Then confirm with your passkey: fingerprint, face or PIN.',
+    refused: 'This request cannot be approved. You can deny it.',
     scroll: 'Scroll to the end of {label} first.',
     seconds: 'You can approve in {n} seconds. Please use them to read.',
     secondsOne: 'You can approve in one second.',
@@ -245,6 +252,8 @@ export const english = {
       'This request asks for a passkey in hardware that does not copy it, such as a security key. If you have one, press Approve again and use it. If not, deny, add one on your page, and let the agent ask again.',
     passkey_too_new:
       'This passkey was added after the request. Approve with one that you had before. Without one, deny, and let the agent ask again.',
+    value_not_permitted:
+      'A value has a character that can be mistaken for another. You can deny the request.',
     view_differs: 'What you saw is not what the service shows for this request. Load the page again.',
     recording_missing: 'There is no recording of this page. Start it again.',
     recording_too_old: 'The recording ended more than an hour ago. Start it again.',

@@ -1,5 +1,5 @@
 import type { Claims } from '@pohf/verify'
-import { compareEnvelope, duplicateKey, type ApprovalView, type ShownField } from '@pohf/verify/approvals'
+import { compareEnvelope, jsonTextFault, type ApprovalView, type ShownField } from '@pohf/verify/approvals'
 import { useState } from 'preact/hooks'
 import { CheckList } from '../shared/credential/check-list.tsx'
 import type { CheckLine } from '../shared/credential/outcome.ts'
@@ -19,9 +19,9 @@ const compareText = async (text: string, approval: ApprovalClaim): Promise<Envel
   } catch {
     return refused('This is not JSON.')
   }
-  // The parser keeps the last of two; another reader may keep the first.
-  const twice = duplicateKey(text)
-  if (twice !== undefined) return refused(`The key ${JSON.stringify(twice)} is there twice.`)
+  // Of two equal keys the parser keeps the last; another reader may keep the first.
+  const fault = jsonTextFault(text)
+  if (fault) return refused(`This ${fault.message}.`)
   const compared = await compareEnvelope(approval, value)
   if (!compared.ok) return refused(compared.message)
   const lines: CheckLine[] = [
@@ -34,9 +34,12 @@ const compareText = async (text: string, approval: ApprovalClaim): Promise<Envel
 }
 
 const noteTexts = {
+  not_permitted: 'has a character that no value may have: it is shown by its code point',
   hidden_characters: 'has characters that show nothing',
   mixed_scripts: 'mixes letters that look alike',
-  other_digits: 'has digits of another script',
+  look_alikes: 'has characters that look like other letters, digits or separators',
+  other_digits: 'has digits or numbers other than 0 to 9',
+  right_to_left: 'has letters that are written from right to left',
   outer_spaces: 'begins or ends with a space',
 }
 
@@ -50,9 +53,11 @@ const Fields = ({ fields }: { fields: readonly ShownField[] }) => (
   <dl class="facts">
     {fields.map((field) => (
       <div key={field.path}>
-        <dt>{field.label}</dt>
+        <dt>
+          <bdo dir="ltr">{field.label}</bdo>
+        </dt>
         <dd class="num">
-          {field.text}
+          <bdo dir="ltr">{field.text}</bdo>
           {kindText(field) === '' ? null : <span class="faint"> {kindText(field)}</span>}
           {field.notes.map((note) => (
             <span key={note} class="chip warn">

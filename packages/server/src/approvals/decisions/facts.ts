@@ -1,6 +1,12 @@
 import type { Mode } from '@pohf/protocol'
 import { reasonText } from '@pohf/protocol/reasons'
-import { approvalView, viewHash, type ApprovalView, type Envelope } from '@pohf/verify/approvals'
+import {
+  approvalView,
+  refusedField,
+  viewHash,
+  type ApprovalView,
+  type Envelope,
+} from '@pohf/verify/approvals'
 import { listMemberships, listOwnPasskeys } from '../../members/index.ts'
 import { readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
@@ -146,6 +152,19 @@ const refuseOtherView = ({ own, input }: DecisionFacts) =>
     ? undefined
     : approvalRefused('body.viewHash', 'view_differs', 'the page did not show this approval by these rules')
 
+/** The request was checked for this. An envelope of an earlier version, or one that somebody wrote, was not. */
+const refuseValue = ({ own, input }: DecisionFacts) => {
+  const field = input.decision === 'approve' && own ? refusedField(own.view) : undefined
+  return (
+    field &&
+    approvalRefused(
+      `action${field.path}`,
+      'value_not_permitted',
+      'the field has a character that can be mistaken, so nobody can approve it',
+    )
+  )
+}
+
 const refuseOften = ({ input, retryAt }: DecisionFacts) =>
   input.decision === 'approve' && retryAt !== null
     ? approvalRefused(
@@ -225,6 +244,7 @@ export const decisionRefusals: Refusals<DecisionFacts> = [
   ['not_pending', refuseEnded],
   ['already_decided', refuseDecided],
   ['view_differs', refuseOtherView],
+  ['value_not_permitted', refuseValue],
   ['too_many_decisions', refuseOften],
   ['passkey_not_device_bound', refuseCopiedPasskey],
   ['recording_missing', refuseUnrecorded],

@@ -72,6 +72,59 @@ attack('nul-character', async (refused) => {
   refused(await askText('{"a\\u0000":1}'))
 })
 
+/** Refused at the request, by path and code point: as a value of this field and as a key. */
+const assertNotPermitted = async (refused: (rule: string) => void, values: Record<string, string>) => {
+  for (const [text, codePoint] of Object.entries(values)) {
+    for (const [action, path] of [
+      [{ pay: [{ account: text }] }, '/pay/0/account'],
+      [{ [text]: 1 }, `/${text}`],
+    ] as const) {
+      references += 1
+      const answer = await sandbox.request({
+        type: 'test.action',
+        requestId: `text-${references}`,
+        approvers: ['apv_test_silent'],
+        action,
+      })
+      refused(ruleOf(answer))
+      const [detail] = answer.json.details as { path: string; message: string }[]
+      assert.equal(detail?.path, `body.action${path}`)
+      assert.ok(detail?.message.startsWith(`has ${codePoint}, which`), detail?.message)
+    }
+  }
+}
+
+attack('moved-digits', async (refused) =>
+  assertNotPermitted(refused, {
+    '12\u05be5555\u05be7890\u05be3456': 'U+05BE',
+    '15\u05f300': 'U+05F3',
+    'DE89\u05be3704\u05be0044': 'U+05BE',
+    '10 \u05d0 200 EUR': 'U+05D0',
+    '01\u05be02\u05be2027': 'U+05BE',
+    '1\u05be9000': 'U+05BE',
+  }),
+)
+
+attack('struck-out-digits', async (refused) =>
+  assertNotPermitted(refused, { '9\u03369\u03369\u0336 10': 'U+0336', '1\u20e3': 'U+20E3' }),
+)
+
+attack('imitated-characters', async (refused) =>
+  assertNotPermitted(refused, {
+    '\u{1d40f}aypal': 'U+1D40F',
+    '1\u2460': 'U+2460',
+    '\u2776': 'U+2776',
+    'Henry \u2167': 'U+2167',
+  }),
+)
+
+attack('stored-value', async (refused) => {
+  const made = await makeApproval(harness, agent, [ada], { action: { account: '12\u05be5555' } })
+  await assertRefused(made, await askToApprove(ada, made), refused)
+  const denied = await ada.decideWhole(made.approvalId, { decision: 'deny' })
+  assert.equal(denied.json.status, 'denied', denied.text)
+})
+
 /** Approves with the view of another action: the one that the real one looks like. */
 const approveByView = async (action: Envelope['action'], looksLike: Envelope['action']) => {
   const made = await makeApproval(harness, agent, [ada], { action })
@@ -99,6 +152,21 @@ attack('look-alike-value', async (refused) => {
   await assertRefused(made, answer, refused)
   const [recipient] = approvalView(made.envelope, undefined).critical
   assert.deepEqual(recipient?.notes, ['mixed_scripts'])
+})
+
+attack('look-alike-separator', async (refused) => {
+  const { made, answer } = await approveByView({ amount: '1\u201a000' }, { amount: '1,000' })
+  await assertRefused(made, answer, refused)
+  const [amount] = approvalView(made.envelope, undefined).critical
+  assert.deepEqual(amount?.notes, ['look_alikes'])
+})
+
+attack('look-alike-word', async (refused) => {
+  const cyrillic = '\u0440\u0430\u0443\u0440\u0430\u04cf'
+  const { made, answer } = await approveByView({ recipient: cyrillic }, { recipient: 'paypal' })
+  await assertRefused(made, answer, refused)
+  const [recipient] = approvalView(made.envelope, undefined).critical
+  assert.deepEqual(recipient?.notes, ['look_alikes'])
 })
 
 /** Changes the action of a stored envelope, as nobody but the owner of the database can. */

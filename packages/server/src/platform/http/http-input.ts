@@ -15,7 +15,7 @@ import type {
 import { Refusal, type Detail } from './errors.ts'
 import { isForm, readForm } from './form-body.ts'
 import { headerOf } from './http-headers.ts'
-import { duplicateKey } from '@pohf/verify/approvals'
+import { jsonTextFault } from '@pohf/verify/approvals'
 import { isNestedTooDeep, nestingMax } from './json-depth.ts'
 import type { RateLimits } from './rate-limits.ts'
 import { readIdempotencyKey } from '../db/idempotency.ts'
@@ -313,13 +313,11 @@ export const addBodyParser = (app: FastifyInstance): void => {
     if (type !== '' && type !== 'application/json' && !type.endsWith('+json') && !isFromPage)
       throw new Refusal('unsupported_media_type')
     const value = await readJson(request, text)
-    const repeated = endpoint?.uniqueKeys ? duplicateKey(text) : undefined
-    if (repeated !== undefined)
+    const fault = endpoint?.exactJson ? jsonTextFault(text) : undefined
+    if (fault)
       throw new Refusal('invalid_json', {
-        message: 'An object of the body has the same key twice.',
-        details: [
-          { path: 'body', code: 'duplicate_key', message: `has the key ${JSON.stringify(repeated)} twice` },
-        ],
+        message: 'Another program could read other values than ours from this body.',
+        details: [{ path: 'body', ...fault }],
       })
     return value
   }

@@ -19,9 +19,11 @@ const Fields = ({ fields, id, title }: { fields: readonly ShownField[]; id: stri
       <dl class="facts shown">
         {fields.map((field) => (
           <div key={field.path}>
-            <dt>{field.label}</dt>
+            <dt>
+              <bdo dir="ltr">{field.label}</bdo>
+            </dt>
             <dd>
-              <bdi>{field.text === '' ? emptyText(field) : field.text}</bdi>
+              <bdo dir="ltr">{field.text === '' ? emptyText(field) : field.text}</bdo>
               {field.notes.map((note) => (
                 <span key={note} class="small bad block">
                   {noteTexts[note]}

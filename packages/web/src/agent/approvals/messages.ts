@@ -1,4 +1,4 @@
-import type { ShownField } from '@pohf/verify/approvals'
+import { jsonTextFault, type ShownField } from '@pohf/verify/approvals'
 import { pluralize, timeAgo } from '../../shared/design/time.ts'
 import { matchText } from '../../shared/lists/count.ts'
 import type { Filter } from '../../shared/lists/filter.ts'
@@ -31,9 +31,12 @@ export const approverLabels: Readonly<Record<Approver['status'], Label>> = {
 }
 
 export const noteTexts: Readonly<Record<ShownField['notes'][number], string>> = {
+  not_permitted: 'has a character that no value may have: it is shown by its code point',
   hidden_characters: 'has characters that show nothing',
   mixed_scripts: 'mixes letters of scripts that look alike',
-  other_digits: 'has digits of another script, which can look like other digits',
+  look_alikes: 'has characters that look like other letters, digits or separators',
+  other_digits: 'has digits or numbers other than 0 to 9',
+  right_to_left: 'has letters that are written from right to left',
   outer_spaces: 'begins or ends with a space',
 }
 
@@ -108,6 +111,8 @@ export const labelsOf = (lines: string): Readonly<Record<string, string>> | stri
 export const objectOf = (text: string): Record<string, unknown> | string => {
   try {
     const value: unknown = JSON.parse(text)
+    const fault = jsonTextFault(text)
+    if (fault) return `This ${fault.message}.`
     return typeof value === 'object' && value !== null && !Array.isArray(value)
       ? (value as Record<string, unknown>)
       : 'This must be a JSON object.'

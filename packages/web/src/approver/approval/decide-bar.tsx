@@ -13,6 +13,8 @@ const hintOf = ({ messages, locale }: PageContext, blocker: Blocker | undefined,
   switch (blocker.what) {
     case 'rate':
       return fillPlaceholders(messages.retryAt, { time: timeText(blocker.at, locale, serverNow()) })
+    case 'refused':
+      return decide.refused
     case 'opening':
       return decide.waits
     case 'stopped':
@@ -22,7 +24,7 @@ const hintOf = ({ messages, locale }: PageContext, blocker: Blocker | undefined,
     case 'question':
       return fillPlaceholders(decide.first, { label })
     case 'scroll':
-      return fillPlaceholders(decide.scroll, { label: blocker.label })
+      return fillPlaceholders(decide.scroll, { label: `\u2066${blocker.label}\u2069` })
     case 'seconds':
       return blocker.n === 1 ? decide.secondsOne : fillPlaceholders(decide.seconds, { n: blocker.n })
   }
@@ -90,19 +92,21 @@ export const DecideBar = ({
         {step === undefined ? hintOf(page, blocker, label) : messages.decide.steps[step]}
       </p>
       <div class="acts">
-        <button
-          type="button"
-          class="btn main yes"
-          aria-disabled={blocker !== undefined || isBusy}
-          aria-describedby="hint"
-          onClick={() => {
-            if (isBusy) return
-            if (blocker) onBlocked(blocker)
-            else onDecide('approve', '')
-          }}
-        >
-          {messages.decide.approve}
-        </button>
+        {blocker?.what === 'refused' ? null : (
+          <button
+            type="button"
+            class="btn main yes"
+            aria-disabled={blocker !== undefined || isBusy}
+            aria-describedby="hint"
+            onClick={() => {
+              if (isBusy) return
+              if (blocker) onBlocked(blocker)
+              else onDecide('approve', '')
+            }}
+          >
+            {messages.decide.approve}
+          </button>
+        )}
         <button
           type="button"
           class="btn stop"

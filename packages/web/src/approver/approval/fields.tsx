@@ -5,13 +5,16 @@ import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
 import type { Messages } from '../messages.ts'
 import { isCode, isHeadline, isLong, partsOf } from './rules.ts'
 
-/** Text as it was sent, with a mark in place of each character that shows nothing. No HTML is made of it. */
+/**
+ * Text as it was sent, with a mark in place of each character that shows nothing. No HTML is made of it. `bdo` draws one character
+ * after the other from left to right, whatever their script, and apart from what stands before and after.
+ */
 export const Visible = ({ shown }: { shown: string }) => (
-  <>
+  <bdo dir="ltr">
     {partsOf(shown).map(({ text, isMark }, index) => (
       <Fragment key={index}>{isMark ? <mark>{text === 'U+000A' ? '↵' : text}</mark> : text}</Fragment>
     ))}
-  </>
+  </bdo>
 )
 
 /** A name from the service, made visible in the same way. */

@@ -1,4 +1,4 @@
-import { canonicalJson, visibleText, type ApprovalView } from '@pohf/verify/approvals'
+import { canonicalJson, refusedField, visibleText, type ApprovalView } from '@pohf/verify/approvals'
 import { useEffect, useState } from 'preact/hooks'
 import { serverNow } from '../../shared/person/api.ts'
 import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
@@ -189,8 +189,21 @@ const Recorded = ({ messages, recording }: { messages: Messages; recording: Reco
   </details>
 )
 
+/** A label within a sentence, whose words it does not move. */
+const isolated = (label: string): string => `\u2066${label}\u2069`
+
+const Refused = ({ messages, view }: { messages: Messages; view: ApprovalView }) => {
+  const field = refusedField(view)
+  return field ? (
+    <p class="note stop" role="alert">
+      {fillPlaceholders(messages.refused, { label: isolated(field.label) })}
+    </p>
+  ) : null
+}
+
 const Notices = ({ page: { messages, locale }, approval, view }: PartProps) => (
   <>
+    <Refused messages={messages} view={view} />
     {view.title === null ? <p class="note warn">{messages.unregistered}</p> : null}
     {approval.slowDown ? <p class="note warn">{messages.slowDown}</p> : null}
     {approval.retryAt === null ? null : (
@@ -231,12 +244,13 @@ const showLongValue = (path: string): void => {
 export const PendingApproval = (props: PartProps & { readonly onChanged: () => void }) => {
   const { page, approval, view, viewHash } = props
   const { messages } = page
-  const label = view.critical[0]?.label ?? view.type
+  const label = isolated(view.critical[0]?.label ?? view.type)
   const recording = useRecording(approval, messages, label)
   const { unread, onRead } = useReading(view)
   const { finish, restart: onSpent } = recording
   const decision = useDecision({ approval, viewHash, finish, onDecided: props.onChanged, onSpent })
   const blocker = blockerOf({
+    isRefused: refusedField(view) !== undefined,
     phase: recording.phase,
     progress: recording.progress,
     unread,

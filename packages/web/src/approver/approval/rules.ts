@@ -38,6 +38,8 @@ export const isMissed = (progress: Progress): boolean =>
 export const secondsMin = 3
 
 type Readiness = {
+  /** The action has a character that no value may have. */
+  readonly isRefused: boolean
   readonly phase: 'opening' | 'running' | 'stopped'
   readonly progress: Progress
   /** Long values that were not read to the end. */
@@ -50,12 +52,13 @@ type Readiness = {
 /** What has to happen before the person can approve; undefined where nothing has to. */
 export type Blocker =
   | { readonly what: 'rate'; readonly at: string }
-  | { readonly what: 'opening' | 'stopped' | 'missed' | 'question' }
+  | { readonly what: 'opening' | 'stopped' | 'missed' | 'question' | 'refused' }
   | { readonly what: 'scroll'; readonly path: string; readonly label: string }
   | { readonly what: 'seconds'; readonly n: number }
 
 export const blockerOf = (readiness: Readiness): Blocker | undefined => {
   const { phase, progress, unread, secondsLeft, retryAt } = readiness
+  if (readiness.isRefused) return { what: 'refused' }
   if (retryAt !== null) return { what: 'rate', at: retryAt }
   if (readiness.isRecorded) return undefined
   if (phase !== 'running') return { what: phase }
