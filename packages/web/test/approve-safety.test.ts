@@ -3,7 +3,10 @@ import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { gzipSync } from 'node:zlib'
 import { approvalView, envelopeHash, viewHash, visibleText } from '@pohf/verify/approvals'
+import type { Page } from 'playwright-core'
 import { build } from 'vite'
+import { ruleOf } from '../../server/test/fixtures/people/approvals.ts'
+import { makeApproval } from '../../server/test/fixtures/people/approver.ts'
 import { definition, envelopeOf, trickyTexts } from '../../verify/test/approvals-envelope.ts'
 import {
   answerByWordsButton,
@@ -14,6 +17,7 @@ import {
   readyToApprove,
   referencePhone,
 } from './approver-browser.ts'
+import { readDrawn, type Drawn } from './drawn.ts'
 import { checkPage, desktop } from './worker-browser.ts'
 
 const { inBrowser, skip, fixture, browser } = await createApproverTest()
@@ -64,6 +68,103 @@ inBrowser('nothing of the agent is HTML, and hidden characters are marked', desk
   assert.doesNotMatch((await page.locator('pre').textContent()) ?? '', /[\u202e\u2066\u200b]/)
   await checkPage(page, 'hostile-wide')
 })
+
+/** Each row of the page: its label, its value, its notes, and whether both are drawn in the order of their characters. */
+const readRows = async (page: Page) => {
+  const rows = `[...document.querySelectorAll('.key > dl > div, .facts > div:has(.value)')]`
+  const drawn = await page.evaluate<Drawn[]>(
+    readDrawn(`${rows}.flatMap((row) => [row.querySelector('dt'), row.querySelector('.value')])`),
+  )
+  const notes = await page.evaluate<string[][]>(
+    `${rows}.map((row) => [...row.querySelectorAll('.noted')].map((note) => note.textContent))`,
+  )
+  return notes.map((own, index) => {
+    const [label, value] = [drawn[2 * index], drawn[2 * index + 1]]
+    assert.ok(label?.inOrder && value?.inOrder, `${label?.text}: ${value?.text}`)
+    return [label.text, value.text, ...own] as const
+  })
+}
+
+inBrowser('what is approved is what was seen, character by character', referencePhone, async (opened) => {
+  const { page } = opened.person
+  const alike = 'Contains characters that look like other letters, digits or separators.'
+  const rightToLeft =
+    'Contains letters that are written from right to left. They are shown from left to right, in the order that is signed.'
+  const shown: Record<string, readonly string[]> = {
+    '12\u20115555': [alike],
+    '1\u201a000': [alike],
+    'paypal\u2024com': [alike],
+    '\u0440\u0430\u0443\u0440\u0430\u04cf': [alike],
+    '\u05d0\u05be\u05d1 \u05d2': [rightToLeft],
+    'Invoice 12 for \u05d3\u05d5\u05d3': [rightToLeft],
+    '12-5555-7890-3456': [],
+  }
+  const values = Object.keys(shown)
+  const action = {
+    ...Object.fromEntries(values.map((value, index) => [`field ${'abcdefg'[index] ?? ''}`, value])),
+    '\u05e9\u05dc  \u05d5\u05dd': 'key',
+  }
+  const approvalId = await opened.request({ type: 'test.pay', action, summary: '5 \u05d0-\u05d1 6\u0336' })
+  await opened.person.open(approvalId)
+  await page.locator('pohf-questions .ask').waitFor()
+  const rows = await readRows(page)
+  assert.deepEqual(rows.slice(0, values.length + 1), [
+    ...values.map((value, index) => [`/field ${'abcdefg'[index]}`, value, ...(shown[value] ?? [])]),
+    ['/\u05e9\u05dc  \u05d5\u05dd', 'key', rightToLeft],
+  ])
+  // The words of the agent are not refused: the same rules draw them.
+  const words = rows.at(-1)
+  assert.equal(words?.[1], '5 U+05D0-U+05D1 6U+0336')
+  assert.ok(words.includes('Contains a character that no value may have. It is shown by its code point.'))
+  await checkPage(page, 'look-alikes')
+  await answerByWordsButton(page)
+  await readyToApprove(page)
+  await approve(page)
+  await heading(page, 'You approved this')
+  const { json } = await opened.administration.read(approvalId)
+  assert.deepEqual([json.status, json.envelope.action], ['approved', action])
+})
+
+inBrowser(
+  'a stored value that can be mistaken has no button that approves it',
+  referencePhone,
+  async (opened) => {
+    const { page } = opened.person
+    const values = [
+      '12\u05be5555\u05be7890\u05be3456',
+      '15\u05f300',
+      '10 \u05d0 200 EUR',
+      '9\u03369\u03369\u0336 10',
+      '\u{1d40f}aypal',
+      '\u2460\u2776',
+      '\u2163',
+    ]
+    const { agentId } = opened.administration
+    for (const [index, account] of values.entries()) {
+      const refused = await opened.administration.request({
+        type: 'invoice.pay',
+        requestId: `refused-${index}`,
+        approvers: [opened.person.approver],
+        action: { ...invoice, account },
+      })
+      assert.equal(ruleOf(refused), 'approval_refused value_not_permitted')
+      // Stored all the same, as by an earlier version.
+      const made = await makeApproval(opened.fixture.harness, { agentId, mode: 'test' }, [opened.person], {
+        action: { account },
+      })
+      await opened.person.open(made.approvalId)
+      await page.getByText('contains a character that can be mistaken for another').waitFor()
+      assert.equal(await page.locator('.yes').count(), 0)
+      const [row] = await readRows(page)
+      assert.doesNotMatch(row?.[1] ?? '', /[^ -~]/)
+      assert.ok(row?.[2]?.startsWith('Contains a character that no value may have.'))
+    }
+    await checkPage(page, 'not-permitted')
+    await page.getByRole('button', { name: 'Deny', exact: true }).click()
+    await page.getByRole('button', { name: 'Deny without words' }).click()
+    await heading(page, 'You denied this')
+  },
+)
 
 inBrowser(
   'a device that signs nothing decides nothing, and a challenge of something else is never signed',
