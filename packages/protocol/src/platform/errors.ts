@@ -6,8 +6,8 @@ export const errorCatalogue = {
   invalid_json: entry(
     400,
     'The body is not valid JSON.',
-    'The body could not be parsed, is nested deeper than 32 levels, or holds a forbidden key such as __proto__.',
-    'Send one JSON object, encoded as UTF-8.',
+    'The body could not be parsed, is nested deeper than 32 levels, or holds a forbidden key such as __proto__. Where people approve what it says, it may also hold a key twice or a number that JSON.parse rounds.',
+    'Send one JSON object, encoded as UTF-8. Send long numbers as strings.',
   ),
   validation_failed: entry(
     400,

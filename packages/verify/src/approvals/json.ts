@@ -96,8 +96,8 @@ const decimalOf = (text: string): string => {
 
 /** Whether `JSON.parse` reads a number that is written as another one: too long, too large or too close to zero. */
 const isAltered = (text: string): boolean => {
-  // 15 digits are always exact.
-  if (/^-?\d{1,15}$/.test(text)) return false
+  // Of at most 15 digits, no two decimals without an exponent are one double.
+  if (/^-?(?:\d{1,15}|[\d.]{3,16})$/.test(text)) return false
   const value = Number(text)
   return !Number.isFinite(value) || decimalOf(text) !== decimalOf(String(value))
 }

@@ -67,17 +67,21 @@ const onDigits = (text: string): Found[] =>
     })
   })
 
-const imitations = (text: string): Found[] =>
-  [...text.matchAll(notAscii)].flatMap(({ 0: character, index }) => {
+const imitations = (text: string): Found[] => {
+  if (text.normalize('NFKC') === text && !withoutPlainForm.test(text)) return []
+  return [...text.matchAll(notAscii)].flatMap(({ 0: character, index }) => {
     const plain = imitated(character)
     if (plain === undefined) return []
     const message = plain === '' ? 'imitates a letter or a digit' : `imitates "${plain}": write that`
     return [{ index, character, message }]
   })
+}
 
 /** Every character of a text that no value of an action may have. */
-export const notPermittedIn = (text: string): Found[] =>
-  text.search(notAscii) < 0 ? [] : [...besideDigits(text), ...onDigits(text), ...imitations(text)]
+export const notPermittedIn = (text: string): Found[] => {
+  if (!/[^\0-\x7f]/.test(text)) return []
+  return [...(digit.test(text) ? [...besideDigits(text), ...onDigits(text)] : []), ...imitations(text)]
+}
 
 /** The first character that no value of an action may have; undefined where there is none. */
 export const textFault = (text: string): TextFault | undefined => {

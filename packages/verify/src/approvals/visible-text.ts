@@ -29,6 +29,7 @@ const hiddenIn = (text: string): ReadonlySet<number> =>
 export const visibleText = (text: string): string => {
   if (/^[ -~]*$/.test(text)) return text
   const isHidden = hiddenIn(text)
+  if (isHidden.size === 0) return text
   let shown = ''
   let index = 0
   let follows = false
