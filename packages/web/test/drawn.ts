@@ -29,12 +29,11 @@ const pieces = (): string[][] => {
   return found
 }
 
-const ascii = [...'0123456789 -./,:@_aZxKe']
+const ascii = Array.from('0123456789 -./,:@_aZxKe')
 /** What moves others, or looks like others: from every kind of the attacks on values. */
-const hostile = [
-  ...'\u05be\u05f3\u05d0\u05d1\u0627\u0628\u0664\u06f4\u07c1\u200f\u202e\u2067\u0301\u0336\u20e3\u2460\u2163',
-  ...'\u2024\u2044\u2212\u2019\u0430\u0440\u0441\u03bf\u00b2\u212a\uff11\u{1d40f}\u{1e900}\u{10800}\u{1f1e9}',
-]
+const hostile = Array.from(
+  '\u05be\u05f3\u05d0\u05d1\u0627\u0628\u0664\u06f4\u07c1\u200f\u202e\u2067\u0301\u0336\u20e3\u2460\u2163\u2024\u2044\u2212\u2019\u0430\u0440\u0441\u03bf\u00b2\u212a\uff11\u{1d40f}\u{1e900}\u{10800}\u{1f1e9}',
+)
 
 /** Values of characters of one piece, mixed with ASCII and with each other; each piece in turn, so that none is left out. */
 export function* fuzzValues(count: number, random: (n: number) => number): Generator<string> {

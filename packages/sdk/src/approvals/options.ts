@@ -59,9 +59,11 @@ export const settingsOf = (options: GuardOptions): GuardOptions =>
   Object.freeze(Object.assign(Object.create(null) as GuardOptions, options))
 
 /** What lists can do, as it was when this program was loaded. */
-const listPrototype: object = Object.freeze(
-  Object.create(null, Object.getOwnPropertyDescriptors(Array.prototype) as PropertyDescriptorMap) as object,
-)
+const listPrototype = Object.create(null) as object
+for (const [name, method] of Object.entries(Object.getOwnPropertyDescriptors(Array.prototype)))
+  Object.defineProperty(listPrototype, name, method)
+Object.defineProperty(listPrototype, Symbol.iterator, { value: Array.prototype[Symbol.iterator] })
+Object.freeze(listPrototype)
 
 /** A frozen copy that has its own properties and no others: nothing that somebody adds to `Object.prototype` is in it. */
 const ownOnly = (value: unknown): unknown => {

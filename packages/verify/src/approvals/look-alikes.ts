@@ -37,7 +37,9 @@ export const hasLookAlikeWord = (text: string): boolean => {
     .split(/[^\p{L}\p{N}]+/u)
     .filter((word) => /(?!\p{Script=Latin})\p{L}/u.test(word))
   const found = words.filter((word) => lookAlikeWord.test(word))
-  return found.some((word) => [...word].length > 1) || (found.length > 0 && found.length === words.length)
+  return (
+    found.some((word) => Array.from(word).length > 1) || (found.length > 0 && found.length === words.length)
+  )
 }
 
 /** Latin letters of phonetic alphabets that look like those of a to z. */

@@ -33,7 +33,7 @@ const imitated = (character: string): string | undefined => {
   const plain = character.normalize('NFKC')
   if (plain === character || !/[\p{L}\p{N}]/u.test(plain)) return undefined
   // A letter with its mark, such as those of Devanagari, has two code points in every form and imitates nothing.
-  return plain === character.normalize('NFC') && [...plain].length > 1 ? undefined : plain
+  return plain === character.normalize('NFC') && Array.from(plain).length > 1 ? undefined : plain
 }
 const notAscii = /[^\0-\x7f]/gu
 
@@ -60,7 +60,7 @@ const besideDigits = (text: string): Found[] => {
 const onDigits = (text: string): Found[] =>
   [...text.matchAll(onDigit)].flatMap(({ 0: marks, index }) => {
     let at = index
-    return [...marks].map((character) => {
+    return Array.from(marks, (character) => {
       const found = { index: at, character, message: 'stands on a digit' }
       at += character.length
       return found
