@@ -1,5 +1,5 @@
 import canonicalize from 'canonicalize'
-import { textFault } from './permitted-text.ts'
+import { characterFault } from './permitted-text.ts'
 
 /** What an action may be: JSON whose numbers are whole. Amounts are strings, so that no reader rounds them. */
 export type Json = string | number | boolean | null | readonly Json[] | { readonly [key: string]: Json }
@@ -32,7 +32,7 @@ type LeafFault = (path: string, value: unknown) => JsonFault | undefined
 const shownFault: LeafFault = (path, value) => {
   const fault = leafFault(path, value)
   if (fault || typeof value !== 'string') return fault
-  const found = textFault(value)
+  const found = characterFault(value)
   return found && { path, code: 'value_not_permitted', message: found.message }
 }
 
@@ -97,7 +97,7 @@ const decimalOf = (text: string): string => {
 /** Whether `JSON.parse` reads a number that is written as another one: too long, too large or too close to zero. */
 const isAltered = (text: string): boolean => {
   // Of at most 15 digits, no two decimals without an exponent are one double.
-  if (/^-?(?:\d{1,15}|[\d.]{3,16})$/.test(text)) return false
+  if (/^-?(?:\d{1,15}|(?=.{3,16}$)\d+\.\d+)$/.test(text)) return false
   const value = Number(text)
   return !Number.isFinite(value) || decimalOf(text) !== decimalOf(String(value))
 }

@@ -1,5 +1,5 @@
 /** A character that no value of an action may have, as it stands in the value. */
-export type TextFault = { readonly codePoint: string; readonly message: string }
+export type CharacterFault = { readonly codePoint: string; readonly message: string }
 
 export const codePointOf = (character: string): string =>
   `U+${(character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}`
@@ -38,11 +38,11 @@ const imitated = (character: string): string | undefined => {
 const notAscii = /[^\0-\x7f]/gu
 
 /** A character that no value may have, and what it does there. */
-type Found = { readonly index: number; readonly character: string; readonly message: string }
+type NotPermitted = { readonly index: number; readonly character: string; readonly message: string }
 
 /** Where a letter that is written from right to left has a digit, and no letter of the other direction between them. */
-const besideDigits = (text: string): Found[] => {
-  const found: Found[] = []
+const besideDigits = (text: string): NotPermitted[] => {
+  const found: NotPermitted[] = []
   let start = 0
   for (const run of text.split(leftToRightLetters)) {
     if (digit.test(run))
@@ -57,7 +57,7 @@ const besideDigits = (text: string): Found[] => {
   return found
 }
 
-const onDigits = (text: string): Found[] =>
+const onDigits = (text: string): NotPermitted[] =>
   [...text.matchAll(onDigit)].flatMap(({ 0: marks, index }) => {
     let at = index
     return Array.from(marks, (character) => {
@@ -67,7 +67,7 @@ const onDigits = (text: string): Found[] =>
     })
   })
 
-const imitations = (text: string): Found[] => {
+const imitations = (text: string): NotPermitted[] => {
   if (text.normalize('NFKC') === text && !withoutPlainForm.test(text)) return []
   return [...text.matchAll(notAscii)].flatMap(({ 0: character, index }) => {
     const plain = imitated(character)
@@ -78,13 +78,13 @@ const imitations = (text: string): Found[] => {
 }
 
 /** Every character of a text that no value of an action may have. */
-export const notPermittedIn = (text: string): Found[] => {
+export const notPermittedIn = (text: string): NotPermitted[] => {
   if (!/[^\0-\x7f]/.test(text)) return []
   return [...(digit.test(text) ? [...besideDigits(text), ...onDigits(text)] : []), ...imitations(text)]
 }
 
 /** The first character that no value of an action may have; undefined where there is none. */
-export const textFault = (text: string): TextFault | undefined => {
+export const characterFault = (text: string): CharacterFault | undefined => {
   const [first] = notPermittedIn(text).toSorted((a, b) => a.index - b.index)
   if (!first) return undefined
   const codePoint = codePointOf(first.character)
