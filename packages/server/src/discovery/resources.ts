@@ -5,7 +5,7 @@ import { isRecord, keyHelp, type Json, type ToolCall } from './tools/tool.ts'
 /** A page of the documentation, in Markdown. `path` is its address below /docs. */
 export type DocsPage = { readonly path: string; readonly title: string; readonly text: string }
 
-const docsUri = (path: string): string => `pohf://docs/${path}`
+export const docsUri = (path: string): string => `pohf://docs/${path}`
 const recordUri = /^pohf:\/\/([a-z]{1,20})\/([A-Za-z0-9_-]{1,64})$/
 const pageSize = 25
 

@@ -9,6 +9,7 @@ import type { Call } from '../platform/http/call.ts'
 import { errorBodyOf, Refusal } from '../platform/http/errors.ts'
 import type { Dispatcher } from '../platform/http/dispatch.ts'
 import type { Ctx } from '../platform/ops/context.ts'
+import { makeConstantAnswers, type ConstantAnswers } from './constant-answers.ts'
 import { resourceTemplates } from './records.ts'
 import { listResources, readResource, type DocsPage } from './resources.ts'
 import {
@@ -34,7 +35,10 @@ type SurfaceParts = {
   readonly walletMode?: Mode | undefined
 }
 /** One set of tools and resources at one address. */
-export type Surface = SurfaceParts & { readonly descriptions: readonly ToolDescription[] }
+export type Surface = SurfaceParts & {
+  readonly descriptions: readonly ToolDescription[]
+  readonly constantAnswer: ConstantAnswers
+}
 export type McpCall = Pick<
   Call<'discovery.mcp'>,
   'rawBody' | 'agent' | 'address' | 'requestId' | 'idempotencyKey' | 'header'
@@ -54,7 +58,7 @@ export const makeSurface = (parts: SurfaceParts): Surface => {
     if (missing.length > 0)
       throw new Error(`tool ${name} needs operations that no module mounts: ${missing.join(', ')}`)
   }
-  return { ...parts, descriptions: parts.tools.map(describe) }
+  return { ...parts, descriptions: parts.tools.map(describe), constantAnswer: makeConstantAnswers(parts) }
 }
 
 /** Runs operations of the table as the caller of this POST. */

@@ -26,13 +26,13 @@ const checkHost = ({ ctx }: Surface, call: McpCall): void => {
     })
 }
 
-/** The response to one message, and its HTTP status outside a batch. */
-type Reply = { readonly status: number; readonly body: unknown }
+/** The response to one message as JSON, and its HTTP status outside a batch. */
+type Reply = { readonly status: number; readonly text: string }
 
 const errorReply = (
   id: McpRequest['id'] | null,
   error: { readonly code: ProtocolErrorCode; readonly message: string; readonly data?: Json },
-): Reply => ({ status: 400, body: { jsonrpc: '2.0', id, error } })
+): Reply => ({ status: 400, text: JSON.stringify({ jsonrpc: '2.0', id, error }) })
 
 const invalidRequest = (message: string): Reply =>
   errorReply(null, { code: ProtocolErrorCode.InvalidRequest, message })
@@ -131,8 +131,13 @@ const serveMessage = async (
       message: 'Unsupported protocol version',
       data: { supported: supportedVersions, requested: requested.slice(0, 64) },
     })
-  const response = await serveBySdk(surface, call, complete(call, { ...message, id }))
-  return { status: response.status, body: await response.json() }
+  const askSdk = async (request: SdkRequest): Promise<Reply> => {
+    const response = await serveBySdk(surface, call, request)
+    return { status: response.status, text: await response.text() }
+  }
+  const request = complete(call, { ...message, id })
+  const constant = await surface.constantAnswer(request, askSdk)
+  return constant === undefined ? askSdk(request) : { status: 200, text: constant }
 }
 
 type ReplyBatch = { readonly status: number; readonly replies: readonly Reply[]; readonly batch: boolean }
@@ -141,17 +146,17 @@ const writeReplies = (
   { status, replies, batch }: ReplyBatch,
   accept: string | undefined,
 ): ApiResponse<undefined> => {
-  const bodies = replies.map((reply) => reply.body)
+  const texts = replies.map(({ text }) => text)
   if (wantsEventStream(accept))
     return new ApiResponse(undefined, {
       status,
       headers: { 'x-accel-buffering': 'no' },
       raw: {
         mediaType: 'text/event-stream; charset=utf-8',
-        text: bodies.map((body) => `event: message\ndata: ${JSON.stringify(body)}\n\n`).join(''),
+        text: texts.map((text) => `event: message\ndata: ${text}\n\n`).join(''),
       },
     })
-  const text = JSON.stringify(batch ? bodies : bodies[0])
+  const text = batch ? `[${texts.join(',')}]` : (texts[0] ?? '')
   return new ApiResponse(undefined, { status, raw: { mediaType: 'application/json; charset=utf-8', text } })
 }
 
