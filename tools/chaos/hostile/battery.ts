@@ -137,11 +137,12 @@ const observe = async (
   }
 }
 
-/** Another network for each row and round, so that each begins with whatever a new client has. */
+/** Another /48 for each row and round, so that each begins with whatever a new client has. A client holds all its /64. */
 let networks = 0
-const nextAddress = (): string => {
+const nextNetwork = (): ((n: number) => string) => {
   networks += 1
-  return `10.${networks >> 8}.${networks & 255}.9`
+  const prefix = `2001:db9:${networks.toString(16)}`
+  return (n) => `${prefix}:${n.toString(16)}::9`
 }
 
 export const runHostile = async (
@@ -163,8 +164,8 @@ export const runHostile = async (
       ({ name }) => options.only.length === 0 || options.only.some((part) => name.includes(part)),
     )
     const runPhase = async (row: HostileRow, port: number, perSecond?: number): Promise<PhaseFigures> => {
-      const address = nextAddress()
-      const requests = Array.from({ length: 200 }, (_, n) => row.makeRequest(address, n))
+      const addressOf = nextNetwork()
+      const requests = Array.from({ length: 200 }, (_, n) => row.makeRequest(addressOf(n), n))
       const rate = perSecond === undefined ? {} : { perSecond }
       const order = { port, requests, connections, seconds: options.seconds, ...rate }
       const figures = await observe(deployment, options, sendOrder(client, order))

@@ -55,7 +55,7 @@ const run = async (order: ClientOrder): Promise<ClientReport> => {
         }
         const wait = at - performance.now()
         if (wait <= 1) write()
-        else timer = setTimeout(write, Math.min(wait, until - performance.now()))
+        else timer = setTimeout(write, Math.max(1, Math.min(wait, until - performance.now())))
       }
       const open = (): void => {
         text = ''

@@ -8,7 +8,9 @@ import {
 } from '@modelcontextprotocol/server'
 import { z } from 'zod'
 import { ApiResponse } from '../platform/http/call.ts'
-import { Refusal } from '../platform/http/errors.ts'
+import { errorBodyOf, Refusal } from '../platform/http/errors.ts'
+import { refusalOrThrow } from '../platform/http/refusals.ts'
+import { mcpCosts } from '../platform/http/row-costs.ts'
 import { isOwnHost, statelessVersion, supportedVersions, wantsEventStream } from './rules.ts'
 import { serverFor, type McpCall, type McpRequest, type Surface } from './server.ts'
 import { isRecord, type Json } from './tools/tool.ts'
@@ -123,6 +125,7 @@ const serveMessage = async (
     return invalidRequest('Not a JSON-RPC 2.0 request')
   }
   const { id, ...message } = parsed.data
+  await surface.dispatcher.admit(call, mcpCosts.messageMs)
   if (id === undefined) return undefined
   const requested = call.header('mcp-protocol-version')
   if (requested !== undefined && !supportedVersions.includes(requested))
@@ -132,12 +135,27 @@ const serveMessage = async (
       data: { supported: supportedVersions, requested: requested.slice(0, 64) },
     })
   const askSdk = async (request: SdkRequest): Promise<Reply> => {
+    await surface.dispatcher.admit(call, mcpCosts.sdkMs)
     const response = await serveBySdk(surface, call, request)
     return { status: response.status, text: await response.text() }
   }
   const request = complete(call, { ...message, id })
   const constant = await surface.constantAnswer(request, askSdk)
   return constant === undefined ? askSdk(request) : { status: 200, text: constant }
+}
+
+/** The reply to a message of a batch that the budget of its network refuses. */
+const refusedReply = (
+  { ctx }: Surface,
+  { requestId }: McpCall,
+  message: unknown,
+  refusal: Refusal,
+): Reply | undefined => {
+  const parsed = messageSchema.safeParse(message)
+  if (parsed.success && parsed.data.id === undefined) return undefined
+  const { message: text, ...data } = errorBodyOf(refusal, requestId, ctx.config.BASE_URL)
+  const id = parsed.data?.id ?? null
+  return errorReply(id, { code: ProtocolErrorCode.InternalError, message: text, data })
 }
 
 type ReplyBatch = { readonly status: number; readonly replies: readonly Reply[]; readonly batch: boolean }
@@ -160,6 +178,29 @@ const writeReplies = (
   return new ApiResponse(undefined, { status, raw: { mediaType: 'application/json; charset=utf-8', text } })
 }
 
+/**
+ * Serves the messages of a batch one after another: a batch loads the service no more than single calls. Once the budget of
+ * the network is used up, the messages that are left are refused without being read.
+ */
+const serveBatch = async (
+  surface: Surface,
+  call: McpCall,
+  messages: readonly unknown[],
+): Promise<readonly Reply[]> => {
+  const replies: Reply[] = []
+  let refusal: Refusal | undefined
+  for (const message of messages) {
+    const reply = refusal
+      ? refusedReply(surface, call, message, refusal)
+      : await serveMessage(surface, call, message).catch((error: unknown) => {
+          refusal = refusalOrThrow(error)
+          return refusedReply(surface, call, message, refusal)
+        })
+    if (reply) replies.push(reply)
+  }
+  return replies
+}
+
 /** Serves one POST to a surface. There is no state between requests. */
 export const serveSurface = async (surface: Surface, call: McpCall): Promise<ApiResponse<undefined>> => {
   checkHost(surface, call)
@@ -171,12 +212,8 @@ export const serveSurface = async (surface: Surface, call: McpCall): Promise<Api
     const reply = invalidRequest(`A batch has 1 to ${batchMax} messages`)
     return writeReplies({ status: 400, replies: [reply], batch: false }, accept)
   }
-  const replies: Reply[] = []
-  // Sequentially: a batch loads the database no more than a single call.
-  for (const message of messages) {
-    const reply = await serveMessage(surface, call, message)
-    if (reply) replies.push(reply)
-  }
+  const single = batch ? undefined : await serveMessage(surface, call, rawBody)
+  const replies = batch ? await serveBatch(surface, call, messages) : single ? [single] : []
   const [first] = replies
   if (!first)
     return new ApiResponse(undefined, { status: 202, raw: { mediaType: 'application/json', text: '' } })

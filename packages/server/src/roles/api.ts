@@ -3,6 +3,7 @@ import { requireMasterKey } from '../platform/db/fingerprint.ts'
 import { waitForSchema } from '../platform/db/migrate.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { makeLogger, type Logger } from '../platform/ops/log.ts'
+import { watchEventLoop } from '../platform/ops/event-loop.ts'
 import { startMetricsListener } from '../platform/ops/metrics-listener.ts'
 import { onStop } from '../platform/ops/stop.ts'
 import { startTracing, stopTracing } from '../platform/ops/tracing.ts'
@@ -62,8 +63,10 @@ export const runApi = async (config: Config): Promise<void> => {
   await startTracing(config, 'pohf-api')
   const ctx = buildContext({ config, log, name: 'pohf-api' })
   const app = buildApp(ctx)
+  const stopWatching = watchEventLoop(app.costBudget.noteLag)
   onStop({ log, limitSeconds: config.STOP_SECONDS }, async () => {
     await app.stop(config.DRAIN_SECONDS)
+    stopWatching()
     await ctx.db.end()
     await stopTracing()
   })

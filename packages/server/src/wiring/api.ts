@@ -18,6 +18,7 @@ import { mountArrival } from '../platform/http/arrival.ts'
 import { makeRateLimits } from '../platform/http/rate-limits.ts'
 import type { ErrorPage, Page, Route } from '../platform/http/call.ts'
 import type { ClientAddress } from '../platform/http/client-address.ts'
+import type { CostBudget } from '../platform/http/cost-budget.ts'
 import { makeDispatcher } from '../platform/http/dispatch.ts'
 import { buildListener } from '../platform/http/http.ts'
 import * as purchases from '../purchases/index.ts'
@@ -297,7 +298,11 @@ const paymentOptionsOf = ({ ctx, chainSettlement, payments }: Services): discove
 export const buildApi = (
   services: Services,
   health: Health,
-): { readonly api: FastifyInstance; readonly errorPage: ErrorPage } => {
+): {
+  readonly api: FastifyInstance
+  readonly errorPage: ErrorPage
+  readonly costBudget: CostBudget
+} => {
   const { ctx, signer } = services
   const routes = apiRoutes(services)
   const rateLimits = makeRateLimits(ctx)
@@ -322,5 +327,5 @@ export const buildApi = (
     await services.requestLog.flush()
     await signer.close()
   })
-  return { api, errorPage }
+  return { api, errorPage, costBudget: rateLimits.costBudget }
 }

@@ -2,6 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import * as agents from '../agents/index.ts'
 import type { ExternalIssuer } from '../members/index.ts'
+import type { CostBudget } from '../platform/http/cost-budget.ts'
 import { addGracefulClose, type ServingState } from '../platform/http/http-close.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import * as signing from '../signing/index.ts'
@@ -27,6 +28,8 @@ export type App = {
   readonly start: () => Promise<void>
   /** Passes key manifests and revocations on, every second until the stop. */
   readonly startManifestSync: () => void
+  /** What callers without a key may cost the public listener. */
+  readonly costBudget: CostBudget
   /** Starts the thread that scores sessions. */
   readonly startScoring: () => void
   /** Refuses everything but health checks until `open`. */
@@ -80,7 +83,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly ExternalIssuer[] = []): App
   const health = makeHealth(services, () => state.value)
   const measureSigners = () => signing.measureSigners(ctx, services.signer)
   const render = () => renderMetrics(ctx, [health.measure, measureSigners])
-  const { api, errorPage } = buildApi(services, health)
+  const { api, errorPage, costBudget } = buildApi(services, health)
   const operator = buildOperator(services, {
     readChecks: health.readChecks,
     errorPage,
@@ -103,6 +106,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly ExternalIssuer[] = []): App
     },
     startManifestSync: services.signer.startManifestSync,
     startScoring: services.scoring.start,
+    costBudget,
     hold: () => {
       state.value = 'starting'
     },

@@ -5,8 +5,9 @@ import { startHarness } from '../../../test/fixtures/harness.ts'
 import { workTools } from '../mcp.ts'
 import { makeSurface } from '../server.ts'
 import { serveSurface } from '../surface.ts'
-import { resultOf, type Tool } from './tool.ts'
+import { resultOf, type Json, type Tool } from './tool.ts'
 import { readClientAddress } from '../../platform/http/client-address.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 
 const harness = await startHarness()
 const rpc = async (method: string, params: object = {}, path = '/mcp') =>
@@ -105,7 +106,11 @@ test('an error inside a tool is logged, and its message never reaches the caller
     },
   }
   const fine: Tool = { ...broken, name: 'fine', run: async () => resultOf({ ok: true }) }
-  const dispatcher = { has: () => true, dispatch: async () => ({ status: 200, headers: {}, body: {} }) }
+  const dispatcher = {
+    has: () => true,
+    admit: async () => undefined,
+    dispatch: async () => ({ status: 200, headers: {}, body: {} }),
+  }
   const parts = { ctx: harness.ctx, dispatcher, name: 'probe', title: 'Probe', instructions: '', docs: [] }
   const surface = makeSurface({ ...parts, tools: [broken, fine] })
   const call = async (name: string) =>
@@ -130,4 +135,41 @@ test('there is nothing to subscribe to, and asking opens no stream', async () =>
   const body = { jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params: { notifications: {} } }
   const { json } = await harness.call('POST', '/mcp', { body, headers })
   assert.ok(json.error.code < 0, JSON.stringify(json))
+})
+
+test('a batch is refused from the message on at which the budget of its network is used up', async () => {
+  const refusal = new Refusal('rate_limited', { headers: { 'retry-after': '3' } })
+  let admitted = 0
+  const dispatcher = {
+    has: () => true,
+    admit: async () => {
+      admitted += 1
+      if (admitted > 3) throw refusal
+    },
+    dispatch: async () => ({ status: 200, headers: {}, body: {} }),
+  }
+  const parts = { ctx: harness.ctx, dispatcher, name: 'probe', title: 'Probe', instructions: '', docs: [] }
+  const surface = makeSurface({ ...parts, tools: [] })
+  const call = {
+    agent: undefined,
+    address: readClientAddress('127.0.0.1'),
+    requestId: 'req_probe_0003',
+    idempotencyKey: undefined,
+    header: () => undefined,
+  }
+  const message = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' })
+  const rawBody = [message(1), message(2), message(3), { jsonrpc: '2.0', method: 'notifications/x' }, 7]
+  const { options } = await serveSurface(surface, { ...call, rawBody })
+  const replies = JSON.parse(options.raw?.text ?? '') as { id: number | null; error?: { data: Json } }[]
+  assert.deepEqual(
+    replies.map(({ id, error }) => [id, error?.data['error']]),
+    [
+      [1, undefined],
+      [2, undefined],
+      [3, 'rate_limited'],
+      [null, 'rate_limited'],
+    ],
+  )
+  assert.equal(admitted, 4, 'a message after the refusal asks for nothing')
+  await assert.rejects(serveSurface(surface, { ...call, rawBody: message(1) }), refusal)
 })

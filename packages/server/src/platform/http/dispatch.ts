@@ -1,6 +1,7 @@
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
 import type { RateLimits } from './rate-limits.ts'
 import type { ClientAddress } from './client-address.ts'
+import { rowCostMs } from './row-costs.ts'
 import type { Agent, AuthenticateKeyless, EndpointId, Handler, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
 import { inSpan } from '../ops/tracing.ts'
@@ -29,6 +30,8 @@ export type DispatchResult = {
 export type Dispatcher = {
   readonly dispatch: (id: EndpointId, call: InternalCall) => Promise<DispatchResult>
   readonly has: (id: EndpointId) => boolean
+  /** Spends from the budget of a caller without a key, or throws the refusal. A caller with a key spends nothing. */
+  readonly admit: (caller: Pick<InternalCall, 'agent' | 'address'>, costMs: number) => Promise<void>
 }
 
 const enforceRateLimit = (verdict: RateLimitResult | undefined): void => {
@@ -87,6 +90,7 @@ export const makeDispatcher = (options: DispatcherOptions): Dispatcher => {
     call: InternalCall,
   ): Promise<SerializedResponse> => {
     const request = internalRequestOf(endpoint, call)
+    if (!call.agent) await rateLimits.costBudget.admit(request.client, rowCostMs(endpoint))
     enforceRateLimit(rateLimits.byAddress(endpoint, request.client))
     // A signature covers the path that its caller sent it to, which is not this one: only mandates in the body count.
     if (endpoint.auth === 'order' && !request.agent && keyless)
@@ -109,6 +113,9 @@ export const makeDispatcher = (options: DispatcherOptions): Dispatcher => {
 
   return {
     has: (id) => find(id) !== undefined,
+    admit: async ({ agent, address }, costMs) => {
+      if (!agent) await rateLimits.costBudget.admit(address, costMs)
+    },
     dispatch: async (id, call) => {
       const found = find(id)
       if (!found) throw new Error(`operation ${id} was dispatched but is not mounted`)

@@ -9,7 +9,7 @@ import { Refusal } from './errors.ts'
  */
 export type ServingState = { value: 'starting' | 'serving' | 'stopping' }
 
-const healthPaths: ReadonlySet<string | undefined> = new Set(['/livez', '/readyz'])
+export const healthPaths: ReadonlySet<string | undefined> = new Set(['/livez', '/readyz'])
 /** How long a connection that was accepted last, or that is idle, has for a request that is on its way. */
 const lingerMs = 500
 /** Whoever keeps opening connections must not hold up the stop. */

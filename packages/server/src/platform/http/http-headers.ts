@@ -66,7 +66,7 @@ const makeRowFinder = (matchers: readonly PathMatcher[]) => {
   }
 }
 
-/** Sets the request id and the security headers on every response, and answers CORS for the rows that allow it. */
+/** Sets the request id and the security headers on every response, and those of CORS for the rows that allow it. */
 export const addHeaders = (app: FastifyInstance, ctx: Ctx, matchers: readonly PathMatcher[]): void => {
   const security = securityHeaders(ctx)
   const findRows = makeRowFinder(matchers)
@@ -77,18 +77,28 @@ export const addHeaders = (app: FastifyInstance, ctx: Ctx, matchers: readonly Pa
     const rows = findRows(pathOf(request))
     const row = rows.find(({ cors }) => cors)
     if (!row?.cors) return
-    const { allow, expose } = row.corsHeaders ?? { allow: [], expose: [] }
+    const { expose } = row.corsHeaders ?? { expose: [] }
     reply.headers({
       ...corsHeaders(row.cors, headerOf(request, 'origin')),
       'access-control-expose-headers': [...expose, ...exposedAlways].join(', '),
     })
+  })
+}
+
+/** Answers the preflight of a browser. The answer says what the headers of `addHeaders` allow. */
+export const addPreflights = (app: FastifyInstance, matchers: readonly PathMatcher[]): void => {
+  const findRows = makeRowFinder(matchers)
+  app.addHook('onRequest', async (request, reply) => {
     if (request.method !== 'OPTIONS') return
+    const rows = findRows(pathOf(request))
+    const row = rows.find(({ cors }) => cors)
+    if (!row) return
     const methods = [...new Set(rows.map(({ method }) => method))].join(', ')
     await reply
       .code(204)
       .headers({
         'access-control-allow-methods': methods,
-        'access-control-allow-headers': ['content-type', ...allow].join(', '),
+        'access-control-allow-headers': ['content-type', ...(row.corsHeaders?.allow ?? [])].join(', '),
         'access-control-max-age': '7200',
       })
       .send()

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { operationNameOf, usualBodyLimitBytes, type Endpoint } from '@pohf/protocol'
 import type { ClientAddress } from './client-address.ts'
+import { addCostBudget, spendUnlessKey } from './keyless-calls.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { AccountPerson, Agent, ErrorPage, Handler, Operator, Page, Person, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
@@ -9,7 +10,7 @@ import type { Span } from '../ops/tracing/spans.ts'
 import { isRequestId, withinRequest, type RequestScope } from '../ops/tracing/request-scope.ts'
 import { startRequestSpan, withinSpan } from '../ops/tracing.ts'
 import { Refusal } from './errors.ts'
-import { addHeaders, headerOf, matchersOf } from './http-headers.ts'
+import { addHeaders, addPreflights, headerOf, matchersOf } from './http-headers.ts'
 import {
   addBodyParser,
   authenticateBody,
@@ -28,6 +29,7 @@ import {
   sendRouterError,
 } from './http-output.ts'
 import type { RateLimitResult } from './rate-limiter.ts'
+import { addStallTimeout, timeouts } from './stalled-requests.ts'
 import { acceptedEncoding } from './static-page.ts'
 import { makeClientReader } from './trusted-proxies.ts'
 
@@ -118,14 +120,18 @@ const mount = (
         'http.request.method': endpoint.method,
       })
       enforceRateLimit(reply, rateLimits.byAddress(endpoint, request.client))
-      await withinRequestOf(request, () => authenticateRequest(listener, endpoint, request))
+      await withinRequestOf(request, () =>
+        spendUnlessKey(rateLimits, request, () => authenticateRequest(listener, endpoint, request)),
+      )
       if (request.agent) enforceRateLimit(reply, rateLimits.byAgent(request.agent))
     },
     preHandler: async (request, reply) => {
       const isKeyless = endpoint.auth === 'order' && !request.agent
       if (endpoint.auth !== 'secret' && !isKeyless) return
       const authenticate = isKeyless ? authenticateWithoutKey : authenticateBody
-      await withinRequestOf(request, () => authenticate(listener, endpoint, request))
+      await withinRequestOf(request, () =>
+        spendUnlessKey(rateLimits, request, () => authenticate(listener, endpoint, request)),
+      )
       if (request.agent) enforceRateLimit(reply, rateLimits.byAgent(request.agent))
     },
     handler: async (request, reply) => {
@@ -233,9 +239,7 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
   const { ctx } = listener
   const app = Fastify({
     logger: false,
-    requestTimeout: 30_000,
-    connectionTimeout: 60_000,
-    keepAliveTimeout: 72_000,
+    ...timeouts,
     bodyLimit: usualBodyLimitBytes,
     // The schemas bound every parameter; the router's own error would not have our error body.
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 16_384 },
@@ -267,7 +271,10 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
     // Read once: a socket that was closed has no address any more.
     request.client = readClient({ peer: request.ip, forwardedFor: request.headers['x-forwarded-for'] })
   })
+  addStallTimeout(app)
   addHeaders(app, ctx, matchers)
+  addCostBudget(app, listener.rateLimits)
+  addPreflights(app, matchers)
   addErrorHandlers(app, listener, matchers)
   addLogging(app, listener)
   mountAll(app, listener)

@@ -1,27 +1,13 @@
-import { setTimeout } from 'node:timers/promises'
 import type { Config } from '../ops/config.ts'
 import { hashKey } from '../ops/keys.ts'
 import { Refusal } from './errors.ts'
 import type { ClientAddress } from './client-address.ts'
 import type { ClientLimit, RateLimiter } from './rate-limiter.ts'
+import { makeRefusalDelay } from './refusal-delay.ts'
 
 /** The limit of brute force: look-ups of keys that do not exist. */
 const unknownKeyLimit: ClientLimit = { name: 'unknown_key', perNetwork: 60, windowSeconds: 60 }
 const knownMax = 10_000
-/** The delay of a refusal: without it, a client that repeats its calls at once would use up the time of all others. */
-const refusalDelayMs = 500
-const delayedMax = 1_000
-
-const makeRefusalDelay = () => {
-  let delayed = 0
-  return async (): Promise<void> => {
-    if (delayed >= delayedMax) return
-    delayed += 1
-    await setTimeout(refusalDelayMs, undefined, { ref: false })
-    delayed -= 1
-  }
-}
-
 const isUnknownKey = (error: unknown): boolean => error instanceof Refusal && error.code === 'invalid_api_key'
 
 /**

@@ -2,6 +2,7 @@ import type { Endpoint } from '@pohf/protocol'
 import type { Agent } from './call.ts'
 import type { Config } from '../ops/config.ts'
 import type { Ctx } from '../ops/context.ts'
+import { makeCostBudget } from './cost-budget.ts'
 import { makeKeyLookups } from './key-lookups.ts'
 import type { ClientAddress } from './client-address.ts'
 import { makeRateLimiter, type ClientLimit, type RateLimitResult } from './rate-limiter.ts'
@@ -36,6 +37,7 @@ export const makeRateLimits = (ctx: Ctx) => {
         { name: 'key', quota: agent.ratePerMinute ?? ctx.config.KEY_LIMIT_PER_MINUTE, windowSeconds: 60 },
         agent.agentId,
       ),
+    costBudget: makeCostBudget({ clock: ctx.clock, log: ctx.log, isOn: ctx.config.addressLimits }),
     lookUpKey: makeKeyLookups(ctx.config, limiter),
   }
 }

@@ -1,0 +1,101 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { readClientAddress } from './client-address.ts'
+import { makeCostBudget } from './cost-budget.ts'
+import { Refusal } from './errors.ts'
+
+// The delay of a refusal does not keep a process alive.
+const alive = setInterval(() => undefined, 1_000)
+after(() => clearInterval(alive))
+
+const makeBudget = (isOn = true) => {
+  let nowMs = 1_000_000
+  const warnings: unknown[] = []
+  const log = { warn: (fields: unknown) => warnings.push(fields), info: () => undefined }
+  const budget = makeCostBudget({ clock: { now: () => new Date(nowMs) }, log, isOn })
+  const codeFor = async (address: string, costMs = 1) => {
+    try {
+      await budget.admit(readClientAddress(address), costMs)
+      return undefined
+    } catch (error) {
+      assert.ok(error instanceof Refusal)
+      assert.match(String(error.options.headers?.['retry-after']), /^[1-9]\d*$/)
+      return error.code
+    }
+  }
+  const charge = (address: string, costMs: number) => budget.charge(readClientAddress(address), costMs)
+  return { budget, charge, codeFor, warnings, advance: (ms: number) => (nowMs += ms) }
+}
+
+test('a network that spent its savings is refused until it has earned something', async () => {
+  const { charge, codeFor, advance } = makeBudget()
+  charge('192.0.2.1', 1_100)
+  assert.equal(await codeFor('192.0.2.1'), 'rate_limited')
+  assert.equal(await codeFor('192.0.2.2'), undefined, 'a neighbour has savings of its own')
+  advance(1_000)
+  assert.equal(await codeFor('192.0.2.1'), 'rate_limited')
+  advance(100)
+  assert.equal(await codeFor('192.0.2.1'), undefined)
+})
+
+test('a client that changes its narrow network spends the savings of the wide one', async () => {
+  const { charge, codeFor } = makeBudget()
+  for (let n = 0; n < 20; n++) charge(`2001:db8:1:${n.toString(16)}::1`, 101)
+  assert.equal(await codeFor('2001:db8:1:ffff::1'), 'rate_limited')
+  assert.equal(await codeFor('2001:db8:2::1'), undefined)
+})
+
+test('while the event loop lags, the costliest networks are shed first, and those that spent little never', async () => {
+  const { budget, charge, codeFor, warnings } = makeBudget()
+  charge('192.0.2.1', 850)
+  charge('198.51.100.1', 500)
+  charge('203.0.113.1', 90)
+  const codes = async () => [
+    await codeFor('192.0.2.1', 0),
+    await codeFor('198.51.100.1', 0),
+    await codeFor('203.0.113.1', 0),
+  ]
+  assert.deepEqual(await codes(), [undefined, undefined, undefined])
+  budget.noteLag(100)
+  assert.deepEqual(await codes(), ['overloaded', undefined, undefined])
+  for (let n = 0; n < 10; n++) budget.noteLag(100)
+  assert.deepEqual(await codes(), ['overloaded', 'overloaded', undefined])
+  assert.equal(warnings.length, 1)
+  for (let n = 0; n < 20; n++) budget.noteLag(0)
+  assert.deepEqual(await codes(), [undefined, undefined, undefined])
+})
+
+test('the calls of one client start apart, however many connections it has; another client does not wait', async () => {
+  const { codeFor } = makeBudget()
+  const startedAt = performance.now()
+  const calls = Array.from({ length: 11 }, () => codeFor('192.0.2.1', 5))
+  await codeFor('198.51.100.1', 5)
+  const other = performance.now() - startedAt
+  assert.deepEqual(new Set(await Promise.all(calls)), new Set([undefined]))
+  const all = performance.now() - startedAt
+  // Ten distances of four times the cost; a timer may be a millisecond early.
+  assert.ok(all >= 195, `${all} ms`)
+  assert.ok(other < all)
+})
+
+test('calls that would wait for longer than a second are refused', async () => {
+  const { codeFor } = makeBudget()
+  const codes = await Promise.all(Array.from({ length: 60 }, () => codeFor('192.0.2.1', 5)))
+  assert.equal(codes[0], undefined)
+  assert.equal(codes.at(-1), 'rate_limited')
+})
+
+test('a flood of networks does not fill memory, and forgets the network that spent longest ago', async () => {
+  const { budget, charge, codeFor } = makeBudget()
+  charge('192.0.2.1', 5_000)
+  for (let n = 0; n < 60_000; n++) charge(`10.${n >> 16}.${(n >> 8) & 255}.${n & 255}`, 1)
+  assert.equal(budget.size(), 50_000)
+  charge('203.0.113.1', 5_000)
+  assert.equal(await codeFor('203.0.113.1'), 'rate_limited')
+})
+
+test('where addresses are not limited, nothing is refused', async () => {
+  const { charge, codeFor } = makeBudget(false)
+  charge('127.0.0.1', 10_000)
+  assert.equal(await codeFor('127.0.0.1', 10_000), undefined)
+})

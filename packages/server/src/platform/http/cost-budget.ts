@@ -1,0 +1,172 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Clock } from '../ops/clock.ts'
+import type { Logger } from '../ops/log.ts'
+import type { ClientAddress } from './client-address.ts'
+import { Refusal } from './errors.ts'
+import { makeRefusalDelay } from './refusal-delay.ts'
+
+// Every call without a key spends what it costs, in milliseconds of CPU, from a budget of the client's narrow network and
+// one of its wide network. No caller chooses the key of a budget.
+
+/** What a network may spend for ever, and what it may save up. */
+const narrow = { perSecondMs: 100, savedMs: 1_000 }
+/** A /24 or /48 belongs to more than one client, and one client can hold all of it. */
+const wide = { perSecondMs: 200, savedMs: 2_000 }
+/**
+ * The calls of a wide network start so far apart, as a multiple of their cost, also while it has savings: a client with
+ * many connections never takes more than a quarter of the process.
+ */
+const spacing = 4
+const waitMaxMs = 1_000
+/** Waiting calls in the process. Each holds its connection and a few kilobytes. */
+const waitingMax = 2_000
+/** Networks per process; the one that spent longest ago is dropped first. */
+const networksMax = 50_000
+
+/** A delay of the event loop above which calls are shed. */
+const lagMaxMs = 25
+/** A network that still has this share of its savings is never shed. */
+const reservedShare = 0.1
+const shedStepUp = 0.25
+const shedStepDown = 0.05
+/** While calls are shed: until the event loop has been measured a few times. */
+const shedRetrySeconds = 2
+
+type Account = { availableMs: number; at: number }
+type Budget = typeof narrow
+
+/** The savings of networks, up to date when they are read. */
+const makeAccounts = (now: () => number) => {
+  const accounts = new Map<string, Account>()
+  /** The account, as the newest of all. */
+  const open = (key: string, budget: Budget): Account => {
+    const at = now()
+    const known = accounts.get(key)
+    accounts.delete(key)
+    if (accounts.size >= networksMax) {
+      const oldest = accounts.keys().next().value
+      if (oldest !== undefined) accounts.delete(oldest)
+    }
+    // A clock that was set back gives nothing and takes nothing.
+    const elapsedMs = known ? Math.max(0, at - known.at) : 0
+    const earnedMs = (elapsedMs * budget.perSecondMs) / 1_000
+    const availableMs = known ? Math.min(budget.savedMs, known.availableMs + earnedMs) : budget.savedMs
+    const account = { availableMs, at }
+    accounts.set(key, account)
+    return account
+  }
+  return { open, size: () => accounts.size }
+}
+
+type CostBudgetOptions = {
+  readonly clock: Clock
+  readonly log: Pick<Logger, 'warn' | 'info'>
+  /** False where addresses are not limited: every call is admitted. */
+  readonly isOn: boolean
+}
+
+/** The budgets of callers without a key. */
+export const makeCostBudget = ({ clock, log, isOn }: CostBudgetOptions) => {
+  const nowMs = () => clock.now().getTime()
+  const accounts = makeAccounts(nowMs)
+  const delayRefusal = makeRefusalDelay()
+  /** When the next call of a wide network may start, by the clock of `performance.now()`. */
+  const nextStarts = new Map<string, number>()
+  let waiting = 0
+  /** Networks with a smaller share of their savings are shed; 0: none is. */
+  let shedBelow = 0
+
+  const budgetsOf = (client: ClientAddress): readonly { account: Account; budget: Budget }[] => [
+    { account: accounts.open(client.wide, wide), budget: wide },
+    // The client that is not known has one network.
+    ...(client.narrow === client.wide
+      ? []
+      : [{ account: accounts.open(client.narrow, narrow), budget: narrow }]),
+  ]
+
+  /** The refusal of a call, where there is one. A call may overdraw: its cost is known only when it starts. */
+  const refusalOf = (client: ClientAddress): Refusal | undefined => {
+    const budgets = budgetsOf(client)
+    const waitsMs = budgets.map(({ account, budget }) => (-account.availableMs * 1_000) / budget.perSecondMs)
+    const waitMs = Math.max(...waitsMs)
+    if (waitMs >= 0) {
+      const seconds = Math.max(1, Math.ceil(waitMs / 1_000))
+      return new Refusal('rate_limited', {
+        message: 'This network used up what it may spend without a key.',
+        headers: { 'retry-after': String(seconds) },
+      })
+    }
+    if (waitMsOf(client) > waitMaxMs)
+      return new Refusal('rate_limited', {
+        message: 'This network makes too many calls without a key at once.',
+        headers: { 'retry-after': '1' },
+      })
+    const share = Math.min(...budgets.map(({ account, budget }) => account.availableMs / budget.savedMs))
+    return share < shedBelow
+      ? new Refusal('overloaded', { headers: { 'retry-after': String(shedRetrySeconds) } })
+      : undefined
+  }
+
+  const charge = (client: ClientAddress, costMs: number): void => {
+    if (isOn) for (const { account } of budgetsOf(client)) account.availableMs -= costMs
+  }
+
+  const waitMsOf = ({ wide: key }: ClientAddress): number =>
+    Math.max(0, (nextStarts.get(key) ?? 0) - performance.now())
+
+  /** How long the next call of the network waits for its start. */
+  const reserveStart = (client: ClientAddress, costMs: number): number => {
+    const now = performance.now()
+    const startsAt = now + Math.min(waitMaxMs, waitMsOf(client))
+    const { wide: key } = client
+    nextStarts.delete(key)
+    nextStarts.set(key, startsAt + costMs * spacing)
+    const [oldest] = nextStarts.keys()
+    if (nextStarts.size > networksMax && oldest !== undefined) nextStarts.delete(oldest)
+    return startsAt - now
+  }
+
+  const waitForStart = async (client: ClientAddress, costMs: number): Promise<void> => {
+    const waitMs = reserveStart(client, costMs)
+    // A timer is not more exact than this.
+    if (waitMs < 2 || waiting >= waitingMax) return
+    waiting += 1
+    await setTimeout(waitMs, undefined, { ref: false })
+    waiting -= 1
+  }
+
+  return {
+    /** Spends the cost of a call, once it may start, or throws the refusal after a delay. */
+    admit: async (client: ClientAddress, costMs: number): Promise<void> => {
+      if (!isOn) return
+      const refusal = refusalOf(client)
+      if (refusal) {
+        await delayRefusal()
+        throw refusal
+      }
+      charge(client, costMs)
+      await waitForStart(client, costMs)
+    },
+    /** As `admit` for a call that is never refused, as of a load balancer: it only waits. */
+    space: async (client: ClientAddress, costMs: number): Promise<void> => {
+      if (isOn) await waitForStart(client, costMs)
+    },
+    /** Spends what only the answer told, such as its length. */
+    charge,
+    /**
+     * Takes the delay of the event loop since the last time. While it lags, networks are shed in the order of what they have
+     * spent: the costliest first.
+     */
+    noteLag: (lagMs: number): void => {
+      const before = shedBelow
+      const isLagging = lagMs > lagMaxMs
+      shedBelow = isLagging
+        ? Math.min(1 - reservedShare, shedBelow + shedStepUp)
+        : Math.max(0, shedBelow - shedStepDown)
+      if (before === 0 && shedBelow > 0)
+        log.warn({ lagMs: Math.round(lagMs) }, 'event loop lags; the costliest calls without a key are shed')
+    },
+    size: () => accounts.size(),
+  }
+}
+export type CostBudget = ReturnType<typeof makeCostBudget>
