@@ -38,6 +38,10 @@ export const batteries = {
     checks: 'four agent frameworks respect a guarded tool',
     command: program('tools/interop/agent-clients.ts'),
   },
+  hostile: {
+    checks: 'one client without a key closes the service to nobody',
+    command: program('tools/chaos/run-hostile.ts'),
+  },
   image: {
     checks: 'the container image and the units build and run',
     command: program('tools/image/run-image.ts'),

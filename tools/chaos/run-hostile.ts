@@ -37,6 +37,12 @@ const roundsOf = ({ rounds }: RowFigures): string =>
 const rateOf = ({ rounds }: RowFigures): number =>
   Math.round(rounds.reduce((sum, { beside }) => sum + beside.hostile.perSecond, 0) / rounds.length)
 
+/** What the hostile client took of the service: CPU in milliseconds a second, beyond that of the control. */
+const cpuOf = ({ rounds }: RowFigures): number =>
+  Math.round(
+    rounds.reduce((sum, { beside, control }) => sum + beside.cpuMs - control.cpuMs, 0) / rounds.length,
+  )
+
 const rows = await runHostile(
   {
     seconds: Number(values.seconds ?? (values.smoke ? 2 : 6)),
@@ -47,7 +53,7 @@ const rows = await runHostile(
   },
   (figures) =>
     console.log(
-      `${figures.row.padEnd(40)} ${String(figures.ratio).padStart(6)} (${roundsOf(figures)} ms), ${rateOf(figures)}/s, ${statusesOf(figures)}; paid 5xx ${figures.paid5xx}, strangers refused ${figures.refusedStrangers}`,
+      `${figures.row.padEnd(40)} ${String(figures.ratio).padStart(6)} (${roundsOf(figures)} ms), ${rateOf(figures)}/s, ${cpuOf(figures)} ms CPU/s, ${statusesOf(figures)}; paid 5xx ${figures.paid5xx}, strangers refused ${figures.refusedStrangers}`,
     ),
 )
 const worst = rows.toSorted((a, b) => b.ratio - a.ratio)[0]
@@ -78,6 +84,7 @@ ${tableOf(
     'Ratio',
     'Rounds (beside/control, ms)',
     'Calls a second',
+    'CPU taken, ms a second',
     'Answers',
     'Paying calls with 5xx',
     'Strangers refused',
@@ -89,6 +96,7 @@ ${tableOf(
     String(row.ratio),
     roundsOf(row),
     String(rateOf(row)),
+    String(cpuOf(row)),
     statusesOf(row),
     String(row.paid5xx),
     String(row.refusedStrangers),

@@ -4,7 +4,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
 import { freePort } from '../../../packages/server/dev/cluster.ts'
 import { median, quantile, rounded } from '../../bench/median.ts'
-import { startServers } from '../../bench/verify-fixture.ts'
+import { cpuOfServers, startServers } from '../../bench/verify-fixture.ts'
 import { makeSeeder, seedSql } from '../../bench/verify-seed.ts'
 import type { ClientOrder, ClientReport } from './client.ts'
 import { makeHostileRows, type HostileRow } from './rows.ts'
@@ -25,6 +25,8 @@ const strangerAddress = '198.51.100.7'
 const payerAddress = '192.0.2.7'
 
 type PhaseFigures = {
+  /** CPU time of api, signer and PostgreSQL in a second, in milliseconds. */
+  readonly cpuMs: number
   readonly p50Ms: number
   readonly p99Ms: number
   readonly paid5xx: number
@@ -89,7 +91,7 @@ type Deployment = Awaited<ReturnType<typeof prepare>>
 
 /** Calls verify at a steady rate, whatever the answers take, and the rows of strangers twice a second. */
 const observe = async (
-  { call, payer, seed }: Deployment,
+  { servers, call, payer, seed }: Deployment,
   { seconds, verifiesPerSecond }: HostileOptions,
   signal: Promise<ClientReport>,
 ): Promise<PhaseFigures> => {
@@ -120,6 +122,7 @@ const observe = async (
     }
   }
   const pending: Promise<void>[] = []
+  const cpuBefore = cpuOfServers(servers)
   const startedAt = performance.now()
   for (let n = 0; n < seconds * verifiesPerSecond; n++) {
     const wait = startedAt + (n * 1_000) / verifiesPerSecond - performance.now()
@@ -128,7 +131,11 @@ const observe = async (
     if (n % verifiesPerSecond === 0) pending.push(visit((n / verifiesPerSecond) % 250))
   }
   await Promise.all(pending)
+  const cpuAfter = cpuOfServers(servers)
+  const cpuOf = (name: keyof typeof cpuAfter) => cpuAfter[name] - cpuBefore[name]
+  const cpuMs = (cpuOf('api') + cpuOf('pg') + cpuOf('signer')) / 1_000
   return {
+    cpuMs: Math.round((cpuMs * 1_000) / (performance.now() - startedAt)),
     p50Ms: rounded(quantile(latencies, 0.5)),
     p99Ms: rounded(quantile(latencies, 0.99)),
     paid5xx,
@@ -176,6 +183,8 @@ export const runHostile = async (
     for (const row of rows.slice(0, 3)) await runPhase(row, bare.port, 100)
     const results: RowFigures[] = []
     for (const row of rows) {
+      // Some texts are made for their first reader.
+      await fetch(`http://127.0.0.1:${servers.ports[0]}${row.makeRequest('', 0).split(' ')[1]}`)
       const rounds: RoundFigures[] = []
       for (let round = 0; round < options.rounds; round++) {
         const beside = await runPhase(row, servers.ports[0] ?? 0)

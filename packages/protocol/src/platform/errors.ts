@@ -238,7 +238,7 @@ export const errorCatalogue = {
     entry(
       429,
       'Too many requests.',
-      'The limit for this time window is used up; see the RateLimit headers.',
+      'The limit for this time window is used up; see the RateLimit headers. Without a key, the budget of the network is used up.',
       'Wait for Retry-After seconds.',
     ),
   ),
@@ -254,7 +254,7 @@ export const errorCatalogue = {
     entry(
       503,
       'The service is temporarily overloaded.',
-      'A queue or the database is at its limit or unavailable, or the server is shutting down.',
+      'A queue or the database is at its limit or unavailable, the process is too busy for costly calls without a key, or the server is shutting down.',
       'Wait for Retry-After seconds and repeat the call with the same Idempotency-Key: it may have taken effect.',
     ),
   ),

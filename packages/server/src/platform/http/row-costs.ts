@@ -26,7 +26,7 @@ const rowCostsMs: Partial<Record<EndpointId, number>> = {
   'discovery.mcp-identity': 0.5,
   'work.orders.create': 4,
   'work.workflows.available': 5,
-  'purchases.buy': 4,
+  'purchases.buy': 3,
   'vhh.composite': 5,
   'vhh.catalogue': 5,
   'vhh.inputs': 5,

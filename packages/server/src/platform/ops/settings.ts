@@ -129,7 +129,7 @@ export const settings = z.object({
   ),
   ADDRESS_LIMITS: z.enum(['auto', 'on', 'off']).default('auto').meta({
     description:
-      'Rate limits by client address. auto: off if BASE_URL, HOST, OPERATOR_HOST and OPERATOR_BASE_URL are loopback, else on.',
+      'Rate limits by client address, and the budget of calls without a key. auto: off if BASE_URL, HOST, OPERATOR_HOST and OPERATOR_BASE_URL are loopback, else on.',
   }),
   ...rootSettings,
   ...observabilitySettings,
