@@ -1,11 +1,4 @@
-import {
-  createHash,
-  createPublicKey,
-  timingSafeEqual,
-  verify,
-  X509Certificate,
-  type KeyObject,
-} from 'node:crypto'
+import { createHash, createPublicKey, timingSafeEqual, verify, type KeyObject } from 'node:crypto'
 import { decodeCBOR } from '@levischuck/tiny-cbor'
 import {
   EvidenceError,
@@ -15,11 +8,10 @@ import {
   type DeviceKey,
   type DeviceRoot,
 } from './attestation.ts'
-import { chainFault } from './certificates.ts'
-import { extensionOf, unwrap } from './der.ts'
+import { chainFault, readCertificate, type Certificate } from './certificates.ts'
 
 export type AppleTrust = {
-  readonly roots: readonly X509Certificate[]
+  readonly roots: readonly Certificate[]
   /** Team and bundle ids of the accepted apps: `TEAMID1234.com.example.app`. */
   readonly appIds: readonly string[]
   readonly at: Date
@@ -28,6 +20,8 @@ export type AppleTrust = {
 }
 
 const nonceExtension = '1.2.840.113635.100.8.2'
+/** The extension's value before its 32 bytes: a sequence with the tag 1 around octets. */
+const noncePrefix = Buffer.from('3024a1220420', 'hex')
 const environments: ReadonlyMap<string, 'production' | 'development'> = new Map([
   [Buffer.from('appattest\0\0\0\0\0\0\0').toString('hex'), 'production'],
   [Buffer.from('appattestdevelop').toString('hex'), 'development'],
@@ -50,18 +44,19 @@ const requireMap = (value: unknown): ReadonlyMap<unknown, unknown> => {
 }
 
 /** The leaf, after leaf and intermediate have been verified against one of the roots at this time. */
-const trustedLeaf = (chain: unknown, { roots, at }: AppleTrust): X509Certificate => {
+const trustedLeaf = (chain: unknown, { roots, at }: AppleTrust): Certificate => {
   assertEvidence(Array.isArray(chain) && chain.length === 2, 'certificate_chain')
-  const certificates = (chain as unknown[]).map((der) => new X509Certificate(requireBytes(der)))
+  const certificates = (chain as unknown[]).map((der) => readCertificate(requireBytes(der)))
   const fault = chainFault(certificates, roots, at)
   if (fault) throw new EvidenceError(fault)
   const [leaf] = certificates
-  if (!leaf || leaf.ca) throw new EvidenceError('certificate_chain')
+  if (!leaf || leaf.isCa) throw new EvidenceError('certificate_chain')
   return leaf
 }
 
 const pointOf = (key: KeyObject): Buffer => {
-  const { x = '', y = '' } = key.export({ format: 'jwk' })
+  const { crv, x = '', y = '' } = key.export({ format: 'jwk' })
+  assertEvidence(crv === 'P-256', 'key_mismatch')
   return Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')])
 }
 
@@ -126,14 +121,12 @@ export const verifyAppAttestation = (evidence: AppAttestation, trust: AppleTrust
   assertEvidence(object.get('fmt') === 'apple-appattest', 'format_unknown')
   const leaf = trustedLeaf(requireMap(object.get('attStmt')).get('x5c'), trust)
   const authData = requireBytes(object.get('authData'))
-  const carried = extensionOf(leaf.raw, nonceExtension)
-  // The extension nests its bytes four times: octets, sequence, tag 1, octets. The first level is already removed.
-  assertEvidence(
-    carried !== undefined && same(unwrap(carried, 3), sha256(authData, evidence.clientDataHash)),
-    'challenge_mismatch',
-  )
-  const point = pointOf(leaf.publicKey)
-  assertEvidence(point.length === 65 && same(sha256(point), evidence.keyId), 'key_mismatch')
+  const nonce = leaf.extensions.get(nonceExtension) ?? Buffer.alloc(0)
+  const expected = Buffer.concat([noncePrefix, sha256(authData, evidence.clientDataHash)])
+  assertEvidence(same(nonce, expected), 'challenge_mismatch')
+  const { publicKey } = leaf.openssl
+  const point = pointOf(publicKey)
+  assertEvidence(same(sha256(point), evidence.keyId), 'key_mismatch')
   const data = readAuthenticatorData(authData)
   const appId = requireApp(data, trust)
   assertEvidence(data.counter === 0, 'counter_not_zero')
@@ -149,7 +142,7 @@ export const verifyAppAttestation = (evidence: AppAttestation, trust: AppleTrust
   const assurance: DeviceAssurance = environment === 'production' ? 'hardware' : 'software'
   const key: DeviceKey = {
     keyId: evidence.keyId.toString('base64url'),
-    publicKey: leaf.publicKey.export({ format: 'der', type: 'spki' }),
+    publicKey: publicKey.export({ format: 'der', type: 'spki' }),
     counter: 0,
     assurance,
     model: environment === 'production' ? appId : undefined,

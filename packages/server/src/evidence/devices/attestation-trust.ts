@@ -1,16 +1,15 @@
 import { readFileSync } from 'node:fs'
-import { X509Certificate } from 'node:crypto'
 import { MetadataService, SettingsService, type MetadataStatement } from '@simplewebauthn/server'
 import { compactVerify, decodeProtectedHeader } from 'jose'
 import { z } from 'zod'
 import type { Config } from '../../platform/ops/config.ts'
-import { chainFault } from './certificates.ts'
+import { chainFault, readCertificate, type Certificate } from './certificates.ts'
 import type { PlayKeys } from './play-integrity.ts'
 import type { FindModel } from './webauthn.ts'
 
 /** Trust anchors for device attestation, loaded once at the start. */
 export type DeviceTrust = {
-  readonly appleRoots: readonly X509Certificate[]
+  readonly appleRoots: readonly Certificate[]
   readonly findModel: FindModel
   readonly playKeysOf: (packageName: string) => PlayKeys | undefined
   /** Custom roots that are not fully trusted: everything they certify counts as software. */
@@ -34,8 +33,17 @@ oyFraWVIyd/dganmrduC1bmTBGwD
 -----END CERTIFICATE-----`
 
 const pemPattern = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE-----/g
-const parseCertificates = (pem: string): X509Certificate[] =>
-  (pem.match(pemPattern) ?? []).slice(0, 32).map((one) => new X509Certificate(one))
+const derOf = (pem: string): Buffer => Buffer.from(pem.replaceAll(/-----[^-]+-----/g, ''), 'base64')
+const parseCertificates = (pem: string): Certificate[] =>
+  (pem.match(pemPattern) ?? []).slice(0, 32).map((one) => readCertificate(derOf(one)))
+/** The certificates of the operator's file. */
+const readRoots = (file: string): Certificate[] => {
+  try {
+    return parseCertificates(readFileSync(file, 'utf8'))
+  } catch (cause) {
+    throw new Error(`ATTEST_ROOTS_FILE ${file} cannot be read`, { cause })
+  }
+}
 
 const revokedStatuses: ReadonlySet<string> = new Set([
   'REVOKED',
@@ -62,24 +70,26 @@ const metadata = z.object({
 })
 
 /** Reads the FIDO metadata file: a token signed under one of the roots. */
-const readMetadata = async (file: string, roots: readonly X509Certificate[], at: Date) => {
+const readMetadata = async (file: string, roots: readonly Certificate[], at: Date) => {
   const text = readFileSync(file, 'utf8')
   const { x5c = [] } = decodeProtectedHeader(text.trim()) as { x5c?: string[] }
-  const chain = x5c.slice(0, 8).map((der) => new X509Certificate(Buffer.from(der, 'base64')))
+  const chain = x5c.slice(0, 8).map((der) => readCertificate(Buffer.from(der, 'base64')))
   const [leaf] = chain
   const fault = chainFault(chain, roots, at)
   if (!leaf || fault)
     throw new Error(
       `ATTEST_FIDO_METADATA_FILE ${file} is not signed under a trusted root: ${fault ?? 'no certificate chain'}`,
     )
-  const { payload } = await compactVerify(text.trim(), leaf.publicKey, { algorithms: ['RS256', 'ES256'] })
+  const { payload } = await compactVerify(text.trim(), leaf.openssl.publicKey, {
+    algorithms: ['RS256', 'ES256'],
+  })
   return metadata.parse(JSON.parse(new TextDecoder().decode(payload)))
 }
 
 const certificationLevelOf = (reports: readonly { readonly status: string }[]): number =>
   Math.max(0, ...reports.map(({ status }) => Number(/^FIDO_CERTIFIED_L([123])/.exec(status)?.[1] ?? 0)))
 
-const loadModels = async (file: string | undefined, roots: readonly X509Certificate[], at: Date) => {
+const loadModels = async (file: string | undefined, roots: readonly Certificate[], at: Date) => {
   const entries = file === undefined ? [] : (await readMetadata(file, roots, at)).entries
   const good = entries.flatMap(({ aaguid, metadataStatement, statusReports }) =>
     aaguid === undefined ||
@@ -126,10 +136,7 @@ const loadPlayKeys = (file: string | undefined): ReadonlyMap<string, PlayKeys> =
 
 /** Loads the files that the settings name, else the built-in roots. An invalid file stops the start. */
 export const loadDeviceTrust = async (config: Config, at: Date): Promise<DeviceTrust> => {
-  const own =
-    config.ATTEST_ROOTS_FILE === undefined
-      ? undefined
-      : parseCertificates(readFileSync(config.ATTEST_ROOTS_FILE, 'utf8'))
+  const own = config.ATTEST_ROOTS_FILE === undefined ? undefined : readRoots(config.ATTEST_ROOTS_FILE)
   if (own?.length === 0)
     throw new Error(`ATTEST_ROOTS_FILE ${config.ATTEST_ROOTS_FILE} contains no certificate`)
   const fidoRoots =

@@ -43,8 +43,8 @@ export type AttestationResult =
 /** Invalid evidence with its reason; a verifier throws it and its caller returns it. */
 export class EvidenceError extends Error {
   readonly reason: string
-  constructor(reason: string) {
-    super(reason)
+  constructor(reason: string, options?: ErrorOptions) {
+    super(reason, options)
     this.reason = reason
   }
 }
