@@ -14,9 +14,7 @@ const rowOf = ([name, { summary, data }]: [string, EventEntry]): string[] => [
 
 const eventsPage = (): string => {
   const entries = Object.entries<EventEntry>(events)
-  const published = entries.filter(([, event]) => event.published)
-  const planned = entries.filter(([, event]) => !event.published)
-  const groups = Map.groupBy(published, ([name]) => name.slice(0, name.indexOf('.')))
+  const groups = Map.groupBy(entries, ([name]) => name.slice(0, name.indexOf('.')))
   const head = ['Event', 'Data', 'When']
   return `${generatedNote}
 
@@ -30,15 +28,9 @@ Every event has this envelope. \`apiVersion\` is \`${apiVersion}\` today.
 
 ${tableOf(['Field', 'Type'], fieldsOf(eventEnvelope))}
 
-There are ${published.length} events. Names are only ever added.
+There are ${entries.length} events. Names are only ever added.
 
 ${[...groups].map(([group, rows]) => `## ${group}\n\n${tableOf(head, rows.map(rowOf))}`).join('\n\n')}
-
-## Not published yet
-
-The names and fields of these events are fixed, and nothing publishes them today.
-
-${tableOf(head, planned.map(rowOf))}
 `
 }
 

@@ -1,18 +1,11 @@
 import { z } from 'zod'
 
 type Shape = z.ZodRawShape
-const define =
-  <const Published extends boolean>(published: Published) =>
-  <S extends Shape>(summary: string, shape: S, example: z.input<z.ZodObject<S>>) => ({
-    summary,
-    data: z.object(shape),
-    example,
-    published,
-  })
-/** An event that the service publishes today. */
-const event = define(true)
-/** An event whose name and data are fixed, and that nothing publishes yet. */
-const planned = define(false)
+const event = <S extends Shape>(summary: string, shape: S, example: z.input<z.ZodObject<S>>) => ({
+  summary,
+  data: z.object(shape),
+  example,
+})
 
 const id = z.string()
 const at = z.iso.datetime()
@@ -49,10 +42,10 @@ export const events = {
     { keyId: 'key_aa01k2example2', replacedKeyId: 'key_aa01k2example1', validUntil: since },
   ),
   'key.revoked': event('An API key was revoked.', { keyId: id }, { keyId: 'key_aa01k2example1' }),
-  'key.rotation_scheduled': planned(
-    'A key that signs credentials will be replaced.',
-    { kid: id, activateAt: at },
-    { kid: 'q7XkExample', activateAt: since },
+  'key.rotation_scheduled': event(
+    'A key that signs credentials will be replaced. kid is its successor, which is published already and signs from activateAt on, a day later at the earliest. Sent to agents with a webhook endpoint for it, once for each key.',
+    { kid: id, purpose: z.enum(['live', 'test', 'onchain', 'onchain-test']), activateAt: at },
+    { kid: 'q7XkExample', purpose: 'live', activateAt: since },
   ),
   'credential.issued': event(
     'A credential was minted.',

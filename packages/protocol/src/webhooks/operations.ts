@@ -158,7 +158,7 @@ export const catalog = operation({
           summary: z.string(),
           published: z
             .boolean()
-            .meta({ description: 'False if the name is reserved and nothing publishes the event yet.' }),
+            .meta({ description: 'True: the service publishes every event of the list.' }),
           schema: z.record(z.string(), z.unknown()),
           example: z.record(z.string(), z.unknown()),
         }),

@@ -40,19 +40,14 @@ test('the catalogue has a JSON Schema for every event, and its example fits it',
   assert.ok(ajv.validateSchema(json.envelope))
 })
 
-test('the catalogue says of each event truly whether anything publishes it', () => {
+test('something publishes each event of the catalogue', () => {
   const sources = readSources().filter(({ path }) => path !== 'webhooks/trigger.ts')
   // The mint publishes from its one statement in the database.
   const folder = new URL('../../migrations/', import.meta.url)
   const statements = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'))
   const text = [...sources.map((file) => file.text), ...statements].join('\n')
   assert.ok(sources.length > 100 && statements.length > 20)
-  for (const [type, { published }] of eventCatalogue)
-    assert.equal(
-      text.includes(`'${type}'`),
-      published,
-      `${type}: set published to ${!published} in protocol/events.ts`,
-    )
+  for (const [type] of eventCatalogue) assert.ok(text.includes(`'${type}'`), `nothing publishes ${type}`)
 })
 
 const read = async (agent: Agent, query = '') =>

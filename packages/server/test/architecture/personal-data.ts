@@ -81,6 +81,7 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   // An answer to an invitation without `externalRef` is encrypted for the agent's key and ages out within a day.
   idempotency_keys: 'deleted',
   key_manifests: 'nothing',
+  key_rotations: 'nothing',
   key_revocations: 'nothing',
   landing_days: 'nothing',
   landing_hours: 'nothing',

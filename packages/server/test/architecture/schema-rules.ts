@@ -72,6 +72,7 @@ const deploymentWide: ReadonlySet<string> = new Set([
   // The keys of the deployment sign for every agent.
   'key_manifests',
   'key_revocations',
+  'key_rotations',
   // A status list mixes the credentials of all agents of a mode: a place in it must not tell whose it is.
   'status_lists',
   'status_blocks',

@@ -717,6 +717,15 @@ export interface KeyRevocations {
   kid: string;
 }
 
+export interface KeyRotations {
+  activate_at: Timestamp;
+  kid: string;
+  mode: 'live' | 'test';
+  purpose: string;
+  told_at: Timestamp | null;
+  told_until: Generated<string>;
+}
+
 export interface LandingDays {
   agent_id: string;
   day: Timestamp;
@@ -1838,6 +1847,7 @@ export interface DB {
   idempotency_keys: IdempotencyKeys;
   key_manifests: KeyManifests;
   key_revocations: KeyRevocations;
+  key_rotations: KeyRotations;
   landing_days: LandingDays;
   landing_hours: LandingHours;
   ledger_accounts: LedgerAccounts;

@@ -8,10 +8,10 @@ const schemaOf = (schema: z.ZodType): Record<string, unknown> => {
 
 const catalogResponse = {
   envelope: schemaOf(eventEnvelope),
-  events: [...eventCatalogue].map(([type, { summary, published, data, example }]) => ({
+  events: [...eventCatalogue].map(([type, { summary, data, example }]) => ({
     type,
     summary,
-    published,
+    published: true,
     schema: schemaOf(data),
     example: example as Record<string, unknown>,
   })),

@@ -13,7 +13,6 @@ const EventItem = ({ event }: { event: EventEntry }) => (
       <summary>
         <b>{event.type}</b>
         <span class="muted">{event.summary}</span>
-        {event.published ? null : <span class="chip">not sent yet</span>}
       </summary>
       <div class="inside">
         <pre tabIndex={0} aria-label={`Data of ${event.type}`}>
