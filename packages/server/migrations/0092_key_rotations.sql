@@ -1,7 +1,7 @@
 -- Successors of signing keys that subscribers are told about, once each. The tenant of none: a key signs for every agent.
 create table key_rotations (
   kid text primary key check (length(kid) = 43),
-  purpose text not null check (length(purpose) between 1 and 40),
+  purpose text not null check (purpose in ('live', 'test', 'onchain', 'onchain-test')),
   mode text not null check (mode in ('live', 'test')),
   activate_at timestamptz not null,
   -- The last agent that was told. It moves in the transaction that stores the events of a page.

@@ -1,5 +1,4 @@
 import { createHash, createPublicKey, timingSafeEqual, verify, type KeyObject } from 'node:crypto'
-import { decodeCBOR } from '@levischuck/tiny-cbor'
 import {
   EvidenceError,
   assertEvidence,
@@ -8,6 +7,7 @@ import {
   type DeviceKey,
   type DeviceRoot,
 } from './attestation.ts'
+import { readCanonicalCbor, readCbor } from './cbor.ts'
 import { chainFault, readCertificate, type Certificate } from './certificates.ts'
 
 export type AppleTrust = {
@@ -83,7 +83,10 @@ const attestedFlag = 0x40
 const validationCategoryOf = (extensions: unknown): number | undefined => {
   if (extensions === undefined) return undefined
   const value = requireMap(extensions).get('apple_validation_category_01')
-  return value === undefined ? undefined : requireBytes(value).readUInt32LE(0)
+  if (value === undefined) return undefined
+  const bytes = requireBytes(value)
+  assertEvidence(bytes.length === 4, 'evidence_malformed')
+  return bytes.readUInt32LE(0)
 }
 
 const requireApp = (data: AuthenticatorData, trust: AppleTrust): string => {
@@ -102,7 +105,7 @@ const requireCategory = (category: number | undefined, trust: AppleTrust): void 
 const readExtensions = (bytes: Buffer, hasExtensions: boolean): unknown => {
   if (!hasExtensions) return undefined
   // Two CBOR items in sequence; prefixed as an array of two they decode together.
-  const list = decodeCBOR(new Uint8Array(Buffer.concat([Buffer.from([0x82]), bytes])))
+  const list = readCbor(Buffer.concat([Buffer.from([0x82]), bytes]))
   return (list as unknown[])[1]
 }
 
@@ -117,7 +120,7 @@ type AppAttestation = {
 
 /** Verifies a new app key on an Apple device, certified by Apple. */
 export const verifyAppAttestation = (evidence: AppAttestation, trust: AppleTrust): AttestationResult => {
-  const object = requireMap(decodeCBOR(new Uint8Array(evidence.attestationObject)))
+  const object = requireMap(readCanonicalCbor(evidence.attestationObject))
   assertEvidence(object.get('fmt') === 'apple-appattest', 'format_unknown')
   const leaf = trustedLeaf(requireMap(object.get('attStmt')).get('x5c'), trust)
   const authData = requireBytes(object.get('authData'))
@@ -152,9 +155,17 @@ export const verifyAppAttestation = (evidence: AppAttestation, trust: AppleTrust
 
 type AppAssertion = { readonly assertion: Buffer; readonly clientData: Buffer; readonly challenge: string }
 
+const parseJson = (bytes: Buffer): unknown => {
+  try {
+    return JSON.parse(bytes.toString('utf8'))
+  } catch (error) {
+    throw new EvidenceError('evidence_malformed', { cause: error })
+  }
+}
+
 /** The client data contains the challenge, as JSON; its other fields belong to the app. */
 const hasChallenge = (clientData: Buffer, challenge: string): boolean => {
-  const parsed: unknown = JSON.parse(clientData.toString('utf8'))
+  const parsed = parseJson(clientData)
   return (
     typeof parsed === 'object' &&
     parsed !== null &&
@@ -169,7 +180,7 @@ export const verifyAppAssertion = (
   trust: AppleTrust,
 ): AttestationResult => {
   assertEvidence(hasChallenge(evidence.clientData, evidence.challenge), 'challenge_mismatch')
-  const object = requireMap(decodeCBOR(new Uint8Array(evidence.assertion)))
+  const object = requireMap(readCanonicalCbor(evidence.assertion))
   const authData = requireBytes(object.get('authenticatorData'))
   const signature = requireBytes(object.get('signature'))
   const publicKey = createPublicKey({ key: known.publicKey, format: 'der', type: 'spki' })
@@ -178,7 +189,7 @@ export const verifyAppAssertion = (
   const data = readAuthenticatorData(authData)
   const appId = requireApp(data, trust)
   assertEvidence(data.counter > known.counter, 'counter_replayed')
-  const extensions = (data.flags & extensionFlag) === 0 ? undefined : decodeCBOR(new Uint8Array(data.rest))
+  const extensions = (data.flags & extensionFlag) === 0 ? undefined : readCbor(data.rest)
   const category = validationCategoryOf(extensions)
   requireCategory(category, trust)
   const assurance = known.assurance === 'hardware' && category === 4 ? 'hardware_strong' : known.assurance

@@ -47,6 +47,10 @@ const ageMsMax = 5 * 60_000
 /** Tolerance for a phone's clock ahead of ours. */
 const aheadMsMax = 60_000
 
+/** Readers of base64url skip spaces and unused bits, so that several texts would be one token. */
+const isCanonical = (token: string): boolean =>
+  token.split('.').every((part) => Buffer.from(part, 'base64url').toString('base64url') === part)
+
 const decryptToken = async (token: string, keys: PlayKeys) => {
   const { plaintext } = await compactDecrypt(token, keys.decryptionKey, {
     keyManagementAlgorithms: ['A256KW'],
@@ -74,7 +78,9 @@ export const verifyPlayIntegrity = async (
   const app = trust.packages.find(({ name }) => name === evidence.packageName)
   const keys = trust.keysOf(evidence.packageName)
   if (!app || !keys) return { attested: false, reason: 'app_unknown' }
-  const token = await decryptToken(evidence.integrityToken, keys).catch(() => undefined)
+  const token = isCanonical(evidence.integrityToken)
+    ? await decryptToken(evidence.integrityToken, keys).catch(() => undefined)
+    : undefined
   if (!token) return { attested: false, reason: 'token_unreadable' }
   const { requestDetails: request, appIntegrity, deviceIntegrity, accountDetails } = token
   assertEvidence(request.requestPackageName === app.name, 'app_unknown')

@@ -5,7 +5,13 @@ import { publishAll } from '../../platform/queue/outbox.ts'
 import type { Job } from '../../platform/queue/worker.ts'
 import type { KeyPurpose } from '../rules.ts'
 import type { Signer } from '../signer-client.ts'
-import { insertRotations, lockOpenRotation, updateRotationTold, type Rotation } from './store.ts'
+import {
+  insertRotations,
+  lockOpenRotation,
+  updateRotationTold,
+  type CredentialPurpose,
+  type Rotation,
+} from './store.ts'
 
 type AnnounceDeps = {
   readonly ctx: Ctx
@@ -19,22 +25,21 @@ type AnnounceDeps = {
 }
 
 /** The purposes whose keys sign credentials, and the mode of the agents that have such credentials. */
-const modes: Partial<Record<KeyPurpose, Mode>> = {
+const modes: Readonly<Record<CredentialPurpose, Mode>> = {
   live: 'live',
   onchain: 'live',
   test: 'test',
   'onchain-test': 'test',
 }
+const signsCredentials = (purpose: KeyPurpose): purpose is CredentialPurpose => purpose in modes
 
 /** Successors that wait to sign. One that is not admitted is not published, and does not begin to sign. */
 const recordRotations = async ({ ctx, signer }: AnnounceDeps): Promise<void> => {
   const pending = (await signer.list()).flatMap(
-    ({ kid, purpose, state, admitted, activeFrom }): Rotation[] => {
-      const mode = modes[purpose]
-      return state === 'pending' && admitted && mode !== undefined
-        ? [{ kid, purpose, mode, activateAt: new Date(activeFrom) }]
-        : []
-    },
+    ({ kid, purpose, state, admitted, activeFrom }): Rotation[] =>
+      state === 'pending' && admitted && signsCredentials(purpose)
+        ? [{ kid, purpose, mode: modes[purpose], activateAt: new Date(activeFrom) }]
+        : [],
   )
   if (pending.length > 0) await inTransaction(ctx, 'system', (tx) => insertRotations(tx, pending))
 }

@@ -2,9 +2,11 @@ import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 
+/** The purposes whose keys sign credentials. */
+export type CredentialPurpose = 'live' | 'test' | 'onchain' | 'onchain-test'
 export type Rotation = {
   readonly kid: string
-  readonly purpose: string
+  readonly purpose: CredentialPurpose
   readonly mode: Mode
   readonly activateAt: Date
 }
@@ -39,7 +41,8 @@ export const lockOpenRotation = async (
     .skipLocked()
     .executeTakeFirst()
   if (!row) return undefined
-  const { kid, purpose, activate_at: activateAt, told_until: toldUntil } = row
+  const { kid, activate_at: activateAt, told_until: toldUntil } = row
+  const purpose = row.purpose as CredentialPurpose
   return { kid, purpose, mode: row.mode as Mode, activateAt, toldUntil }
 }
 

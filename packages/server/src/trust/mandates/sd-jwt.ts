@@ -30,6 +30,9 @@ export type Json = Readonly<Record<string, unknown>>
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** 64 bytes end in a character whose last four bits are zero: one text for each signature. */
+const compactForm = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]{85}[AQgw]$/
+
 const parseBase64Json = (text: string): unknown => JSON.parse(Buffer.from(text, 'base64url').toString('utf8'))
 
 type Disclosure = { readonly name: string | undefined; readonly value: unknown }
@@ -53,6 +56,12 @@ const referenceOf = (element: unknown): string | undefined => {
 /** Puts disclosed values in their places. What is not disclosed is left out. */
 const makeResolver = (disclosures: ReadonlyMap<string, Disclosure>) => {
   let values = 0
+  const used = new Set<string>()
+  const find = (digest: string): Disclosure | undefined => {
+    const disclosed = disclosures.get(digest)
+    if (disclosed) used.add(digest)
+    return disclosed
+  }
   const resolve = (value: unknown, level: number): unknown => {
     values += 1
     if (values > valuesMax) throw unreadable(`it unfolds into more than ${valuesMax} values`)
@@ -63,7 +72,7 @@ const makeResolver = (disclosures: ReadonlyMap<string, Disclosure>) => {
   const resolveElement = (element: unknown, level: number): unknown[] => {
     const digest = referenceOf(element)
     if (digest === undefined) return [resolve(element, level)]
-    const disclosed = disclosures.get(digest)
+    const disclosed = find(digest)
     return disclosed && disclosed.name === undefined ? [resolve(disclosed.value, level)] : []
   }
   const resolveObject = (object: Json, level: number): Json => {
@@ -71,7 +80,7 @@ const makeResolver = (disclosures: ReadonlyMap<string, Disclosure>) => {
     if (!Array.isArray(digests)) throw unreadable('_sd is no array')
     const claims = new Map(Object.entries(open))
     for (const digest of digests) {
-      const disclosed = disclosures.get(String(digest))
+      const disclosed = find(String(digest))
       if (disclosed?.name === undefined) continue
       if (claims.has(disclosed.name)) throw unreadable(`the claim ${disclosed.name} occurs twice`)
       claims.set(disclosed.name, disclosed.value)
@@ -83,13 +92,17 @@ const makeResolver = (disclosures: ReadonlyMap<string, Disclosure>) => {
     if (!Array.isArray(elements)) return []
     return elements.flatMap((element): DelegatedClaim[] => {
       const digest = typeof element === 'string' ? element : referenceOf(element)
-      const disclosed = digest === undefined ? { name: undefined, value: element } : disclosures.get(digest)
+      const disclosed = digest === undefined ? { name: undefined, value: element } : find(digest)
       if (!disclosed || disclosed.name !== undefined) return []
       const value = resolve(disclosed.value, 1)
       return isObject(value) ? [{ value, digest }] : []
     })
   }
-  return { resolveObject, resolveDelegated }
+  /** RFC 9901: no disclosure without a place. Anybody could have added it to the last hop. */
+  const requireAllUsed = (): void => {
+    if (used.size !== disclosures.size) throw unreadable('a disclosure has no place')
+  }
+  return { resolveObject, resolveDelegated, requireAllUsed }
 }
 
 const readHop = (serialized: string): Hop => {
@@ -97,23 +110,25 @@ const readHop = (serialized: string): Hop => {
   const [jwt = '', ...rest] = parts
   const texts = rest.slice(0, -1)
   if (rest.at(-1) !== '' || texts.includes('')) throw unreadable('it does not end with ~')
-  const segments = jwt.split('.')
-  if (segments.length !== 3) throw unreadable('it is no compact JWT')
-  const claims = parseBase64Json(segments[1] ?? '')
+  const [, payload = ''] = jwt.split('.')
+  if (!compactForm.test(jwt)) throw unreadable('it is no compact JWT of ES256')
+  const claims = parseBase64Json(payload)
   if (!isObject(claims)) throw unreadable('its payload is no object')
   if (claims['_sd_alg'] !== undefined && claims['_sd_alg'] !== 'sha-256')
     throw unreadable('its _sd_alg is not sha-256')
   const disclosures = new Map(texts.map((text) => [digestOf(text), readDisclosure(text)]))
   if (disclosures.size !== texts.length) throw unreadable('a disclosure occurs twice')
-  const { resolveObject, resolveDelegated } = makeResolver(disclosures)
+  const { resolveObject, resolveDelegated, requireAllUsed } = makeResolver(disclosures)
   const { delegate_payload: elements, ...others } = claims
-  return {
+  const hop = {
     jwt,
     serialized,
     header: decodeProtectedHeader(jwt),
     payload: resolveObject(others, 0),
     delegated: resolveDelegated(elements),
   }
+  requireAllUsed()
+  return hop
 }
 
 /** The hops of a chain, which are joined by ~~. Nothing is verified yet. */
