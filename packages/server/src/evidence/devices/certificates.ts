@@ -26,6 +26,7 @@ const basicConstraints = '2.5.29.19'
 const appliedExtensions: ReadonlySet<string> = new Set([basicConstraints, '2.5.29.15'])
 const curves: ReadonlySet<string | undefined> = new Set(['prime256v1', 'secp384r1', 'secp521r1'])
 const rsaBitsMin = 2048
+const ecdsaName = z.object({ name: z.literal('ECDSA') })
 const strongSignature = z.object({
   name: z.enum(['ECDSA', 'RSASSA-PKCS1-v1_5']),
   hash: z.object({ name: z.enum(['SHA-256', 'SHA-384', 'SHA-512']) }),
@@ -36,11 +37,39 @@ const isStrongKey = ({ asymmetricKeyType: type, asymmetricKeyDetails: details }:
   return type === 'ec' ? curves.has(namedCurve) : type === 'rsa' && modulusLength >= rsaBitsMin
 }
 
+const signatureFormat = new x509.AsnEcSignatureFormatter()
+/** The longest signature of the curves; shorter ones are written with fewer bytes. */
+const anyCurve = { name: 'ECDSA', namedCurve: 'P-521' }
+/** Whether an ECDSA signature is in DER. WebCrypto takes it apart first, and so accepts other encodings. */
+export const isDerSignature = (signature: Buffer): boolean => {
+  try {
+    const raw = signatureFormat.toWebSignature(anyCurve, signature)
+    const written = raw && signatureFormat.toAsnSignature(anyCurve, raw)
+    return written !== null && Buffer.from(written).equals(signature)
+  } catch {
+    return false
+  }
+}
+
+/** OpenSSL reads other encodings than DER, and ignores bytes behind. It writes DER, and the signed part as it came. */
+const isDer = (openssl: X509Certificate, certificate: x509.X509Certificate, der: Buffer): boolean =>
+  openssl.raw.equals(der) &&
+  (!ecdsaName.safeParse(certificate.signatureAlgorithm).success ||
+    isDerSignature(Buffer.from(certificate.signature)))
+
+/** Whether this is a certificate in DER, whatever it says: then nobody can write it in another way. */
+export const isDerCertificate = (der: Buffer): boolean => {
+  try {
+    return der.length <= bytesMax && isDer(new X509Certificate(der), new x509.X509Certificate(der), der)
+  } catch {
+    return false
+  }
+}
+
 const read = (der: Buffer): Certificate => {
   const openssl = new X509Certificate(der)
-  // OpenSSL reads other encodings than DER, and ignores bytes behind. It writes DER, and the signed part as it came.
-  assertEvidence(openssl.raw.equals(der), 'evidence_malformed')
   const certificate = new x509.X509Certificate(der)
+  assertEvidence(isDer(openssl, certificate, der), 'evidence_malformed')
   const { extensions } = certificate
   const values = new Map(extensions.map(({ type, value }) => [type, Buffer.from(value)]))
   assertEvidence(values.size === extensions.length, 'evidence_malformed')

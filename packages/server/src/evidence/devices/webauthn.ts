@@ -4,8 +4,9 @@ import {
   type AuthenticationResponseJSON,
   type RegistrationResponseJSON,
 } from '@simplewebauthn/server'
-import { decodeAttestationObject } from '@simplewebauthn/server/helpers'
 import type { AttestationResult, AttestedAssurance, DeviceKey, DeviceRoot } from './attestation.ts'
+import { readCanonicalCbor, readCbor } from './cbor.ts'
+import { isDerCertificate, isDerSignature } from './certificates.ts'
 
 export type RelyingParty = {
   readonly origins: readonly string[]
@@ -31,13 +32,34 @@ type Info = {
   readonly userVerified: boolean
   readonly attestationObject: Uint8Array<ArrayBuffer>
 }
+const es256 = -7
+/**
+ * Whether an attestation has a chain, and only one encoding of what its maker signed. The library reads other encodings, and
+ * ignores bytes behind: somebody could write one attestation in several ways.
+ */
+const isSignedOnce = (attestationObject: Uint8Array): boolean => {
+  try {
+    const object = readCanonicalCbor(attestationObject)
+    const statement = object instanceof Map ? object.get('attStmt') : undefined
+    if (!(statement instanceof Map)) return false
+    const [chain, signature] = [statement.get('x5c'), statement.get('sig')]
+    if (!Array.isArray(chain) || chain.length === 0) return false
+    const isEcdsa = (statement.get('alg') ?? es256) === es256 && signature instanceof Uint8Array
+    return (
+      (!isEcdsa || isDerSignature(Buffer.from(signature))) &&
+      chain.every((one) => one instanceof Uint8Array && isDerCertificate(Buffer.from(one)))
+    )
+  } catch {
+    return false
+  }
+}
+
 /**
  * Only a device-bound key of a model in the metadata counts as more than software. The library checks a certificate
  * chain against the model's roots; a statement without a chain is self-attested, under any AAGUID.
  */
 const findVouchedModel = (info: Info, findModel: FindModel): AuthenticatorModel | undefined => {
-  const chain: unknown = decodeAttestationObject(info.attestationObject).get('attStmt').get('x5c')
-  const vouched = Array.isArray(chain) && chain.length > 0 && info.credentialDeviceType === 'singleDevice'
+  const vouched = info.credentialDeviceType === 'singleDevice' && isSignedOnce(info.attestationObject)
   return vouched ? findModel(info.aaguid) : undefined
 }
 const assuranceOf = (model: AuthenticatorModel | undefined, userVerified: boolean): AttestedAssurance => {
@@ -93,6 +115,21 @@ const trustedModel = ({ model }: DeviceKey, findModel: FindModel): string | unde
   return found && keepsKeysInHardware(found) ? model : undefined
 }
 
+const keyTypeLabel = 1
+const ellipticCurve = 2
+/** An ECDSA signature must be in DER: the library reads other encodings of it too. */
+const hasOneSignature = ({ response }: AuthenticationResponseJSON, { publicKey }: DeviceKey): boolean => {
+  try {
+    const key = readCbor(publicKey)
+    if (!(key instanceof Map)) return false
+    return (
+      key.get(keyTypeLabel) !== ellipticCurve || isDerSignature(Buffer.from(response.signature, 'base64url'))
+    )
+  } catch {
+    return false
+  }
+}
+
 /**
  * Verifies a signature by a known passkey. A counter that does not increase means a cloned key, unless the
  * authenticator never counts.
@@ -102,6 +139,7 @@ export const verifyKnownPasskey = async (
   known: DeviceKey,
   { relying, findModel }: { readonly relying: RelyingParty; readonly findModel: FindModel },
 ): Promise<AttestationResult> => {
+  if (!hasOneSignature(credential, known)) return { attested: false, reason: 'passkey_refused' }
   const result = await verifyAuthenticationResponse({
     response: credential,
     expectedChallenge: challenge,
