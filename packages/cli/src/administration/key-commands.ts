@@ -132,11 +132,46 @@ const addChanges = (keys: Command): void => {
     })
 }
 
+const addMaster = (keys: Command): void => {
+  const loadMaster = () => import('./master-key.ts')
+  addLocal(
+    keys,
+    'rewrap',
+    'seal every stored value under the newest version of the master key; repeat it after an interruption',
+    'keys rewrap',
+    'keys rewrap --json',
+  ).action(async (options: { json?: boolean }) => (await loadMaster()).rewrap(options))
+  const master = keys.command('master').description('manage the versions of the master key')
+  addLocal(
+    master,
+    'add',
+    'add a version to master.key of this machine; nothing is sealed under it before keys rewrap',
+    'keys master add',
+  ).action(async (options: { json?: boolean }) => (await loadMaster()).addVersion(options))
+  addLocal(
+    master,
+    'show',
+    'show the versions, and which of them each process has',
+    'keys master show',
+  ).action(async (options: { json?: boolean }) => (await loadMaster()).showVersions(options))
+  addLocal(
+    master,
+    'retire',
+    'end the versions before the one that seals, and remove them from master.key of this machine',
+    'keys master retire',
+    'keys master retire --at-once',
+  )
+    .option('--at-once', 'do not wait until tokens of these versions have expired: they are then refused')
+    .action(async (options: { json?: boolean; atOnce?: true }) => (await loadMaster()).retire(options))
+}
+
 type CheckOptions = OperatorRemote & Partial<Record<'since' | 'until' | 'from' | 'to', string>>
 
-/** The keys that sign credentials. `list`, `rotate` and `revoke` also work at the socket of the signer. */
+/** The keys that sign credentials, and the versions of the master key. `list`, `rotate` and `revoke` also work at the socket of the signer. */
 export const addKeys = (program: Command): void => {
-  const keys = program.command('keys').description('manage the keys that sign credentials')
+  const keys = program
+    .command('keys')
+    .description('manage the keys that sign credentials, and the master key')
   addOperator(keys, 'list', 'list the keys and their states', 'keys list', 'keys list --socket')
     .option(...socketOption)
     .action(async (options: OperatorRemote & SocketOptions) => {
@@ -167,4 +202,5 @@ export const addKeys = (program: Command): void => {
     )
   addAdmit(keys)
   addAdmission(keys)
+  addMaster(keys)
 }

@@ -12,10 +12,11 @@ type Bearer = ConsoleRights & {
 
 /** Makes and reads the bearer tokens of the console. */
 export const makeBearers = ({ secrets, ids }: Pick<Ctx, 'secrets' | 'ids'>) => {
-  const signer = { key: secrets.derive('console-bearer'), cell: ids.cell }
+  const signerOf = () => ({ keys: secrets.accepted('console-bearer'), cell: ids.cell })
   return {
-    sign: (claims: BearerClaims): string => signToken(signer, 'cns_', bearerFields(claims)),
-    read: (text: string): BearerClaims | undefined => readBearerFields(readSignedToken(signer, 'cns_', text)),
+    sign: (claims: BearerClaims): string => signToken(signerOf(), 'cns_', bearerFields(claims)),
+    read: (text: string): BearerClaims | undefined =>
+      readBearerFields(readSignedToken(signerOf(), 'cns_', text)),
     /** The person and agent of a token. Session, role and agent are read anew, so that each can be revoked. */
     find: async (tx: Tx, { sessionId, agentId, expiresAt }: BearerClaims): Promise<Bearer | undefined> => {
       const session = await findSessionForAgent(tx, sessionId, agentId)

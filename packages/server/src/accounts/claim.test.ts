@@ -216,7 +216,7 @@ test('a console token ends after ten minutes, and no byte of it can be changed',
   const claims = makeBearers(harness.ctx).read(key)
   assert.ok(claims)
   const fields = [claims.sessionId, agents.live, Math.floor(claims.expiresAt.getTime() / 1_000)]
-  const signer = { key: harness.ctx.secrets.derive('vt'), cell: 'aa' }
+  const signer = { keys: harness.ctx.secrets.accepted('vt'), cell: 'aa' }
   assertRefusal(await read(signToken(signer, 'cns_', fields)), 401, 'malformed_api_key')
   const stranger = await makeAccount(harness)
   const crossed = makeBearers(harness.ctx).sign({ ...claims, agentId: stranger.agents.live })

@@ -26,10 +26,10 @@ type Input = {
 const completeGenerated = async (tx: Tx, ctx: Ctx, given: TaskAnswer, deps: CompletionDeps) => {
   const { grant, answer, answered } = given
   const { place, nonce, language = 'en', mode } = grant
-  const key = ctx.secrets.derive('task-token')
-  const seed = seedOf(key, place ? JSON.stringify([place.visitor, place.campaignId, place.done]) : nonce)
-  const expected = expectedAnswerOf(grant.taskId as GeneratedId, seed, language)
-  const correct = answered ? isExpected(expected, answer) : null
+  const seedText = place ? JSON.stringify([place.visitor, place.campaignId, place.done]) : nonce
+  const isRight = (key: Buffer): boolean =>
+    isExpected(expectedAnswerOf(grant.taskId as GeneratedId, seedOf(key, seedText), language), answer)
+  const correct = answered ? ctx.secrets.accepted('task-token').some(isRight) : null
   await claimPlace(tx, grant)
   const recorded = await deps.recordTaskSession(tx, taskCompletionOf(given, correct))
   // In the sandbox every answer is right, whether it is the expected one or not.

@@ -52,10 +52,13 @@ type Item = {
 }
 type Site = { readonly agentId: AgentId; readonly mode: Mode; readonly now: Date }
 
+/** The key that chooses and makes items, and the one of the visitors’ pseudonyms. */
+type Keys = { readonly items: Buffer; readonly pseudonym: Buffer }
+
 /** Where the visitor stands in a campaign, and what comes next; undefined where nothing does. */
 const findItemOf = async (
   tx: Tx,
-  key: Buffer,
+  keys: Keys,
   campaign: ServedCampaign,
   who: { readonly memberId: string | undefined; readonly network: string; readonly usesWords: boolean },
 ): Promise<Item | undefined> => {
@@ -64,19 +67,19 @@ const findItemOf = async (
   if (rewardStars > 0 && (await balanceOf(tx, account)) < BigInt(rewardStars)) return undefined
   const day = (await readNow(tx)).toISOString().slice(0, 10)
   const named = who.memberId === undefined ? { network: who.network, day } : { memberId: who.memberId }
-  const visitor = visitorOf(key, campaignId, named)
+  const visitor = visitorOf(keys.pseudonym, campaignId, named)
   const standing = (await findVisitorAccuracy(tx, campaign, visitor)) ?? newVisitor
   const open = await listCandidates(tx, { ...campaign, visitor }, 'open')
   if (open.length === 0) return undefined
-  const slot = slotOf(key, { visitor, campaignId }, standing)
+  const slot = slotOf(keys.items, { visitor, campaignId }, standing)
   const known = slot === 'known' ? await listCandidates(tx, { ...campaign, visitor }, 'known') : []
-  const question = chooseQuestion(key, { visitor, campaignId }, slot === 'open' ? open : known)
+  const question = chooseQuestion(keys.items, { visitor, campaignId }, slot === 'open' ? open : known)
   const memberId = who.memberId ?? null
   const reward = memberId === null ? 0 : rewardStars
   const place = { campaignId, n: question?.n ?? 0, visitor, done: standing.done, memberId }
   if (question) return { taskId: taskIdOf(place), place, question, rewardStars: reward }
   // The seed depends only on visitor and position, so that fetching again gives the same picture.
-  const seed = seedOf(key, JSON.stringify([visitor, campaignId, standing.done]))
+  const seed = seedOf(keys.items, JSON.stringify([visitor, campaignId, standing.done]))
   return { taskId: chooseGenerated(seed, who.usesWords), place, seed, rewardStars: 0 }
 }
 
@@ -112,15 +115,16 @@ const findItem = async (
   site: Site,
   who: { readonly query: Query; readonly network: string; readonly nonce: string },
 ): Promise<Item> => {
-  const key = ctx.secrets.derive('task-token')
+  const [items] = ctx.secrets.accepted('task-token')
+  const keys = { items, pseudonym: ctx.secrets.derive('task-pseudonym') }
   const { query, network, nonce } = who
   const usesWords = query.words === '1'
   const memberId = query.visitor === undefined ? undefined : readVisitorToken(ctx, query.visitor, site)
   for (const campaign of await listActiveCampaigns(tx, site)) {
-    const item = await findItemOf(tx, key, campaign, { memberId, network, usesWords })
+    const item = await findItemOf(tx, keys, campaign, { memberId, network, usesWords })
     if (item) return item
   }
-  const seed = seedOf(key, nonce)
+  const seed = seedOf(items, nonce)
   const rewardStars = site.mode === 'test' ? sandboxRewardStars : 0
   return { taskId: chooseGenerated(seed, usesWords), place: undefined, seed, rewardStars }
 }

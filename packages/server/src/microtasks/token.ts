@@ -29,9 +29,9 @@ export const tokenMinutes = 10
 /** How long a page may name a member as its visitor. */
 export const visitorMinutes = 60
 
-const signerOf = ({ secrets, ids }: SigningCtx) => ({ key: secrets.derive('task-token'), cell: ids.cell })
+const signerOf = ({ secrets, ids }: SigningCtx) => ({ keys: secrets.accepted('task-token'), cell: ids.cell })
 const visitorSignerOf = ({ secrets, ids }: SigningCtx) => ({
-  key: secrets.derive('task-visitor'),
+  keys: secrets.accepted('task-visitor'),
   cell: ids.cell,
 })
 

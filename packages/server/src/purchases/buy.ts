@@ -91,7 +91,10 @@ const termsOf = ({ subject }: Product, { amountUsdcMicro }: Offer, network: Netw
   network,
 })
 const makeWholePurchaseId = (ctx: Ctx, terms: PurchaseTerms): string =>
-  makePurchaseId(ctx.secrets.derive('purchase'), terms, { id: ctx.ids.make('pur_'), at: ctx.clock.now() })
+  makePurchaseId(ctx.secrets.accepted('purchase')[0], terms, {
+    id: ctx.ids.make('pur_'),
+    at: ctx.clock.now(),
+  })
 
 const challenge = async ({ ctx }: BuyDeps, { product, requestId }: BuyRequest) => {
   const offer = await requireOffer(product)
@@ -131,7 +134,7 @@ const authorize = async (deps: BuyDeps, attempt: PaymentAttempt): Promise<Author
   const at = ctx.clock.now()
   const wholePurchaseId = requestedPurchaseId ?? makeWholePurchaseId(ctx, terms)
   checkRefusals(refusals.quoteRefusals, {
-    idError: purchaseIdError(ctx.secrets.derive('purchase'), terms, { purchaseId: wholePurchaseId, at }),
+    idError: purchaseIdError(ctx.secrets.accepted('purchase'), terms, { purchaseId: wholePurchaseId, at }),
     termsFault: paymentTermsFault(payment, { network, amountUsdcMicro: terms.amountUsdcMicro, at }),
   })
   const isOverpaid = product.isExact && payment.authorization.value > terms.amountUsdcMicro

@@ -43,7 +43,7 @@ const presentTestPurchase = (ctx: Ctx, purchaseId: string) => {
   const amountUsdcMicro = usdcMicroOf(usdCentsOf(found.workflow.priceUsd))
   const terms = { subject: found.workflow.id, amountUsdcMicro, network }
   const at = ctx.clock.now()
-  if (purchaseIdError(ctx.secrets.derive('purchase'), terms, { purchaseId, at }) !== undefined)
+  if (purchaseIdError(ctx.secrets.accepted('purchase'), terms, { purchaseId, at }) !== undefined)
     return undefined
   return {
     purchaseId: publicIdOf(purchaseId),

@@ -1,5 +1,5 @@
 import * as discovery from '../discovery/index.ts'
-import { requireMasterKey } from '../platform/db/fingerprint.ts'
+import { startMasterKeySync, type MasterKeySync } from '../platform/db/master-key.ts'
 import { waitForSchema } from '../platform/db/migrate.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { makeLogger, type Logger } from '../platform/ops/log.ts'
@@ -62,11 +62,13 @@ export const runApi = async (config: Config): Promise<void> => {
   const log = makeLogger(config.LOG_LEVEL)
   await startTracing(config, 'pohf-api')
   const ctx = buildContext({ config, log, name: 'pohf-api' })
+  const started: MasterKeySync[] = []
   const app = buildApp(ctx)
   const stopWatching = watchEventLoop(app.costBudget.noteLag)
   onStop({ log, limitSeconds: config.STOP_SECONDS }, async () => {
     await app.stop(config.DRAIN_SECONDS)
     stopWatching()
+    for (const sync of started) await sync.stop()
     await ctx.db.end()
     await stopTracing()
   })
@@ -84,7 +86,7 @@ export const runApi = async (config: Config): Promise<void> => {
     app.hold()
     await listen()
   })
-  await requireMasterKey(ctx)
+  started.push(await startMasterKeySync(ctx, 'api'))
   app.startManifestSync()
   app.startScoring()
   await app.start()

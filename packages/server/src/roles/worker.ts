@@ -1,4 +1,4 @@
-import { requireMasterKey } from '../platform/db/fingerprint.ts'
+import { startMasterKeySync } from '../platform/db/master-key.ts'
 import { waitForSchema } from '../platform/db/migrate.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { makeLogger } from '../platform/ops/log.ts'
@@ -14,7 +14,7 @@ export const runWorker = async (config: Config): Promise<void> => {
   const log = makeLogger(config.LOG_LEVEL)
   await startTracing(config, 'pohf-worker')
   const ctx = buildContext({ config, log, name: 'pohf-worker' })
-  const started: Worker[] = []
+  const started: Pick<Worker, 'stop'>[] = []
   const signer = connectSigner(ctx)
   onStop({ log, limitSeconds: config.STOP_SECONDS }, async () => {
     for (const worker of started) await worker.stop()
@@ -25,9 +25,10 @@ export const runWorker = async (config: Config): Promise<void> => {
   const { METRICS_HOST: host, METRICS_PORT: port } = config
   await startMetricsListener({ host, port, log, render: () => renderMetrics(ctx, []) })
   await waitForSchema(config.DATABASE_URL, log)
-  await requireMasterKey(ctx)
+  started.push(await startMasterKeySync(ctx, 'worker'))
   signer.startManifestSync()
   const jobs = buildJobs(ctx, signer)
-  started.push(startWorker(ctx, jobs))
+  // Stopped first: its jobs seal.
+  started.unshift(startWorker(ctx, jobs))
   log.info({ jobs: jobs.length }, 'worker started')
 }

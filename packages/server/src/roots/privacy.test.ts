@@ -11,7 +11,7 @@ import {
 import { registerConfirmedAgent } from '../../test/fixtures/people/member.ts'
 import { playSession } from '../../test/fixtures/people/play-session.ts'
 import { assertRefusal } from '../../test/fixtures/refusal.ts'
-import { secretPurposes, type SecretPurpose } from '../platform/ops/secret-purposes.ts'
+import { secretPurposes, type KeptPurpose } from '../platform/ops/secret-purposes.ts'
 import { dayKeyOf } from './keys.ts'
 import { networkTagsOf } from './rules.ts'
 import { readClientAddress } from '../platform/http/client-address.ts'
@@ -64,8 +64,8 @@ const bruteForce = async (addresses: readonly string[]): Promise<string[]> => {
   )
   const found: string[] = []
   for (const { sealed } of rows) found.push(...(await search(secrets.open('root-keys', sealed), addresses)))
-  for (const purpose of Object.keys(secretPurposes) as SecretPurpose[])
-    found.push(...(await search(secrets.derive(purpose).toString('base64url'), network24)))
+  for (const purpose of Object.keys(secretPurposes))
+    found.push(...(await search(secrets.derive(purpose as KeptPurpose).toString('base64url'), network24)))
   return found
 }
 

@@ -1,3 +1,4 @@
+import type { SealedColumn } from '../platform/db/sealed-columns.ts'
 import { sql } from 'kysely'
 import { executePrepared, type Tx } from '../platform/db/db.ts'
 import type { Counter, NetworkTags, StrongRootKind } from './rules.ts'
@@ -306,3 +307,7 @@ export const listNetworkCredentials = async (
     order by credential_id limit ${page.limit}`.execute(tx)
   return rows.map((row) => row.credential_id)
 }
+
+export const sealedColumns: readonly SealedColumn[] = [
+  { purpose: 'root-keys', table: 'root_keys', column: 'sealed', key: [['day', 'date']] },
+]

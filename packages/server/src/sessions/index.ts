@@ -1,5 +1,5 @@
 export { readChunks } from './recording/chunks.ts'
-export { voidSessions } from './recording/store.ts'
+export { sealedColumns, voidSessions } from './recording/store.ts'
 export {
   findClosedRecording,
   listClosedSessions,

@@ -78,7 +78,7 @@ export type View = {
   readonly viewedAt: Date
 }
 
-const signerOf = ({ secrets, ids }: SigningCtx) => ({ key: secrets.derive('vt'), cell: ids.cell })
+const signerOf = ({ secrets, ids }: SigningCtx) => ({ keys: secrets.accepted('vt'), cell: ids.cell })
 
 /** An unforgeable token for a view. */
 export const makeViewToken = (ctx: SigningCtx, view: View): string => {

@@ -92,7 +92,7 @@ test('a browser of any site may send it, and cookies are neither set nor read', 
 
 test('a forged token is counted, stores nothing and costs no statement', async () => {
   const { vt, sessionId } = await makeScoredSession(harness, agent)
-  const strangersKey = { ids: harness.ctx.ids, secrets: { derive: () => Buffer.alloc(32) } }
+  const strangersKey = { ids: harness.ctx.ids, secrets: { accepted: () => [Buffer.alloc(32)] as const } }
   const other = makeViewToken(strangersKey, { ...agent, sessionId, viewedAt: new Date() })
   const before = await counted('forged')
   const cut = `${vt.slice(0, -1)}${vt.endsWith('A') ? 'B' : 'A'}`

@@ -1,4 +1,5 @@
 import { readWorkerSeen } from '../platform/db/clock.ts'
+import { requireVersions } from '../platform/db/master-key.ts'
 import { checkWrites, inTransaction } from '../platform/db/db.ts'
 import type { Page } from '../platform/http/call.ts'
 import type { ServingState } from '../platform/http/http-close.ts'
@@ -116,6 +117,7 @@ export const makeHealth = (
     { name: 'signer', run: () => signer.selfTest(restoreGuard.database()) },
     { name: 'restore', run: restoreGuard.checkFindings },
     { name: 'verify', run: async () => failIfStuck(verifyProgress) },
+    { name: 'master-key', run: async () => requireVersions(ctx) },
   ]
   const findFailing = {
     mint: makeReadiness(ctx, mintChecks),

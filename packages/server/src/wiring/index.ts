@@ -17,6 +17,7 @@ import { indexDepsOf } from './sources.ts'
 
 export { buildContext } from './context.ts'
 export { renderMetrics } from './metrics.ts'
+export { sealedColumns } from './sealed-columns.ts'
 export { buildJobs } from './worker.ts'
 
 export type App = {

@@ -188,7 +188,7 @@ test('the log cuts secrets out of fields by name and keys out of any text', () =
   harness.ctx.log.error({ err: new Error(`refused ${key}`) }, 'failed')
   const prefixes = ['cso_', 'lnk_', 'brw_', 'ops_', 'opw_'] as const
   const tokens = prefixes.map((prefix) => makeToken(harness.ctx.ids, prefix))
-  const signer = { key: Buffer.alloc(32), cell: 'aa' }
+  const signer = { keys: [Buffer.alloc(32)] as const, cell: 'aa' }
   const bearers = [signToken(signer, 'cns_', ['csn_aa1']), signToken(signer, 'opb_', ['osn_aa1'])]
   harness.ctx.log.info(`tokens ${[...tokens, ...bearers].join(' ')}`)
   const text = harness.lines.slice(before).join('')

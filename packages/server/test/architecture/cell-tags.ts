@@ -147,6 +147,7 @@ export const madeWith: Readonly<Record<SecretPurpose, TokenPrefix | 'pur_' | 'no
   'root-keys': 'no token',
   'session-key': 'no token',
   'step-up': 'stp_',
+  'task-pseudonym': 'no token',
   'task-token': 'tkt_',
   'task-visitor': 'tvs_',
   vt: 'vt_',

@@ -58,7 +58,7 @@ const literalOf = (argument: string, text: string): string | undefined => {
 
 const usesIn = ({ path, text }: SourceFile): Use[] => {
   const calls = [
-    ...text.matchAll(/\bsecrets\.(derive|seal|open)\(\s*([^,()]+?)\s*[,)]/g),
+    ...text.matchAll(/\bsecrets\.(derive|accepted|seal|open)\(\s*([^,()]+?)\s*[,)]/g),
     ...text.matchAll(/\b(deriveKey)\(\w+, ('[^']+')\)/g),
   ]
   return calls.map(([, how = '', argument = '']) => {
@@ -73,9 +73,9 @@ const hiddenIn = ({ path, text }: SourceFile): string[] => [
   ...[...text.matchAll(/(\w+)\??: Secrets\b/g)]
     .filter(([, name]) => name !== 'secrets')
     .map(([found]) => `${path}: ${found} is not named secrets`),
-  ...[...text.matchAll(/\bsecrets(: \w+ \}|\??\.(?!(?:derive|seal|open)\(|ts')\w+|\[)/g)].map(
-    ([found]) => `${path}: ${found}`,
-  ),
+  ...[
+    ...text.matchAll(/\bsecrets(: \w+ \}|\??\.(?!(?:derive|accepted|seal|open)\(|keyring\.|ts')\w+|\[)/g),
+  ].map(([found]) => `${path}: ${found}`),
   ...[...text.matchAll(/=\s*[\w.]*\.secrets\s*$/gm)].map(([found]) => `${path}: ${found.trim()}`),
 ]
 
@@ -151,12 +151,12 @@ const codesOf = (secrets: Secrets): Record<string, string> => {
     'worker of the ledger': payeeRefOf(worker, personId),
     'worker as a buyer sees them': workerRefOf(worker, { agentId, mode, personId }),
     'challenge of an assignment': sessionChallengeOf(worker, 'asg_golden'),
-    'challenge of an attention check': attentionChallenge(secrets.derive('attention'), {
+    'challenge of an attention check': attentionChallenge(secrets.accepted('attention')[0], {
       agentId,
       mode,
       memberId,
     }),
-    'signal of an external proof': signalOf(secrets.derive('external'), personId),
+    'signal of an external proof': signalOf(secrets.accepted('external')[0], personId),
     nullifier: nullifierOf(secrets.derive('nullifier'), [agentId, mode, 'vote', personId]).toString('hex'),
     'view token': makeViewToken(signing, { agentId, mode, sessionId, viewedAt: at }),
     'task token': makeTaskToken(signing, {
@@ -173,7 +173,7 @@ const codesOf = (secrets: Secrets): Record<string, string> => {
       payoutAccountOf(secrets.derive('payout-account'), 'DE89 3704 0044 0532 0130 00')?.hash.toString(
         'hex',
       ) ?? '',
-    'purchase id': makePurchaseId(secrets.derive('purchase'), terms, { id: purchaseId, at }),
+    'purchase id': makePurchaseId(secrets.accepted('purchase')[0], terms, { id: purchaseId, at }),
     'network tag': networkTagOf(ctx as Ctx, readClientAddress('192.0.2.1')),
   }
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { freePort } from '../../dev/cluster.ts'
 import { inTransaction, type Tx } from '../../src/platform/db/db.ts'
-import { MasterKeyMismatch, requireMasterKey } from '../../src/platform/db/fingerprint.ts'
+import { MasterKeyMismatch, requireMasterKey } from '../../src/platform/db/master-key.ts'
 import { loadSecrets } from '../../src/platform/ops/secrets.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { pollUntil } from '../fixtures/polling.ts'
@@ -36,7 +36,7 @@ test('of two first starts at once with different keys one is refused, and the ot
 
 test('the service cannot change or delete the fingerprint, which is not the key', async () => {
   const { rows } = await harness.owner.query('select fingerprint from platform_master_key')
-  const purposes = ['mail', 'session-key', 'webhook'] as const
+  const purposes = ['pairwise', 'nullifier', 'worker'] as const
   assert.ok(
     purposes.every((purpose) => ctx.secrets.derive(purpose).toString('base64url') !== rows[0].fingerprint),
   )

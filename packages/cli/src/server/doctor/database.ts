@@ -5,9 +5,10 @@ import {
   checkDurability,
   checkRoles,
   loadSecrets,
-  MasterKeyMismatch,
+  masterKeyFault,
   readMigrations,
   type Config,
+  type MasterKeyVersion,
 } from '@pohf/server/doctor'
 import { messageOf } from '../../command/errors.ts'
 import { checkAttention } from './attention.ts'
@@ -71,11 +72,12 @@ const checkClock = async (client: Client, { now }: Machine): Promise<Finding> =>
 const checkMasterKey = async (client: Client, { DATA_DIR: dataDir }: Config): Promise<Finding> => {
   const file = join(dataDir, 'master.key')
   const { rows } = await client
-    .query<{ fingerprint: string }>('select fingerprint from platform_master_key')
+    .query<MasterKeyVersion>(
+      'select version, fingerprint, seals_since as "sealsSince", retired_at as "retiredAt" from platform_master_key order by version',
+    )
     .catch(() => ({ rows: [] }))
-  const known = rows[0]?.fingerprint
   if (!existsSync(file))
-    return known === undefined
+    return rows.length === 0
       ? ok('master-key', `${file} is made at the first start`)
       : problem(
           'master-key',
@@ -84,10 +86,9 @@ const checkMasterKey = async (client: Client, { DATA_DIR: dataDir }: Config): Pr
         )
   if ((statSync(file).mode & 0o077) !== 0)
     return problem('master-key', `other users can read ${file}`, `Run chmod 600 ${file}`)
-  const secrets = loadSecrets(dataDir)
-  const fingerprint = secrets.derive('fingerprint').toString('base64url')
-  if (known === undefined || known === fingerprint) return ok('master-key', `${file} belongs to the database`)
-  const [note = '', ...steps] = new MasterKeyMismatch(dataDir).message.split('\n')
+  const fault = rows.length === 0 ? undefined : masterKeyFault(dataDir, loadSecrets(dataDir), rows)
+  if (!fault) return ok('master-key', `${file} belongs to the database`)
+  const [note = '', ...steps] = fault.message.split('\n')
   return problem('master-key', note, steps.map((step) => step.replace(/^ +- /, '')).join(' '))
 }
 

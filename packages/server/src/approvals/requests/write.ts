@@ -37,7 +37,7 @@ export const writeApproval = async (
     consumeBy: new Date(envelope.consumeBy),
     knownBad,
   })
-  const secret = ctx.secrets.derive('approval')
+  const [secret] = ctx.secrets.accepted('approval')
   await insertTurns(
     tx,
     key,

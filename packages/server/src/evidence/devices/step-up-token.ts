@@ -17,7 +17,7 @@ export type StepUpDeps = ChallengeDeps & AttestDeps
 const linkMs = 24 * 3_600_000
 
 type LinkCtx = Pick<Ctx, 'config' | 'secrets' | 'ids'>
-const signerOf = ({ secrets, ids }: SigningCtx) => ({ key: secrets.derive('step-up'), cell: ids.cell })
+const signerOf = ({ secrets, ids }: SigningCtx) => ({ keys: secrets.accepted('step-up'), cell: ids.cell })
 
 /** The subject of a valid token; undefined for anything else. */
 export const readStepUpToken = (ctx: SigningCtx, token: string, at: Date): Subject | undefined => {

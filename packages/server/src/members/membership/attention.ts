@@ -25,8 +25,8 @@ const requireConsent = (member: MemberRow, personId: string): void => {
 }
 
 /** Refuses a session that is not this member's check, or is expired or not ready, in this order. */
-const requireOwnCheck = (session: Session | undefined, challenge: string): Session => {
-  if (!session || session.challenge !== challenge)
+const requireOwnCheck = (session: Session | undefined, challenges: readonly string[]): Session => {
+  if (!session || session.challenge === null || !challenges.includes(session.challenge))
     throw new Refusal('not_found', { message: 'This attention check belongs to another invitation.' })
   if (session.status === 'expired') throw new Refusal('session_expired')
   if (session.status === 'open' || session.status === 'closed')
@@ -82,7 +82,7 @@ export const attention = async (
     const key = { agentId: platformAgentOf(found.mode), mode: found.mode, sessionId: input.sessionId }
     const check = requireOwnCheck(
       await findSession(tx, key),
-      attentionChallenge(ctx.secrets.derive('attention'), found),
+      ctx.secrets.accepted('attention').map((key) => attentionChallenge(key, found)),
     )
     return { member: found, session: check, faults: await recordCheck(tx, found, key, check) }
   })

@@ -159,7 +159,7 @@ export const enrol = async (deps: MembersDeps, page: PageRequest, input: Input) 
         status,
         checkRequired: isCheckDue(member.attention, await readNow(tx)),
         site: deps.platformAgentOf(member.mode),
-        challenge: attentionChallenge(ctx.secrets.derive('attention'), member),
+        challenge: attentionChallenge(ctx.secrets.accepted('attention')[0], member),
         ...(newPerson ? { recoveryCodes: newPerson.codes } : {}),
       },
       newPerson ? { headers: newPerson.headers } : {},

@@ -85,6 +85,6 @@ export type PersonData = Awaited<ReturnType<typeof readPerson>>
 
 export const me = async (deps: MembersDeps, { personId }: Person) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
-    const signal = signalOf(deps.ctx.secrets.derive('external'), personId)
+    const signal = signalOf(deps.ctx.secrets.accepted('external')[0], personId)
     return { ...(await readPerson(tx, deps, personId)), signal }
   })

@@ -1,4 +1,4 @@
-import { createHash, type Hash, type Hmac } from 'node:crypto'
+import { createHash } from 'node:crypto'
 import { sql } from 'kysely'
 import type { Ctx } from '../ops/context.ts'
 import { inTransaction, type Tenant, type Tx } from './db.ts'
@@ -37,12 +37,18 @@ export const readIdempotencyKey = (header: string | undefined): string | undefin
 
 /**
  * Uses a key for people and operators: their requests may contain an account number, which could be found from a plain hash
- * by trying all numbers.
+ * by trying all numbers. The first is stored, and a stored one may be any of them.
  */
-const fingerprintOf = ({ secrets }: Ctx, { agentId }: IdempotencyScope, body: unknown): Buffer => {
-  const hash: Hash | Hmac =
-    agentId === 'system' ? hmacOf(secrets.derive('request-fingerprint')) : createHash('sha256')
-  return hash.update(JSON.stringify(body ?? {})).digest()
+const fingerprintsOf = (
+  { secrets }: Ctx,
+  { agentId }: IdempotencyScope,
+  body: unknown,
+): readonly [Buffer, ...Buffer[]] => {
+  const text = JSON.stringify(body ?? {})
+  if (agentId !== 'system') return [createHash('sha256').update(text).digest()]
+  const [key, ...others] = secrets.accepted('request-fingerprint')
+  const fingerprintOf = (of: Buffer): Buffer => hmacOf(of).update(text).digest()
+  return [fingerprintOf(key), ...others.map(fingerprintOf)]
 }
 
 const findResponse = async (tx: Tx, scope: IdempotencyScope) =>
@@ -96,12 +102,13 @@ export const beginIdempotent = async (
   request: { body: unknown; secret: string; subject: string | undefined },
 ): Promise<{ readonly claim: IdempotencyClaim } | { readonly stored: StoredResponse }> =>
   inTransaction(ctx, scope.agentId, async (tx) => {
-    const fingerprint = fingerprintOf(ctx, scope, request.body)
-    const lease = await claimIdempotencyKey(tx, scope, fingerprint, request.subject)
+    const fingerprints = fingerprintsOf(ctx, scope, request.body)
+    const lease = await claimIdempotencyKey(tx, scope, fingerprints[0], request.subject)
     if (lease !== undefined) return { claim: { ...scope, lease } }
     const row = await findResponse(tx, scope)
     if (!row) throw new Refusal('idempotency_in_progress', { headers: { 'retry-after': '1' } })
-    if (!row.fingerprint.equals(fingerprint)) throw new Refusal('idempotency_key_reused')
+    if (!fingerprints.some((fingerprint) => row.fingerprint.equals(fingerprint)))
+      throw new Refusal('idempotency_key_reused')
     return { stored: storedResponseOf(row, request.secret) }
   })
 

@@ -34,7 +34,7 @@ const filteredRowsMax = 500
 /** The clocks of two nodes differ by less than this. */
 const clockToleranceMs = 86_400_000
 
-const signerOf = ({ secrets, ids }: SigningCtx) => ({ key: secrets.derive('cursor'), cell: ids.cell })
+const signerOf = ({ secrets, ids }: SigningCtx) => ({ keys: secrets.accepted('cursor'), cell: ids.cell })
 
 /** The filters of a list as 128 bits. */
 const filtersOf = ({ cursor: _cursor, limit: _limit, ...filters }: PageQuery): string =>

@@ -49,7 +49,7 @@ const connections: Readonly<Record<MailTopic, number>> = {
 
 /** A keyed hash of the mailbox, or of the mailbox and the network that asked: comparable, not reversible. */
 const recipientTagOf = ({ secrets }: Pick<Ctx, 'secrets'>, parts: readonly string[]): string =>
-  hmacOf(secrets.derive('mail-recipient')).update(parts.join(' ')).digest('base64url')
+  hmacOf(secrets.accepted('mail-recipient')[0]).update(parts.join(' ')).digest('base64url')
 
 /** One network asks for at most this part of the mails of a mailbox, so that it cannot use up all of them. */
 const networkShare = 0.5

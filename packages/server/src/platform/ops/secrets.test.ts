@@ -23,7 +23,7 @@ test('eight processes that start at once make one secret, whole and readable by 
     import { loadSecrets } from ${JSON.stringify(new URL('secrets.ts', import.meta.url).href)}
     process.stdout.write('ready ')
     const wait = () => existsSync(${JSON.stringify(go)})
-      ? process.stdout.write(loadSecrets(${JSON.stringify(dataDir)}).derive('mail').toString('hex'))
+      ? process.stdout.write(loadSecrets(${JSON.stringify(dataDir)}).derive('pairwise').toString('hex'))
       : setImmediate(wait)
     wait()`
   const runs = Array.from({ length: 8 }, () => startNode(['--input-type=module', '-e', program], {}))
@@ -37,7 +37,7 @@ test('eight processes that start at once make one secret, whole and readable by 
   )
   const derived = runs.map((run) => run.out().replace('ready ', ''))
   assert.match(derived[0] ?? '', /^[0-9a-f]{64}$/)
-  assert.deepEqual([...new Set(derived)], [loadSecrets(dataDir).derive('mail').toString('hex')])
+  assert.deepEqual([...new Set(derived)], [loadSecrets(dataDir).derive('pairwise').toString('hex')])
   assert.deepEqual(readdirSync(dataDir), ['master.key'])
   assert.equal(modeOf(join(dataDir, 'master.key')), 0o600)
   assert.equal(modeOf(dataDir), 0o700)
@@ -47,10 +47,10 @@ test('the secret is made once: a later start reads it and changes nothing', (t) 
   const folder = makeFolder(t)
   const first = loadSecrets(folder)
   const text = readFileSync(join(folder, 'master.key'), 'utf8')
-  assert.deepEqual(loadSecrets(folder).derive('mail'), first.derive('mail'))
+  assert.deepEqual(loadSecrets(folder).derive('pairwise'), first.derive('pairwise'))
   assert.equal(readFileSync(join(folder, 'master.key'), 'utf8'), text)
   assert.ok(Buffer.from(text.trim(), 'base64url').length >= 32)
-  assert.notDeepEqual(loadSecrets(makeFolder(t)).derive('mail'), first.derive('mail'))
+  assert.notDeepEqual(loadSecrets(makeFolder(t)).derive('pairwise'), first.derive('pairwise'))
 })
 
 test('a secret file that is empty, cut or not ours stops the start instead of giving a weak secret', (t) => {
@@ -64,8 +64,8 @@ test('a secret file that is empty, cut or not ours stops the start instead of gi
 
 test('purposes have keys of their own', (t) => {
   const secrets = loadSecrets(makeFolder(t))
-  assert.notDeepEqual(secrets.derive('mail'), secrets.derive('webhook'))
-  assert.equal(secrets.derive('mail').length, 32)
+  assert.notDeepEqual(secrets.derive('pairwise'), secrets.derive('worker'))
+  assert.equal(secrets.derive('pairwise').length, 32)
   assert.throws(() => secrets.open('webhook', secrets.seal('mail', 'text')))
   // @ts-expect-error a purpose that secret-purposes.ts does not describe does not compile
   assert.equal(secrets.derive('undescribed').length, 32)

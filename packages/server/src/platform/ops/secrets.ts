@@ -7,16 +7,53 @@ import {
   randomBytes,
   type Hmac,
 } from 'node:crypto'
-import { linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
-import type { SecretPurpose } from './secret-purposes.ts'
+import { readMasterKey, type MasterKeyFile } from './master-key-file.ts'
+import {
+  isKept,
+  keptPurposes,
+  type ExpiringPurpose,
+  type KeptPurpose,
+  type ResealedPurpose,
+  type SecretPurpose,
+} from './secret-purposes.ts'
 
-/** Keys derived from one master secret, and encryption of short texts that are stored in the database. */
+/** Which versions of the master key the processes of the deployment use now. The database has it. */
+export type MasterKeyState = {
+  /** The version under which values are sealed and tokens are made. */
+  readonly sealing: number
+  /** The versions of which values are opened and tokens are accepted, with their fingerprints. */
+  readonly accepted: ReadonlyMap<number, string>
+}
+
+/** Keys derived from the master key, and encryption of short texts that are stored in the database. */
 export type Secrets = {
-  /** Always the same 32 bytes for the same purpose. */
-  derive(purpose: SecretPurpose): Buffer
-  seal(purpose: SecretPurpose, plain: string): string
-  open(purpose: SecretPurpose, sealed: string): string
+  /** Always the same 32 bytes for the same purpose, whichever version the master key has. */
+  derive(purpose: KeptPurpose): Buffer
+  /** The keys of a purpose whose values expire. The first makes new ones; those that another made are accepted too. */
+  accepted(purpose: ExpiringPurpose): readonly [Buffer, ...Buffer[]]
+  seal(purpose: ResealedPurpose, plain: string): string
+  open(purpose: ResealedPurpose, sealed: string): string
+  readonly keyring: Keyring
+}
+
+/** The versions of the master key that a process has. Only what rotates the master key uses it. */
+type Keyring = {
+  /** The fingerprint of each version in the file. */
+  fingerprints(): ReadonlyMap<number, string>
+  /** The fingerprint of the key of each kept purpose. */
+  keptFingerprints(): ReadonlyMap<KeptPurpose, string>
+  sealing(): number
+  /**
+   * Uses these versions from now on, and reads the file again where it may hold others than before. While it lacks the
+   * version that seals, nothing is sealed.
+   */
+  follow(state: MasterKeyState): void
+  /** The versions under which values are sealed and that the file lacks. */
+  missing(): readonly number[]
+  /** A sealed text, sealed anew under the version that seals; undefined where no version of the file opens it. */
+  reseal(purpose: ResealedPurpose, sealed: string): string | undefined
+  /** The file without the versions before this one, and with the keys of kept purposes that came from them. */
+  fileWithout(before: number): MasterKeyFile
 }
 
 /** HMAC-SHA-256. For raw bytes, Node 24.21 checks twice whether they are a key object: 38 µs instead of 10. */
@@ -41,19 +78,119 @@ const open = (key: Buffer, sealed: string): string => {
 
 const deriveKey = (master: Buffer | string, purpose: string): Buffer =>
   Buffer.from(hkdfSync('sha256', master, '', `pohf.${purpose}`, 32))
+const fingerprintOf = (key: Buffer): string => deriveKey(key, 'fingerprint').toString('base64url')
 
-const makeSecrets = (master: Buffer): Secrets => {
-  // Deriving a key costs as much as an HMAC, so it is cached.
-  const known = new Map<SecretPurpose, Buffer>()
-  const derive = (purpose: SecretPurpose) => {
-    const key = known.get(purpose) ?? deriveKey(master, purpose)
-    known.set(purpose, key)
-    return Buffer.from(key)
+/** The fingerprint of each version of a file. It tells nothing of the key. */
+export const fingerprintsOf = ({ versions }: MasterKeyFile): Map<number, string> =>
+  new Map([...versions].map(([version, key]) => [version, fingerprintOf(key)]))
+
+/** The version under which a text is sealed: before a dot, or 1. */
+export const versionOf = (sealed: string): number => {
+  const end = sealed.indexOf('.')
+  return end < 0 ? 1 : Number(sealed.slice(0, end))
+}
+const withoutVersion = (sealed: string): string => sealed.slice(sealed.indexOf('.') + 1)
+
+const oldestOf = ({ versions }: MasterKeyFile): number => [...versions.keys()][0] ?? 0
+
+/** The keys of one file. Deriving a key costs as much as an HMAC, so it is cached. */
+const makeKeys = (file: MasterKeyFile) => {
+  const known = new Map<string, Buffer>()
+  const ofVersion = (purpose: SecretPurpose, version: number): Buffer => {
+    const name = `${version}:${purpose}`
+    const found = known.get(name)
+    if (found) return found
+    const master = file.versions.get(version)
+    if (!master) throw new Error(`master.key holds no version ${version}, which the key for ${purpose} needs`)
+    const key = deriveKey(master, purpose)
+    known.set(name, key)
+    return key
   }
+  const oldest = oldestOf(file)
   return {
-    derive,
-    seal: (purpose, plain) => seal(derive(purpose), plain),
-    open: (purpose, sealed) => open(derive(purpose), sealed),
+    file,
+    ofVersion,
+    kept: (purpose: KeptPurpose): Buffer => file.kept.get(purpose) ?? ofVersion(purpose, oldest),
+  }
+}
+type Keys = ReturnType<typeof makeKeys>
+
+/** Whether another file may replace this one: it has the same keys, and its versions are those that the database knows. */
+const continues = (next: Keys, { file, kept }: Keys, { accepted }: MasterKeyState): boolean =>
+  [...accepted].every(([version, fingerprint]) => {
+    const key = next.file.versions.get(version)
+    return key ? fingerprintOf(key) === fingerprint : !file.versions.has(version)
+  }) && keptPurposes.every((purpose) => next.kept(purpose).equals(kept(purpose)))
+
+/** A process that could not read the state for this long seals nothing: others may have retired its version. */
+const stateMsMax = 45_000
+
+const makeSecrets = (read: () => MasterKeyFile): Secrets => {
+  let keys = makeKeys(read())
+  const fingerprints = () => fingerprintsOf(keys.file)
+  let state: MasterKeyState = { sealing: oldestOf(keys.file), accepted: fingerprints() }
+  let followedAt: number | undefined
+
+  const readAgain = (): void => {
+    const next = makeKeys(read())
+    if (continues(next, keys, state)) keys = next
+  }
+  const requireFresh = (): void => {
+    const ms = followedAt === undefined ? 0 : performance.now() - followedAt
+    if (ms > stateMsMax)
+      throw new Error(`the versions of the master key were read ${Math.round(ms)} ms ago; nothing is sealed`)
+  }
+  const sealText = (purpose: ResealedPurpose, plain: string): string => {
+    requireFresh()
+    const sealed = seal(keys.ofVersion(purpose, state.sealing), plain)
+    return state.sealing === 1 ? sealed : `${state.sealing}.${sealed}`
+  }
+  const openText = (purpose: ResealedPurpose, sealed: string): string =>
+    open(keys.ofVersion(purpose, versionOf(sealed)), withoutVersion(sealed))
+  return {
+    derive: (purpose: SecretPurpose) =>
+      Buffer.from(isKept(purpose) ? keys.kept(purpose) : keys.ofVersion(purpose, state.sealing)),
+    accepted: (purpose) => {
+      const others = [...state.accepted.keys()].filter(
+        (version) => version !== state.sealing && keys.file.versions.has(version),
+      )
+      const keyOf = (version: number): Buffer => Buffer.from(keys.ofVersion(purpose, version))
+      return [keyOf(state.sealing), ...others.map(keyOf)]
+    },
+    seal: sealText,
+    open: openText,
+    keyring: {
+      fingerprints,
+      keptFingerprints: () =>
+        new Map(keptPurposes.map((purpose) => [purpose, fingerprintOf(keys.kept(purpose))])),
+      sealing: () => state.sealing,
+      follow: (next) => {
+        state = next
+        followedAt = performance.now()
+        const held = [...keys.file.versions.keys()]
+        if (held.join() !== [...next.accepted.keys()].join()) readAgain()
+      },
+      missing: () =>
+        [...state.accepted.keys()].filter(
+          (version) => version <= state.sealing && !keys.file.versions.has(version),
+        ),
+      reseal: (purpose, sealed) => {
+        let plain: string
+        try {
+          plain = openText(purpose, sealed)
+        } catch {
+          return undefined
+        }
+        return sealText(purpose, plain)
+      },
+      fileWithout: (before) => ({
+        versions: new Map([...keys.file.versions].filter(([version]) => version >= before)),
+        kept: new Map([
+          ...keys.file.kept,
+          ...keptPurposes.map((purpose) => [purpose, keys.kept(purpose)] as const),
+        ]),
+      }),
+    },
   }
 }
 
@@ -61,46 +198,5 @@ const makeSecrets = (master: Buffer): Secrets => {
 export const sealFor = (secret: string, plain: string): string => seal(deriveKey(secret, 'caller'), plain)
 export const openFor = (secret: string, sealed: string): string => open(deriveKey(secret, 'caller'), sealed)
 
-const hasCode = (error: unknown, code: string): boolean =>
-  error instanceof Error && 'code' in error && error.code === code
-
-const masterBytes = 32
-
-/**
- * Reads a file that holds a secret, or creates it once, mode 0600. Several processes may start at the same time: link(2)
- * makes the complete file appear, and the second process reads the first one's.
- */
-export const readOrCreateSecretFile = (folder: string, name: string, make: () => string): string => {
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const path = join(folder, name)
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if (!hasCode(error, 'ENOENT')) throw error
-  }
-  const temporaryPath = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
-  writeFileSync(temporaryPath, make(), { mode: 0o600, flush: true })
-  try {
-    linkSync(temporaryPath, path)
-  } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error
-  } finally {
-    unlinkSync(temporaryPath)
-  }
-  return readFileSync(path, 'utf8')
-}
-
-/** The master secret of this deployment, created at the first start. */
-export const loadSecrets = (dataDir: string): Secrets => {
-  const master = readOrCreateSecretFile(
-    dataDir,
-    'master.key',
-    () => `${randomBytes(masterBytes).toString('base64url')}\n`,
-  )
-  const bytes = Buffer.from(master.trim(), 'base64url')
-  if (bytes.length !== masterBytes)
-    throw new Error(
-      `${join(dataDir, 'master.key')} contains ${bytes.length} bytes, expected ${masterBytes}: restore it from a backup`,
-    )
-  return makeSecrets(bytes)
-}
+/** The master key of this deployment, created at the first start. */
+export const loadSecrets = (dataDir: string): Secrets => makeSecrets(() => readMasterKey(dataDir))

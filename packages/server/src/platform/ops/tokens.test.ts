@@ -24,7 +24,7 @@ import {
 const cell = 'b7'
 const ids = { cell }
 const key = Buffer.alloc(32, 5)
-const signer = { cell, key }
+const signer = { cell, keys: [key] } as const
 const fields = ['agt_b70', 'live', 'ses_b70', 1_767_225_600]
 
 const prefixes = Object.keys(tokenPrefixes) as TokenPrefix[]
@@ -82,9 +82,9 @@ test('a signed token with another tag is refused by both cells, though they held
   const token = signToken(signer, 'vt_', fields)
   assert.deepEqual(readSignedToken(signer, 'vt_', token), fields)
   const relabelled = token.replace('vt_b7', 'vt_zz')
-  assert.equal(readSignedToken({ key, cell: 'zz' }, 'vt_', relabelled), undefined)
-  assert.equal(readSignedToken({ key, cell: 'zz' }, 'vt_', token), undefined)
-  assert.equal(readSignedToken({ key: Buffer.alloc(32), cell }, 'vt_', token), undefined)
+  assert.equal(readSignedToken({ keys: [key], cell: 'zz' }, 'vt_', relabelled), undefined)
+  assert.equal(readSignedToken({ keys: [key], cell: 'zz' }, 'vt_', token), undefined)
+  assert.equal(readSignedToken({ keys: [Buffer.alloc(32)], cell }, 'vt_', token), undefined)
 })
 
 test('every character of a signed token counts, also the last bits of its MAC', () => {

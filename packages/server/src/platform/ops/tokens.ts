@@ -45,10 +45,10 @@ export const readChallenge = (ids: Cell, credential: unknown): string | undefine
   }
 }
 
-/** The key of a kind of signed tokens, and the cell that signs. */
-type TokenSigner = Cell & { readonly key: Buffer }
+/** The keys of a kind of signed tokens, of which the first signs, and the cell that signs. */
+type TokenSigner = Cell & { readonly keys: readonly [Buffer, ...Buffer[]] }
 /** What the makers and readers of signed tokens take from the context. */
-export type SigningCtx = { readonly ids: Cell; readonly secrets: Pick<Secrets, 'derive'> }
+export type SigningCtx = { readonly ids: Cell; readonly secrets: Pick<Secrets, 'accepted'> }
 
 /** 128 bits. Compared as text, so that a token has one spelling. */
 const macOf = (key: Buffer, signed: string): string =>
@@ -56,12 +56,12 @@ const macOf = (key: Buffer, signed: string): string =>
 
 /** Prefix, cell tag, the fields as JSON, and a MAC over all of it. Checking it needs no read. */
 export const signToken = (
-  { key, cell }: TokenSigner,
+  { keys, cell }: TokenSigner,
   prefix: SignedPrefix,
   fields: readonly (string | number)[],
 ): string => {
   const signed = `${prefix}${cell}${Buffer.from(JSON.stringify(fields)).toString('base64url')}`
-  return `${signed}.${macOf(key, signed)}`
+  return `${signed}.${macOf(keys[0], signed)}`
 }
 
 /** The fields begin with `[`, which is W in base64url. A cell tag is lower case, so that a token without one is known. */
@@ -83,7 +83,7 @@ const untaggedPrefixes = {
 
 /** The fields of a token that this cell signed; undefined for any other text. */
 export const readSignedToken = (
-  { key, cell }: TokenSigner,
+  { keys, cell }: TokenSigner,
   prefix: SignedPrefix,
   text: string,
 ): readonly unknown[] | undefined => {
@@ -92,8 +92,9 @@ export const readSignedToken = (
   const isTagged = textPrefix === prefix && tag === cell
   const isUntagged = textPrefix === untaggedPrefixes[prefix] && tag === undefined
   if (!isTagged && !isUntagged) return undefined
-  const expected = macOf(key, isTagged ? signed : fields)
-  if (!timingSafeEqual(Buffer.from(mac), Buffer.from(expected))) return undefined
+  const isMacOf = (key: Buffer): boolean =>
+    timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(key, isTagged ? signed : fields)))
+  if (!keys.some(isMacOf)) return undefined
   return JSON.parse(Buffer.from(fields, 'base64url').toString('utf8')) as unknown[]
 }
 

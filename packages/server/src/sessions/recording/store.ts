@@ -1,3 +1,4 @@
+import type { SealedColumn } from '../../platform/db/sealed-columns.ts'
 import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { executePrepared, type Tx } from '../../platform/db/db.ts'
@@ -312,3 +313,15 @@ export const voidSessions = async (tx: Tx, { all }: { readonly all: boolean }): 
       or (status = 'scored' and (${all}::boolean or (kind = 'task' and jkt is not null)))`.execute(tx)
   return Number(numAffectedRows ?? 0)
 }
+
+export const sealedColumns: readonly SealedColumn[] = [
+  {
+    purpose: 'session-key',
+    table: 'session_keys',
+    column: 'sealed',
+    key: [
+      ['agent_id', 'text'],
+      ['session_id', 'text'],
+    ],
+  },
+]

@@ -1,3 +1,4 @@
+import type { SealedColumn } from '../../platform/db/sealed-columns.ts'
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
@@ -397,3 +398,16 @@ export const listSubscribers = async (
     order by agent_id limit ${page.limit}`.execute(tx)
   return rows
 }
+
+const ofEndpoints = {
+  purpose: 'webhook',
+  table: 'webhook_endpoints',
+  key: [
+    ['agent_id', 'text'],
+    ['endpoint_id', 'text'],
+  ],
+} as const
+export const sealedColumns: readonly SealedColumn[] = [
+  { ...ofEndpoints, column: 'secret_sealed' },
+  { ...ofEndpoints, column: 'previous_sealed' },
+]

@@ -1,0 +1,13 @@
+import type { SealedColumn } from '../platform/db/sealed-columns.ts'
+import { sealedColumns as mails } from '../platform/queue/outbox.ts'
+import { sealedColumns as dayKeys } from '../roots/index.ts'
+import { sealedColumns as sessionKeys } from '../sessions/index.ts'
+import { sealedColumns as secretsOfEndpoints } from '../webhooks/index.ts'
+
+/** Every column that is sealed under a key of the master key. */
+export const sealedColumns: readonly SealedColumn[] = [
+  ...secretsOfEndpoints,
+  ...dayKeys,
+  ...mails,
+  ...sessionKeys,
+]
