@@ -28,10 +28,17 @@ create trigger forward before update on platform_master_key
 create table platform_kept_keys (
   purpose text primary key,
   fingerprint text not null check (fingerprint ~ '^[A-Za-z0-9_-]{43}$'),
-  version int not null references platform_master_key (version) on delete cascade
+  version int not null
 );
 create index platform_kept_keys_version on platform_kept_keys (version);
 revoke update, delete on platform_kept_keys from pohf_app;
+create function platform_kept_keys_follow() returns trigger language plpgsql as $$
+begin
+  delete from platform_kept_keys where version = old.version;
+  return old;
+end $$;
+create trigger kept_keys after delete on platform_master_key
+  for each row execute function platform_kept_keys_follow();
 
 -- The processes that use the master key: what each of them holds, and under which version it seals.
 create table platform_master_key_holders (

@@ -1,6 +1,6 @@
 -- How far the values of each column were moved to a version of the master key.
 create table platform_rewraps (
-  version int not null references platform_master_key (version) on delete cascade,
+  version int not null,
   column_name text not null,
   -- The key of the last row that was read, in the order of the primary key of its table.
   position text[],

@@ -1,5 +1,5 @@
 import * as discovery from '../discovery/index.ts'
-import { startMasterKeySync, type MasterKeySync } from '../platform/db/master-key.ts'
+import { startMasterKeySync, type MasterKeySync } from '../platform/db/versions.ts'
 import { waitForSchema } from '../platform/db/migrate.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { makeLogger, type Logger } from '../platform/ops/log.ts'

@@ -5,7 +5,7 @@ export { ConfigFaults, readConfig, type Config } from '../platform/ops/config.ts
 export { networkOf } from '../payments/index.ts'
 export { checkDurability } from '../platform/db/db.ts'
 export { checkRoles } from '../platform/db/database-roles.ts'
-export { masterKeyFault, type MasterKeyVersion } from '../platform/db/master-key.ts'
+export { masterKeyFault, type MasterKeyVersion } from '../platform/db/versions.ts'
 export { readMigrations } from '../platform/db/migrate.ts'
 export { checkMailServer } from '../platform/net/mail.ts'
 export { loadSecrets } from '../platform/ops/secrets.ts'

@@ -10,7 +10,7 @@ import { secretPurposes } from '../platform/ops/secret-purposes.ts'
 import { buildContext, sealedColumns } from '../wiring/index.ts'
 
 export { RotationRefused } from '../platform/db/rotation.ts'
-export { MasterKeyMismatch, MasterKeyVersionMissing } from '../platform/db/master-key.ts'
+export { MasterKeyMismatch, MasterKeyVersionMissing } from '../platform/db/versions.ts'
 export type { ColumnProgress }
 
 /** Works with the settings of the server, beside its processes. */

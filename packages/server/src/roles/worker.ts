@@ -1,4 +1,4 @@
-import { startMasterKeySync } from '../platform/db/master-key.ts'
+import { startMasterKeySync } from '../platform/db/versions.ts'
 import { waitForSchema } from '../platform/db/migrate.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { makeLogger } from '../platform/ops/log.ts'

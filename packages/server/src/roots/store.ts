@@ -1,4 +1,4 @@
-import type { SealedColumn } from '../platform/db/sealed-columns.ts'
+import type { SealedColumn } from '../platform/db/sealed.ts'
 import { sql } from 'kysely'
 import { executePrepared, type Tx } from '../platform/db/db.ts'
 import type { Counter, NetworkTags, StrongRootKind } from './rules.ts'

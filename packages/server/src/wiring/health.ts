@@ -1,5 +1,5 @@
 import { readWorkerSeen } from '../platform/db/clock.ts'
-import { requireVersions } from '../platform/db/master-key.ts'
+import { requireVersions } from '../platform/db/versions.ts'
 import { checkWrites, inTransaction } from '../platform/db/db.ts'
 import type { Page } from '../platform/http/call.ts'
 import type { ServingState } from '../platform/http/http-close.ts'

@@ -1,4 +1,4 @@
-import type { SealedColumn } from '../platform/db/sealed-columns.ts'
+import type { SealedColumn } from '../platform/db/sealed.ts'
 import { sealedColumns as mails } from '../platform/queue/outbox.ts'
 import { sealedColumns as dayKeys } from '../roots/index.ts'
 import { sealedColumns as sessionKeys } from '../sessions/index.ts'

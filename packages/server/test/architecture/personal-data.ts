@@ -130,6 +130,9 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   platform_clock: 'nothing',
   platform_due_times: 'nothing',
   platform_master_key: 'nothing',
+  platform_kept_keys: 'nothing',
+  platform_master_key_holders: 'nothing',
+  platform_rewraps: 'nothing',
   presences: 'deleted',
   // What was answered is bought; the credential names the person by a code that nothing leads back from.
   purchases: 'anonymous',

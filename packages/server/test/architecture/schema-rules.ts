@@ -7,6 +7,9 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'platform_clock',
   'platform_due_times',
   'platform_master_key',
+  'platform_kept_keys',
+  'platform_master_key_holders',
+  'platform_rewraps',
   'operators',
   'operator_audit',
   // A key or mailed token names its agent, so the look-up starts from its hash.

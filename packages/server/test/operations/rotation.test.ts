@@ -11,9 +11,9 @@ import {
   requireMasterKey,
   requireVersions,
   syncMasterKey,
-} from '../../src/platform/db/master-key.ts'
+} from '../../src/platform/db/versions.ts'
 import { addVersion, retire, rewrap, RotationRefused } from '../../src/platform/db/rotation.ts'
-import { listSealed, nameOf } from '../../src/platform/db/sealed-columns.ts'
+import { listSealed, nameOf } from '../../src/platform/db/sealed.ts'
 import { loadSecrets, versionOf, type Secrets } from '../../src/platform/ops/secrets.ts'
 import { makeViewToken, readViewToken } from '../../src/sessions/rules.ts'
 import { sealedColumns } from '../../src/wiring/index.ts'

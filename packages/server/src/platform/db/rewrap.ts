@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Ctx } from '../ops/context.ts'
 import { versionOf } from '../ops/secrets.ts'
 import { inTransaction, type Tx } from './db.ts'
-import { listSealed, nameOf, updateSealed, type ResealedValue, type SealedColumn } from './sealed-columns.ts'
+import { listSealed, nameOf, updateSealed, type ResealedValue, type SealedColumn } from './sealed.ts'
 
 // Moves sealed values to the version of the master key that seals. Each page is a transaction of its own, which also stores
 // how far it came: a run that is killed continues there, and two runs at once share the work.

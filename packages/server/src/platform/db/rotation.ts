@@ -15,9 +15,9 @@ import {
   stateOf,
   type MasterKeyHolder,
   type MasterKeyVersion,
-} from './master-key.ts'
+} from './versions.ts'
 import { listProgress, moveRest, rewrapColumn, type ColumnProgress } from './rewrap.ts'
-import type { SealedColumn } from './sealed-columns.ts'
+import type { SealedColumn } from './sealed.ts'
 
 // A rotation has three steps, each a command that can be repeated: a version is added to the file and copied to every
 // machine; it begins to seal, and every sealed value is moved to it; the versions before it are retired.

@@ -1160,10 +1160,28 @@ export interface PlatformDueTimes {
   table_name: string;
 }
 
+export interface PlatformKeptKeys {
+  fingerprint: string;
+  purpose: string;
+  version: number;
+}
+
 export interface PlatformMasterKey {
   fingerprint: string;
   noted_at: Generated<Timestamp>;
-  single: Generated<boolean>;
+  retired_at: Timestamp | null;
+  rewrapped_at: Timestamp | null;
+  seals_since: Generated<Timestamp | null>;
+  version: Generated<number>;
+}
+
+export interface PlatformMasterKeyHolders {
+  holder: string;
+  host: string;
+  role: 'api' | 'worker';
+  sealing: number;
+  seen_at: Generated<Timestamp>;
+  versions: number[];
 }
 
 export interface PlatformMigrations {
@@ -1177,6 +1195,16 @@ export interface PlatformPartitioned {
   by_day: Generated<boolean>;
   keep_months: number | null;
   table_name: string;
+}
+
+export interface PlatformRewraps {
+  column_name: string;
+  finished_at: Timestamp | null;
+  moved: Generated<bigint>;
+  position: string[] | null;
+  read_rows: Generated<bigint>;
+  unreadable: Generated<bigint>;
+  version: number;
 }
 
 export interface Presences {
@@ -1890,9 +1918,12 @@ export interface DB {
   photo_hashes: PhotoHashes;
   platform_clock: PlatformClock;
   platform_due_times: PlatformDueTimes;
+  platform_kept_keys: PlatformKeptKeys;
   platform_master_key: PlatformMasterKey;
+  platform_master_key_holders: PlatformMasterKeyHolders;
   platform_migrations: PlatformMigrations;
   platform_partitioned: PlatformPartitioned;
+  platform_rewraps: PlatformRewraps;
   presences: Presences;
   purchases: Purchases;
   request_log: RequestLog;

@@ -311,7 +311,10 @@ export type ResealedPurpose = PurposeOf<'resealed'>
 
 const purposeNames = Object.keys(secretPurposes) as SecretPurpose[]
 const rotationOf = (purpose: SecretPurpose): Rotation => secretPurposes[purpose].rotation
-export const isKept = (purpose: SecretPurpose): purpose is KeptPurpose => rotationOf(purpose).how === 'kept'
+const kept: ReadonlySet<string> = new Set(
+  purposeNames.filter((purpose) => rotationOf(purpose).how === 'kept'),
+)
+export const isKept = (purpose: SecretPurpose): purpose is KeptPurpose => kept.has(purpose)
 export const keptPurposes: readonly KeptPurpose[] = purposeNames.filter(isKept)
 
 /** How long after a new version began to seal something that the one before made may still be valid. */

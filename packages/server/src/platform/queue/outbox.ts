@@ -1,4 +1,4 @@
-import type { SealedColumn } from '../db/sealed-columns.ts'
+import type { SealedColumn } from '../db/sealed.ts'
 import { sql, type Selectable } from 'kysely'
 import {
   apiVersion,

@@ -1,4 +1,4 @@
-import type { SealedColumn } from '../../platform/db/sealed-columns.ts'
+import type { SealedColumn } from '../../platform/db/sealed.ts'
 import { sql } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
