@@ -161,16 +161,16 @@ try {
     loadFaults: load.faults.length,
   }
   const { openedByOld, unopenedByNew, changed, keptChanged, loadFaults } = findings
-  const isSound =
+  const allMoved =
     openedByOld + unopenedByNew + changed + keptChanged + undelivered + loadFaults === 0 &&
     findings.acknowledged > 0 &&
     kills.rewrap >= Number(values.kills)
   if (values.json) console.log(JSON.stringify(findings))
   else {
     console.table(findings)
-    console.log(isSound ? '✓ everything moved, and the old key opens nothing' : '✗ it does not add up')
+    console.log(allMoved ? '✓ everything moved, and the old key opens nothing' : '✗ it does not add up')
   }
-  if (!isSound) process.exitCode = 1
+  if (!allMoved) process.exitCode = 1
 } finally {
   for (const each of Object.values(processes)) await each.stop()
   receiver.close()

@@ -21,7 +21,7 @@ const rotationText = (rotation: Rotation): string => {
     case 'recomputed':
       return 'Each version has its own.'
     case 'kept':
-      return `Kept. ${rotation.why}`
+      return `Stays. ${rotation.why}`
   }
 }
 

@@ -91,10 +91,7 @@ const termsOf = ({ subject }: Product, { amountUsdcMicro }: Offer, network: Netw
   network,
 })
 const makeWholePurchaseId = (ctx: Ctx, terms: PurchaseTerms): string =>
-  makePurchaseId(ctx.secrets.accepted('purchase')[0], terms, {
-    id: ctx.ids.make('pur_'),
-    at: ctx.clock.now(),
-  })
+  makePurchaseId(ctx.secrets.accepted('purchase'), terms, { id: ctx.ids.make('pur_'), at: ctx.clock.now() })
 
 const challenge = async ({ ctx }: BuyDeps, { product, requestId }: BuyRequest) => {
   const offer = await requireOffer(product)

@@ -30,7 +30,7 @@ const macOf = (key: Buffer, terms: PurchaseTerms, head: string): Buffer =>
 
 /** Signs a random id with its terms and its expiry, so that nothing is stored before a payment. */
 export const makePurchaseId = (
-  key: Buffer,
+  [key]: readonly [Buffer, ...Buffer[]],
   terms: PurchaseTerms,
   issued: { readonly id: string; readonly at: Date },
 ): string => {

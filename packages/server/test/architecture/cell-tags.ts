@@ -100,6 +100,7 @@ const randomUses: Readonly<Record<string, string>> = {
   'sessions/create.ts': 'nonce and probes of a session, come back beside its id',
   'sessions/recording/append.ts': 'probes of a session, come back beside its id',
   'webhooks/endpoints/register.ts': 'signing secret, never sent to us',
+  'platform/db/versions.ts': 'names a process in a table; nobody sends it',
 }
 
 /** Where cookies are made. */

@@ -104,7 +104,7 @@ const restrictedCallFaults = (file: SourceFile): string[] => {
   if (path !== 'platform/ops/config.ts' && has(/process\.env/))
     faults.push(`${path}: process.env outside platform/ops/config.ts`)
   if (
-    !/^platform\/(ops\/(clock|ids|keys|master-key-file|secret-file|secrets|tokens)|http\/http)\.ts$/.test(path) &&
+    !/^platform\/(ops\/(clock|ids|keys|master-key\/file|secrets|tokens)|http\/http)\.ts$/.test(path) &&
     has(/\bDate\.now\(|new Date\(\)|Math\.random\(|\brandomBytes\(|\brandomUUID\(/)
   )
     faults.push(`${path}: clock or randomness outside platform`)

@@ -60,12 +60,13 @@ test('a column that a rewrap skips is found', () => {
 })
 
 test('tokens of an old version are accepted at least as long as they are valid', () => {
-  const minutesOf = (purpose: 'console-bearer' | 'operator-bearer' | 'task-token' | 'task-visitor' | 'vt') =>
-    secretPurposes[purpose].rotation.hours * 60
-  assert.ok(minutesOf('console-bearer') >= consoleMinutes)
-  assert.ok(minutesOf('operator-bearer') >= operatorMinutes)
-  assert.ok(minutesOf('task-token') >= tokenMinutes)
-  assert.ok(minutesOf('task-visitor') >= visitorMinutes)
-  const end = new Date(minutesOf('vt') * 60_000 + 1_000)
+  const acceptedMinutesOf = (
+    purpose: 'console-bearer' | 'operator-bearer' | 'task-token' | 'task-visitor' | 'vt',
+  ) => secretPurposes[purpose].rotation.hours * 60
+  assert.ok(acceptedMinutesOf('console-bearer') >= consoleMinutes)
+  assert.ok(acceptedMinutesOf('operator-bearer') >= operatorMinutes)
+  assert.ok(acceptedMinutesOf('task-token') >= tokenMinutes)
+  assert.ok(acceptedMinutesOf('task-visitor') >= visitorMinutes)
+  const end = new Date(acceptedMinutesOf('vt') * 60_000 + 1_000)
   assert.equal(isTokenValid(new Date(0), end), false)
 })

@@ -173,7 +173,7 @@ const codesOf = (secrets: Secrets): Record<string, string> => {
       payoutAccountOf(secrets.derive('payout-account'), 'DE89 3704 0044 0532 0130 00')?.hash.toString(
         'hex',
       ) ?? '',
-    'purchase id': makePurchaseId(secrets.accepted('purchase')[0], terms, { id: purchaseId, at }),
+    'purchase id': makePurchaseId(secrets.accepted('purchase'), terms, { id: purchaseId, at }),
     'network tag': networkTagOf(ctx as Ctx, readClientAddress('192.0.2.1')),
   }
 }

@@ -69,8 +69,8 @@ const listAll = () =>
     }
     return all
   })
-type Listed = Awaited<ReturnType<typeof listAll>>[number]
-const opens = (secrets: Secrets, { column, sealed }: Listed): boolean => {
+type ColumnValue = Awaited<ReturnType<typeof listAll>>[number]
+const opens = (secrets: Secrets, { column, sealed }: ColumnValue): boolean => {
   try {
     secrets.open(column.purpose, sealed)
     return true

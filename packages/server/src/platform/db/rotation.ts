@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { sql } from 'kysely'
 import type { Ctx } from '../ops/context.ts'
-import { masterKeyPath, readMasterKey, withVersion, writeMasterKey } from '../ops/master-key-file.ts'
+import { masterKeyPath, readMasterKey, withVersion, writeMasterKey } from '../ops/master-key/file.ts'
 import { acceptedHoursMax } from '../ops/secret-purposes.ts'
 import { fingerprintsOf } from '../ops/secrets.ts'
 import { inTransaction, readNow, type Tx } from './db.ts'
@@ -58,7 +58,7 @@ export const addVersion = async (ctx: Ctx): Promise<{ readonly version: number }
   }
   if (olderOf(versions, sealing).length > 0)
     throw new RotationRefused(
-      'The last rotation is not complete: an older version is still accepted.',
+      `The rotation to version ${sealing} is not complete: an older version is still accepted.`,
       'Run pohf keys rewrap, then pohf keys master retire.',
     )
   const { DATA_DIR: dataDir } = ctx.config
@@ -111,7 +111,7 @@ const waitForTransactions = async (ctx: Ctx): Promise<void> => {
     if (ended) return
     if (performance.now() - startedAt > holdersMsMax)
       throw new RotationRefused(
-        'A transaction that began before the new version sealed is still open.',
+        `A transaction that began before ${at.toISOString()}, when the new version sealed, is still open.`,
         'Run the command again when it has ended.',
       )
     await wait(pollMs)
@@ -162,16 +162,16 @@ const waitForSealing = (ctx: Ctx, version: number): Promise<void> =>
   )
 
 /** Columns are read again until nothing of an older version is found. */
-const roundsMax = 5
+const attemptsMax = 5
 const moveAllRest = async (ctx: Ctx, columns: readonly SealedColumn[]): Promise<void> => {
-  for (let round = 0; round < roundsMax; round++) {
+  for (let round = 0; round < attemptsMax; round++) {
     let found = 0
     for (const column of columns)
       found += await moveRest(ctx, column, async () => void (await followVersions(ctx)))
     if (found === 0) return
   }
   throw new RotationRefused(
-    `After ${roundsMax} rounds there are still values of an older version.`,
+    `After ${attemptsMax} rounds there are still values of an older version.`,
     'A process seals under it. Find it in pohf keys master show, and run the command again.',
   )
 }

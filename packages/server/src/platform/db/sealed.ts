@@ -67,7 +67,7 @@ export const updateSealed = async (
     sql` and `,
   )
   const stored = sql.ref(column.column)
-  const replaced = field
+  const newValue = field
     ? sql`jsonb_set(${stored}, ${`{${field.name}}`}::text[], to_jsonb(found.resealed))`
     : sql`found.resealed`
   const current = field ? sql`held.${stored} ->> ${field.name}` : sql`held.${stored}`
@@ -78,7 +78,7 @@ export const updateSealed = async (
         ${values.map(({ resealed }) => resealed)}::text[]) given(${names}, sealed, resealed),
       lateral (
         select ctid from ${sql.table(table)} held where ${isSame} and ${current} = given.sealed limit 1 for update) one)
-    update ${sql.table(table)} set ${stored} = ${replaced} from found where ${sql.ref(`${table}.ctid`)} = found.place`.execute(
+    update ${sql.table(table)} set ${stored} = ${newValue} from found where ${sql.ref(`${table}.ctid`)} = found.place`.execute(
     tx,
   )
   return Number(numAffectedRows ?? 0)

@@ -7,7 +7,7 @@ import {
   randomBytes,
   type Hmac,
 } from 'node:crypto'
-import { readMasterKey, type MasterKeyFile } from './master-key-file.ts'
+import { readMasterKey, type MasterKeyFile } from './master-key/file.ts'
 import {
   isKept,
   keptPurposes,

@@ -1,7 +1,16 @@
 import { randomBytes } from 'node:crypto'
-import { closeSync, fsyncSync, openSync, renameSync, writeFileSync } from 'node:fs'
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  renameSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
-import { readOrCreateSecretFile } from './secret-file.ts'
 
 /** What `DATA_DIR/master.key` holds. */
 export type MasterKeyFile = {
@@ -32,10 +41,38 @@ export const parseMasterKey = (text: string, path: string): MasterKeyFile => {
     const version = Number(name)
     if (Number.isNaN(version)) kept.set(name, key)
     else versions.set(version, key)
-    if (versions.size + kept.size <= index) throw new Error(`${path} has two lines for ${name}`)
+    if (versions.size + kept.size <= index)
+      throw new Error(`line ${index + 1} of ${path} is the second one for ${name} (version ${version})`)
   }
   if (versions.size === 0) throw new Error(`${path} holds no master key: restore the file from a backup`)
   return { versions: new Map([...versions].toSorted(([a], [b]) => a - b)), kept }
+}
+
+const hasCode = (error: unknown, code: string): boolean =>
+  error instanceof Error && 'code' in error && error.code === code
+
+/**
+ * Reads a file that holds a secret, or creates it once, mode 0600. Several processes may start at the same time: link(2)
+ * makes the complete file appear, and the second process reads the first one's.
+ */
+const readOrCreateSecretFile = (folder: string, name: string, make: () => string): string => {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const path = join(folder, name)
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if (!hasCode(error, 'ENOENT')) throw error
+  }
+  const temporaryPath = `${path}.${process.pid}.${randomBytes(4).toString('hex')}`
+  writeFileSync(temporaryPath, make(), { mode: 0o600, flush: true })
+  try {
+    linkSync(temporaryPath, path)
+  } catch (error) {
+    if (!hasCode(error, 'EEXIST')) throw error
+  } finally {
+    unlinkSync(temporaryPath)
+  }
+  return readFileSync(path, 'utf8')
 }
 
 /** Reads the file, or makes one with version 1. */
