@@ -11,7 +11,7 @@ import { parsePayment, type Payment } from '../../../packages/server/src/payment
 import { verifyChain } from '../../../packages/server/src/trust/mandates/chain.ts'
 import type { Root } from '../../../packages/server/src/trust/rules.ts'
 import type { KeySets } from '../../../packages/server/src/trust/signatures/key-sets.ts'
-import { readKeySet } from '../../../packages/server/src/trust/signatures/keys.ts'
+import { keyNamed, readKeySet } from '../../../packages/server/src/trust/signatures/keys.ts'
 import { verifySignedRequest } from '../../../packages/server/src/trust/signatures/verify.ts'
 import { encode, makePayer } from '../../../packages/server/test/fixtures/payments/payer.ts'
 import { makeKey, type TestKey } from '../../../packages/server/test/fixtures/trust/key-server.ts'
@@ -37,7 +37,12 @@ const rootOf = (kind: Root['kind'], name: string): Root => ({
 const keySetsOf = async (keys: readonly TestKey[]): Promise<KeySets> => {
   const read = await readKeySet(JSON.stringify({ keys: keys.map(({ publicJwk }) => publicJwk) }))
   if (read?.length !== keys.length) throw new Error('the key set of the seed cannot be read')
-  return { find: async (_, matches) => read.find(matches) }
+  return {
+    find: async ({ kind }, name) => {
+      const found = keyNamed(read, name, { acceptsKid: kind !== 'directory', seconds: now })
+      return typeof found === 'object' ? found : undefined
+    },
+  }
 }
 const isVerified = async (verify: () => Promise<unknown>): Promise<boolean> => {
   try {

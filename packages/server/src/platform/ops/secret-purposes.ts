@@ -62,6 +62,7 @@ export const secretPurposes = {
   },
   doctor: {
     protects: 'The request of `pohf doctor` that asks how it arrived, through which proxy.',
+    rotation: { how: 'expires', hours: 0 },
     ifLost: 'Nothing: the doctor and the service use the new key.',
     ifLeaked:
       'Anybody can see the address of the proxy that their own request passed, and what the proxy says of them.',
