@@ -139,7 +139,7 @@ inBrowser(
     const lines = Array.from({ length: 60 }, (_, index) => `step ${index + 1}`).join('\n')
     await opened.person.open(await opened.request({ action: { ...invoice, memo: lines } }))
     await answerByWordsButton(page)
-    await page.getByText('Scroll to the end of Memo first.').waitFor()
+    await page.getByText(/Scroll to the end of \u2066Memo\u2069 first\./).waitFor()
     await approve(page)
     await page.locator('.long:focus').waitFor()
     await checkPage(page, 'long-value')

@@ -292,6 +292,6 @@ inBrowser('an approval is explained, and its envelope is compared and shown in t
   await compare({ envelope, definition: { ...definition, labels: {} } }, /shown something else/)
   await compare(envelope, /not known without the definition/)
   const twice = JSON.stringify(envelope).replace('"amount"', '"amount":"1.00","amount"')
-  await compare(twice, /is there twice/)
+  await compare(twice, /has the key .* twice/)
   assert.equal(served.requests.length, asked, 'the envelope did not leave the page')
 })
