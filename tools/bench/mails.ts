@@ -23,7 +23,7 @@ const strangersMax = 60
 const waitMsMax = 120_000
 
 type Flood = 'none' | 'one /48' | 'many networks'
-const addressOf = (flood: Flood, n: number): string =>
+const floodAddress = (flood: Flood, n: number): string =>
   flood === 'one /48'
     ? `2a01:4f9:2:${n.toString(16)}::1`
     : `${11 + (n % 100)}.${20 + Math.floor(n / 100)}.7.1`
@@ -95,7 +95,7 @@ const runFlood = async (service: Service, flood: Flood, registrations: number) =
         Math.max(0, (n / registrations) * floodSeconds * 1_000 - (performance.now() - startedAt)),
       )
       const contactEmail = `f${n}@flood-${n}.example`
-      const { status } = await post(service, '/api/agents/register', addressOf(flood, n), {
+      const { status } = await post(service, '/api/agents/register', floodAddress(flood, n), {
         name: 'Flood',
         contactEmail,
         mode: 'test',

@@ -1,6 +1,6 @@
 /** The parts of the server that `pohf doctor` uses. */
 export * as discovery from '../discovery/index.ts'
-export { arrivalPath, arrivalProof, arrivalReport } from '../platform/http/arrival.ts'
+export { arrivalPath, arrivalProof, arrivalReport } from '../platform/http/http-arrival.ts'
 export { ConfigFaults, readConfig, type Config } from '../platform/ops/config.ts'
 export { networkOf } from '../payments/index.ts'
 export { checkDurability } from '../platform/db/db.ts'

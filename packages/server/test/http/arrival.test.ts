@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { arrivalPath, arrivalProof, arrivalReport } from '../../src/platform/http/arrival.ts'
+import { arrivalPath, arrivalProof, arrivalReport } from '../../src/platform/http/http-arrival.ts'
 import { startHarness } from '../fixtures/harness.ts'
 
 const harness = await startHarness({ TRUSTED_PROXIES: '10.9.0.0/16' })

@@ -227,10 +227,10 @@ test('the 6to4 address of a trusted proxy is not trusted, and no list of hops is
 })
 
 /** How many of 20 registrations are accepted, each from the address of its number. */
-const countAccepted = async (addressOf: (n: number) => string) => {
+const countAccepted = async (makeAddress: (n: number) => string) => {
   const statuses = await statusesOf(
     harness,
-    Array.from({ length: 20 }, (_, n) => [addressOf(n)] as const),
+    Array.from({ length: 20 }, (_, n) => [makeAddress(n)] as const),
   )
   return statuses.filter((status) => status === 200).length
 }

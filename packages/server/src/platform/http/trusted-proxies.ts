@@ -74,4 +74,3 @@ export const makeClientReader = ({ config, clock, log }: Pick<Ctx, 'config' | 'c
     return unknownAddress
   }
 }
-export type ClientReader = ReturnType<typeof makeClientReader>

@@ -33,7 +33,10 @@ export const arrivalProof = (secrets: Secrets, now: Date): Record<string, string
   return { [proofHeader]: `${time} ${tagOf(secrets.accepted('doctor')[0], time).toString('base64url')}` }
 }
 
-const isProven = ({ secrets, clock }: Pick<Ctx, 'secrets' | 'clock'>, proof: string | undefined): boolean => {
+const holdsMasterKey = (
+  { secrets, clock }: Pick<Ctx, 'secrets' | 'clock'>,
+  proof: string | undefined,
+): boolean => {
   if (proof === undefined || proof.length > proofCharsMax) return false
   const [time = '', tagText = ''] = proof.split(' ')
   const tag = Buffer.from(tagText, 'base64url')
@@ -47,7 +50,7 @@ const isProven = ({ secrets, clock }: Pick<Ctx, 'secrets' | 'clock'>, proof: str
 /** Mounts what `pohf doctor` reads. To everybody else it is a page that does not exist. */
 export const mountArrival = (app: FastifyInstance, ctx: Pick<Ctx, 'secrets' | 'clock'>): void => {
   app.get(arrivalPath, async (request, reply) => {
-    if (!isProven(ctx, headerOf(request, proofHeader))) throw new Refusal('not_found')
+    if (!holdsMasterKey(ctx, headerOf(request, proofHeader))) throw new Refusal('not_found')
     const report: ArrivalReport = {
       peer: request.ip,
       forwardedFor: headerOf(request, 'x-forwarded-for') ?? null,
