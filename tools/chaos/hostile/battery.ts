@@ -61,6 +61,8 @@ const sendOrder = async (client: ChildProcess, order: ClientOrder): Promise<Clie
   return report
 }
 
+type CallParts = { readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
+
 const prepare = async (settings: HostileOptions['settings']) => {
   const servers = await startServers([{ ADDRESS_LIMITS: 'on', TRUSTED_PROXIES: '127.0.0.1', ...settings }])
   const baseUrl = `http://127.0.0.1:${servers.ports[0]}`
@@ -72,7 +74,7 @@ const prepare = async (settings: HostileOptions['settings']) => {
     `insert into trust_roots (kind, name, keys_url, mode, require_digest, reason)
       values ('issuer', 'issuer.example', 'https://issuer.example/keys', 'test', true, 'battery')`,
   )
-  const call = (method: string, path: string, address: string, init: RequestInit = {}) =>
+  const call = (method: string, path: string, address: string, init: CallParts = {}) =>
     fetch(`${baseUrl}${path}`, {
       method,
       ...init,
@@ -152,6 +154,58 @@ const nextNetwork = (): ((n: number) => string) => {
   return (n) => `${prefix}:${n.toString(16)}::9`
 }
 
+type Targets = { readonly deployment: Deployment; readonly barePort: number; readonly client: ChildProcess }
+
+/** The hostile client at one port, with another network, while verify is called. */
+const runPhase = async (
+  { deployment, client }: Targets,
+  options: HostileOptions,
+  row: HostileRow,
+  target: Pick<ClientOrder, 'port' | 'perSecond'>,
+): Promise<PhaseFigures> => {
+  const addressOf = nextNetwork()
+  const requests = Array.from({ length: 200 }, (_, n) => row.makeRequest(addressOf(n), n))
+  const order = { ...target, requests, connections, seconds: options.seconds }
+  const figures = await observe(deployment, options, sendOrder(client, order))
+  await setTimeout(500)
+  return figures
+}
+
+const runRow = async (targets: Targets, options: HostileOptions, row: HostileRow): Promise<RowFigures> => {
+  const port = targets.deployment.servers.ports[0] ?? 0
+  const rounds: RoundFigures[] = []
+  for (let round = 0; round < options.rounds; round++) {
+    const beside = await runPhase(targets, options, row, { port })
+    const perSecond = Math.max(1, beside.hostile.perSecond)
+    const control = await runPhase(targets, options, row, { port: targets.barePort, perSecond })
+    rounds.push({ beside, control })
+  }
+  const sumOf = (name: 'paid5xx' | 'refusedStrangers') =>
+    rounds.reduce((sum, { beside }) => sum + beside[name], 0)
+  const controlP99Ms = median(rounds.map(({ control }) => control.p99Ms))
+  const besideP99Ms = median(rounds.map(({ beside }) => beside.p99Ms))
+  return {
+    row: row.name,
+    controlP99Ms,
+    besideP99Ms,
+    ratio: rounded(besideP99Ms / controlP99Ms, 2),
+    paid5xx: sumOf('paid5xx'),
+    refusedStrangers: sumOf('refusedStrangers'),
+    rounds,
+  }
+}
+
+/** A credential of this deployment. */
+const mintCredential = async ({ seed, payer, call }: Deployment): Promise<string> => {
+  const prefix = await seed([payer.agentId], 1)
+  const minted = await call('POST', '/api/agents/verify', payerAddress, {
+    body: JSON.stringify({ sessionId: `${prefix}0` }),
+    headers: { authorization: `Bearer ${payer.apiKey}` },
+  })
+  const { pohf_jwt: credential = '' } = (await minted.json()) as { pohf_jwt?: string }
+  return credential
+}
+
 export const runHostile = async (
   options: HostileOptions,
   show: (row: RowFigures) => void,
@@ -159,51 +213,19 @@ export const runHostile = async (
   const deployment = await prepare(options.settings)
   const bare = await startBareServer()
   const client = fork(new URL('client.ts', import.meta.url))
+  const targets = { deployment, barePort: bare.port, client }
   try {
-    const { servers, seed, payer, call } = deployment
-    const prefix = await seed([payer.agentId], 1)
-    const minted = await call('POST', '/api/agents/verify', payerAddress, {
-      body: JSON.stringify({ sessionId: `${prefix}0` }),
-      headers: { authorization: `Bearer ${payer.apiKey}` },
-    })
-    const { pohf_jwt: credential = '' } = (await minted.json()) as { pohf_jwt?: string }
-    const rows = makeHostileRows({ credential }).filter(
+    const rows = makeHostileRows(await mintCredential(deployment)).filter(
       ({ name }) => options.only.length === 0 || options.only.some((part) => name.includes(part)),
     )
-    const runPhase = async (row: HostileRow, port: number, perSecond?: number): Promise<PhaseFigures> => {
-      const addressOf = nextNetwork()
-      const requests = Array.from({ length: 200 }, (_, n) => row.makeRequest(addressOf(n), n))
-      const rate = perSecond === undefined ? {} : { perSecond }
-      const order = { port, requests, connections, seconds: options.seconds, ...rate }
-      const figures = await observe(deployment, options, sendOrder(client, order))
-      await setTimeout(500)
-      return figures
-    }
     // A process that has just started compiles its code while it answers.
-    for (const row of rows.slice(0, 3)) await runPhase(row, bare.port, 100)
+    for (const row of rows.slice(0, 3))
+      await runPhase(targets, options, row, { port: bare.port, perSecond: 100 })
     const results: RowFigures[] = []
     for (const row of rows) {
       // Some texts are made for their first reader.
-      await fetch(`http://127.0.0.1:${servers.ports[0]}${row.makeRequest('', 0).split(' ')[1]}`)
-      const rounds: RoundFigures[] = []
-      for (let round = 0; round < options.rounds; round++) {
-        const beside = await runPhase(row, servers.ports[0] ?? 0)
-        const control = await runPhase(row, bare.port, Math.max(1, beside.hostile.perSecond))
-        rounds.push({ beside, control })
-      }
-      const sumOf = (name: 'paid5xx' | 'refusedStrangers') =>
-        rounds.reduce((sum, { beside }) => sum + beside[name], 0)
-      const controlP99Ms = median(rounds.map(({ control }) => control.p99Ms))
-      const besideP99Ms = median(rounds.map(({ beside }) => beside.p99Ms))
-      const figures = {
-        row: row.name,
-        controlP99Ms,
-        besideP99Ms,
-        ratio: rounded(besideP99Ms / controlP99Ms, 2),
-        paid5xx: sumOf('paid5xx'),
-        refusedStrangers: sumOf('refusedStrangers'),
-        rounds,
-      }
+      await fetch(`${deployment.baseUrl}${row.makeRequest('', 0).split(' ')[1]}`)
+      const figures = await runRow(targets, options, row)
       results.push(figures)
       show(figures)
     }

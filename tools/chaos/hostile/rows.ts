@@ -6,11 +6,6 @@ export type HostileRow = {
   readonly makeRequest: (address: string, n: number) => string
 }
 
-type Facts = {
-  /** A credential of this deployment, for the rows that check one. */
-  readonly credential: string
-}
-
 const requestOf = (
   address: string,
   method: string,
@@ -73,8 +68,8 @@ const badPayment = (): string =>
     }),
   ).toString('base64')
 
-/** Every public row that costs something, and those that cost least. */
-export const makeHostileRows = ({ credential }: Facts): readonly HostileRow[] => [
+/** The messages of MCP. */
+const makeMcpRows = (credential: string): readonly HostileRow[] => [
   { name: 'MCP, 20 tools/list', makeRequest: post('/mcp', batchOf('tools/list')) },
   {
     name: 'MCP, 20 tools/list, each another one',
@@ -97,6 +92,10 @@ export const makeHostileRows = ({ credential }: Facts): readonly HostileRow[] =>
       batchOf('tools/call', { name: 'register_agent', arguments: registration(n) })(),
     ),
   },
+]
+
+/** What takes registrations, orders and payments. */
+const writeRows: readonly HostileRow[] = [
   { name: 'register', makeRequest: post('/api/agents/register', registration) },
   {
     name: 'register, body of 256 kB',
@@ -114,6 +113,10 @@ export const makeHostileRows = ({ credential }: Facts): readonly HostileRow[] =>
         headers: { 'x-payment': badPayment() },
       }),
   },
+]
+
+/** What is read, and what is refused. */
+const readRows: readonly HostileRow[] = [
   { name: 'workflows', makeRequest: get('/api/workflows/available') },
   { name: 'manifest', makeRequest: get('/api/agents/discovery') },
   { name: 'VHH index', makeRequest: get('/api/index/vhh') },
@@ -151,4 +154,11 @@ export const makeHostileRows = ({ credential }: Facts): readonly HostileRow[] =>
     name: 'session',
     makeRequest: post('/api/sessions', () => ({ agentId: 'agt_none', kind: 'view' })),
   },
+]
+
+/** Every public row that costs something, and those that cost least. The credential is one of this deployment. */
+export const makeHostileRows = (credential: string): readonly HostileRow[] => [
+  ...makeMcpRows(credential),
+  ...writeRows,
+  ...readRows,
 ]

@@ -137,6 +137,8 @@ test('there is nothing to subscribe to, and asking opens no stream', async () =>
   assert.ok(json.error.code < 0, JSON.stringify(json))
 })
 
+const pingOf = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' })
+
 test('a batch is refused from the message on at which the budget of its network is used up', async () => {
   const refusal = new Refusal('rate_limited', { headers: { 'retry-after': '3' } })
   let admitted = 0
@@ -157,8 +159,7 @@ test('a batch is refused from the message on at which the budget of its network 
     idempotencyKey: undefined,
     header: () => undefined,
   }
-  const message = (id: number) => ({ jsonrpc: '2.0', id, method: 'ping' })
-  const rawBody = [message(1), message(2), message(3), { jsonrpc: '2.0', method: 'notifications/x' }, 7]
+  const rawBody = [pingOf(1), pingOf(2), pingOf(3), { jsonrpc: '2.0', method: 'notifications/x' }, 7]
   const { options } = await serveSurface(surface, { ...call, rawBody })
   const replies = JSON.parse(options.raw?.text ?? '') as { id: number | null; error?: { data: Json } }[]
   assert.deepEqual(
@@ -171,5 +172,5 @@ test('a batch is refused from the message on at which the budget of its network 
     ],
   )
   assert.equal(admitted, 4, 'a message after the refusal asks for nothing')
-  await assert.rejects(serveSurface(surface, { ...call, rawBody: message(1) }), refusal)
+  await assert.rejects(serveSurface(surface, { ...call, rawBody: pingOf(1) }), refusal)
 })

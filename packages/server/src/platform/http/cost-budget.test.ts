@@ -11,7 +11,7 @@ after(() => clearInterval(alive))
 const makeBudget = (isOn = true) => {
   let nowMs = 1_000_000
   const warnings: unknown[] = []
-  const log = { warn: (fields: unknown) => warnings.push(fields), info: () => undefined }
+  const log = { warn: (fields: unknown) => warnings.push(fields) }
   const budget = makeCostBudget({ clock: { now: () => new Date(nowMs) }, log, isOn })
   const codeFor = async (address: string, costMs = 1) => {
     try {

@@ -58,23 +58,74 @@ const makeAccounts = (now: () => number) => {
   return { open, size: () => accounts.size }
 }
 
+/** When the calls of each wide network start, by the clock of `performance.now()`. */
+const makeStarts = () => {
+  const nextStarts = new Map<string, number>()
+  let waiting = 0
+  const waitMsOf = ({ wide: key }: ClientAddress): number =>
+    Math.max(0, (nextStarts.get(key) ?? 0) - performance.now())
+
+  /** How long the next call of the network waits for its start. */
+  const reserve = (client: ClientAddress, costMs: number): number => {
+    const waitMs = Math.min(waitMaxMs, waitMsOf(client))
+    nextStarts.delete(client.wide)
+    nextStarts.set(client.wide, performance.now() + waitMs + costMs * spacing)
+    const [oldest] = nextStarts.keys()
+    if (nextStarts.size > networksMax && oldest !== undefined) nextStarts.delete(oldest)
+    return waitMs
+  }
+
+  return {
+    isFull: (client: ClientAddress): boolean => waitMsOf(client) > waitMaxMs,
+    wait: async (client: ClientAddress, costMs: number): Promise<void> => {
+      const waitMs = reserve(client, costMs)
+      // A timer is not more exact than this.
+      if (waitMs < 2 || waiting >= waitingMax) return
+      waiting += 1
+      await setTimeout(waitMs, undefined, { ref: false })
+      waiting -= 1
+    },
+  }
+}
+
+/** While the event loop lags, networks are shed in the order of what they have spent: the costliest first. */
+const makeShedding = (log: Pick<Logger, 'warn'>) => {
+  /** Networks with a smaller share of their savings are shed; 0: none is. */
+  let shedBelow = 0
+  return {
+    isShed: (share: number): boolean => share < shedBelow,
+    /** Takes the delay of the event loop since the last time. */
+    noteLag: (lagMs: number): void => {
+      const isFirst = shedBelow === 0 && lagMs > lagMaxMs
+      shedBelow =
+        lagMs > lagMaxMs
+          ? Math.min(1 - reservedShare, shedBelow + shedStepUp)
+          : Math.max(0, shedBelow - shedStepDown)
+      if (isFirst)
+        log.warn({ lagMs: Math.round(lagMs) }, 'event loop lags; the costliest calls without a key are shed')
+    },
+  }
+}
+
+const refuse = (code: 'rate_limited' | 'overloaded', seconds: number, message?: string): Refusal =>
+  new Refusal(code, {
+    ...(message === undefined ? {} : { message }),
+    headers: { 'retry-after': String(Math.max(1, Math.ceil(seconds))) },
+  })
+
 type CostBudgetOptions = {
   readonly clock: Clock
-  readonly log: Pick<Logger, 'warn' | 'info'>
+  readonly log: Pick<Logger, 'warn'>
   /** False where addresses are not limited: every call is admitted. */
   readonly isOn: boolean
 }
 
 /** The budgets of callers without a key. */
 export const makeCostBudget = ({ clock, log, isOn }: CostBudgetOptions) => {
-  const nowMs = () => clock.now().getTime()
-  const accounts = makeAccounts(nowMs)
+  const accounts = makeAccounts(() => clock.now().getTime())
+  const starts = makeStarts()
+  const { isShed, noteLag } = makeShedding(log)
   const delayRefusal = makeRefusalDelay()
-  /** When the next call of a wide network may start, by the clock of `performance.now()`. */
-  const nextStarts = new Map<string, number>()
-  let waiting = 0
-  /** Networks with a smaller share of their savings are shed; 0: none is. */
-  let shedBelow = 0
 
   const budgetsOf = (client: ClientAddress): readonly { account: Account; budget: Budget }[] => [
     { account: accounts.open(client.wide, wide), budget: wide },
@@ -84,55 +135,22 @@ export const makeCostBudget = ({ clock, log, isOn }: CostBudgetOptions) => {
       : [{ account: accounts.open(client.narrow, narrow), budget: narrow }]),
   ]
 
-  /** The refusal of a call, where there is one. A call may overdraw: its cost is known only when it starts. */
+  /** The refusal of a call, where there is one. The last call may overdraw: a budget is refused at zero. */
   const refusalOf = (client: ClientAddress): Refusal | undefined => {
     const budgets = budgetsOf(client)
-    const waitsMs = budgets.map(({ account, budget }) => (-account.availableMs * 1_000) / budget.perSecondMs)
-    const waitMs = Math.max(...waitsMs)
-    if (waitMs >= 0) {
-      const seconds = Math.max(1, Math.ceil(waitMs / 1_000))
-      return new Refusal('rate_limited', {
-        message: 'This network used up what it may spend without a key.',
-        headers: { 'retry-after': String(seconds) },
-      })
-    }
-    if (waitMsOf(client) > waitMaxMs)
-      return new Refusal('rate_limited', {
-        message: 'This network makes too many calls without a key at once.',
-        headers: { 'retry-after': '1' },
-      })
+    const waitSeconds = Math.max(
+      ...budgets.map(({ account, budget }) => -account.availableMs / budget.perSecondMs),
+    )
+    if (waitSeconds >= 0)
+      return refuse('rate_limited', waitSeconds, 'This network used up what it may spend without a key.')
+    if (starts.isFull(client))
+      return refuse('rate_limited', 1, 'This network makes too many calls without a key at once.')
     const share = Math.min(...budgets.map(({ account, budget }) => account.availableMs / budget.savedMs))
-    return share < shedBelow
-      ? new Refusal('overloaded', { headers: { 'retry-after': String(shedRetrySeconds) } })
-      : undefined
+    return isShed(share) ? refuse('overloaded', shedRetrySeconds) : undefined
   }
 
   const charge = (client: ClientAddress, costMs: number): void => {
     if (isOn) for (const { account } of budgetsOf(client)) account.availableMs -= costMs
-  }
-
-  const waitMsOf = ({ wide: key }: ClientAddress): number =>
-    Math.max(0, (nextStarts.get(key) ?? 0) - performance.now())
-
-  /** How long the next call of the network waits for its start. */
-  const reserveStart = (client: ClientAddress, costMs: number): number => {
-    const now = performance.now()
-    const startsAt = now + Math.min(waitMaxMs, waitMsOf(client))
-    const { wide: key } = client
-    nextStarts.delete(key)
-    nextStarts.set(key, startsAt + costMs * spacing)
-    const [oldest] = nextStarts.keys()
-    if (nextStarts.size > networksMax && oldest !== undefined) nextStarts.delete(oldest)
-    return startsAt - now
-  }
-
-  const waitForStart = async (client: ClientAddress, costMs: number): Promise<void> => {
-    const waitMs = reserveStart(client, costMs)
-    // A timer is not more exact than this.
-    if (waitMs < 2 || waiting >= waitingMax) return
-    waiting += 1
-    await setTimeout(waitMs, undefined, { ref: false })
-    waiting -= 1
   }
 
   return {
@@ -145,28 +163,16 @@ export const makeCostBudget = ({ clock, log, isOn }: CostBudgetOptions) => {
         throw refusal
       }
       charge(client, costMs)
-      await waitForStart(client, costMs)
+      await starts.wait(client, costMs)
     },
     /** As `admit` for a call that is never refused, as of a load balancer: it only waits. */
     space: async (client: ClientAddress, costMs: number): Promise<void> => {
-      if (isOn) await waitForStart(client, costMs)
+      if (isOn) await starts.wait(client, costMs)
     },
     /** Spends what only the answer told, such as its length. */
     charge,
-    /**
-     * Takes the delay of the event loop since the last time. While it lags, networks are shed in the order of what they have
-     * spent: the costliest first.
-     */
-    noteLag: (lagMs: number): void => {
-      const before = shedBelow
-      const isLagging = lagMs > lagMaxMs
-      shedBelow = isLagging
-        ? Math.min(1 - reservedShare, shedBelow + shedStepUp)
-        : Math.max(0, shedBelow - shedStepDown)
-      if (before === 0 && shedBelow > 0)
-        log.warn({ lagMs: Math.round(lagMs) }, 'event loop lags; the costliest calls without a key are shed')
-    },
-    size: () => accounts.size(),
+    noteLag,
+    size: accounts.size,
   }
 }
 export type CostBudget = ReturnType<typeof makeCostBudget>

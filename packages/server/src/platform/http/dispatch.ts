@@ -75,9 +75,24 @@ type DispatcherOptions = {
   readonly keyless?: AuthenticateKeyless
 }
 
+const admitWith =
+  ({ costBudget }: Pick<RateLimits, 'costBudget'>): Dispatcher['admit'] =>
+  async ({ agent, address }, costMs) => {
+    if (!agent) await costBudget.admit(address, costMs)
+  }
+
+const assertDispatchable = ({ id, auth, showsSecret }: Endpoint): void => {
+  if (auth === 'member' || auth === 'console')
+    throw new Error(`operation ${id} was dispatched but needs a person who is signed in`)
+  // A stored response with a secret is encrypted with the API key, which is not known here.
+  if (showsSecret && auth !== 'public')
+    throw new Error(`operation ${id} was dispatched but its response contains a secret`)
+}
+
 /** Makes the dispatcher for these endpoints and their routes. */
 export const makeDispatcher = (options: DispatcherOptions): Dispatcher => {
   const { ctx, endpoints, routes, rateLimits, checkWrite, keyless } = options
+  const admit = admitWith(rateLimits)
   const find = (id: EndpointId): { endpoint: Endpoint; handler: Handler } | undefined => {
     const endpoint = endpoints.find((row) => row.id === id)
     const route = routes.find((candidate) => candidate.id === id)
@@ -90,7 +105,7 @@ export const makeDispatcher = (options: DispatcherOptions): Dispatcher => {
     call: InternalCall,
   ): Promise<SerializedResponse> => {
     const request = internalRequestOf(endpoint, call)
-    if (!call.agent) await rateLimits.costBudget.admit(request.client, rowCostMs(endpoint))
+    await admit(call, rowCostMs(endpoint))
     enforceRateLimit(rateLimits.byAddress(endpoint, request.client))
     // A signature covers the path that its caller sent it to, which is not this one: only mandates in the body count.
     if (endpoint.auth === 'order' && !request.agent && keyless)
@@ -113,18 +128,12 @@ export const makeDispatcher = (options: DispatcherOptions): Dispatcher => {
 
   return {
     has: (id) => find(id) !== undefined,
-    admit: async ({ agent, address }, costMs) => {
-      if (!agent) await rateLimits.costBudget.admit(address, costMs)
-    },
+    admit,
     dispatch: async (id, call) => {
       const found = find(id)
       if (!found) throw new Error(`operation ${id} was dispatched but is not mounted`)
       const { endpoint, handler } = found
-      if (endpoint.auth === 'member' || endpoint.auth === 'console')
-        throw new Error(`operation ${id} was dispatched but needs a person who is signed in`)
-      // A stored response with a secret is encrypted with the API key, which is not known here.
-      if (endpoint.showsSecret && endpoint.auth !== 'public')
-        throw new Error(`operation ${id} was dispatched but its response contains a secret`)
+      assertDispatchable(endpoint)
       const startedAt = performance.now()
       const attributes = { 'pohf.endpoint': operationNameOf(endpoint), 'pohf.request_id': call.requestId }
       const written = await inSpan(operationNameOf(endpoint), { attributes }, () =>
