@@ -94,6 +94,7 @@ void test('a fresh live agent has nothing, and is told where to buy', async () =
         { pack: 'growth', credits: 1000, priceUsd: 299 },
         { pack: 'scale', credits: 10000, priceUsd: 1999 },
       ],
+      disputes: [],
     },
   )
   await assert.rejects(

@@ -73,7 +73,7 @@ const planted: Readonly<Record<string, string>> = {
     create trigger planted before insert on credential_states for each row execute function planted()`,
   'a chargeback leaves the credentials': `
     create function planted() returns trigger language plpgsql as $$ begin
-      if new.reason like '%charged back%' then return null; end if;
+      if new.reason like '%dispute%' then return null; end if;
       return new; end $$;
     create trigger planted before insert on credential_states for each row execute function planted()`,
   'a suspension is not on the status list': `

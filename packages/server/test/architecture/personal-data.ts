@@ -67,6 +67,8 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   credentials: 'emptied',
   device_attestations: 'deleted',
   device_keys: 'deleted',
+  dispute_passes: 'nothing',
+  disputed_packs: 'nothing',
   enrolment_links: 'deleted',
   events: 'emptied',
   // Keyed codes of acts and photos that a restored database has lost; nothing leads from them to a person.

@@ -3,7 +3,9 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
+import { cardSettler } from '../../src/credits/index.ts'
 import * as operators from '../../src/operators/index.ts'
+import { inTransaction } from '../../src/platform/db/db.ts'
 import { openHarness } from '../fixtures/harness.ts'
 import { grantCredits } from '../fixtures/payments/ledger.ts'
 import { makePasskey } from '../fixtures/people/authenticator.ts'
@@ -70,6 +72,32 @@ const verifyAtOnce = async (server: Server, count: number): Promise<void> => {
 }
 const verifyInTurn = async (server: Server, count: number): Promise<void> => {
   for (const call of await prepareVerifies(server, count)) await call()
+}
+
+/** A pack by card whose payment is disputed after a part of it was spent; a job then suspends what it paid for. */
+const disputePack = async (server: Server): Promise<void> => {
+  const { agentId, apiKey, mode } = await server.register('live')
+  const checkout = {
+    agentId,
+    mode,
+    checkoutId: `chk_${agentId}`,
+    reference: 'starter',
+    amountUsdCents: 4_900n,
+  }
+  await inTransaction(server.ctx, 'system', (tx) => cardSettler.applyPayment(tx, checkout))
+  const { sessionId } = await makeScoredSession(server, { agentId, mode })
+  await post(server, '/api/agents/verify', apiKey, { sessionId })
+  await inTransaction(server.ctx, 'system', async (tx) => {
+    await cardSettler.applyReversal(tx, checkout, {
+      beforeUsdCents: 0n,
+      afterUsdCents: 4_900n,
+      ownRefundsUsdCents: 0n,
+      isDisputed: true,
+      reference: `${checkout.checkoutId} 1`,
+    })
+    const parts = { refundedUsdCents: 0n, lostUsdCents: 0n, openUsdCents: 4_900n }
+    await cardSettler.applyDisputes(tx, checkout, parts)
+  })
 }
 
 /** What people do in the console. */
@@ -141,6 +169,7 @@ const drive = async (): Promise<void> => {
     assert.equal(answer.status, 200, answer.text)
   }
   await driveConsole()
+  await disputePack(harness)
   const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
   await harness.callOperator('GET', '/metrics')
   for (const path of [...operatorLists, `agents/${agent.agentId}`]) {
@@ -172,6 +201,15 @@ test('no statement of a day reads the rows of other agents or history, also with
   assert.deepEqual(faults, [])
   assert.ok(statements.size > 150, `only ${statements.size} statements were seen`)
   const texts = [...statements.keys()]
+  for (const ofDispute of [
+    'from dispute_passes',
+    'from ledger_claims where agent_id',
+    'order by line.line_number',
+  ])
+    assert.ok(
+      texts.some((text) => text.includes(ofDispute)),
+      `${ofDispute}: the statements of a pass were not explained`,
+    )
   for (const inside of [
     'from ledger_accounts held',
     'update ledger_accounts held',

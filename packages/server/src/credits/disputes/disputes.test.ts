@@ -87,6 +87,11 @@ const operate = (id: string, act: 'suspend' | 'reinstate' | 'revoke') =>
     key: operatorKey,
     body: { reason: 'An operator.' },
   })
+const changeState = credentials.makeChangeCredentialState(harness.ctx)
+const job = disputeJob({ ctx: harness.ctx, changeCredentialState: changeState })
+const runPass = async (): Promise<void> => {
+  while ((await job.run()) > 0);
+}
 const confirmAddress = (agent: Agent) =>
   harness.owner.query('update agents set email_confirmed_at = pohf_now() where agent_id = $1', [
     agent.agentId,
@@ -140,14 +145,14 @@ test('credits are spent in the order of their packs; a won dispute reinstates th
   // The first pack is not used up, so its credits pay first.
   byFirst.push(...(await mint(agent, 2)))
   const disputeOfSecond = await open(second)
-  await harness.runJobs()
+  await runPass()
   await allAre(byFirst, 'issued')
   await close(disputeOfSecond, 'won')
   const disputeOfFirst = await open(first)
-  await harness.runJobs()
+  await runPass()
   await allAre(byFirst, 'suspended')
   await close(disputeOfFirst, 'won')
-  await harness.runJobs()
+  await runPass()
   await allAre(byFirst, 'issued')
   assert.deepEqual(await eventsOf(byFirst[0] ?? ''), ['issued', 'suspended', 'reinstated'])
   assert.deepEqual(
@@ -169,11 +174,11 @@ test('a suspension by an operator outlives a won dispute, whichever was first', 
   assert.equal((await operate(before, 'suspend')).status, 200)
   assert.equal((await operate(revoked, 'revoke')).status, 200)
   const dispute = await open(pack)
-  await harness.runJobs()
+  await runPass()
   await allAre([before, after, neither], 'suspended')
   assert.equal((await operate(after, 'suspend')).status, 200)
   await close(dispute, 'won')
-  await harness.runJobs()
+  await runPass()
   assert.deepEqual(await statesOf([before, after, neither, revoked]), [
     'suspended',
     'suspended',
@@ -197,10 +202,10 @@ test('a part of a payment concerns the credits that were not spent, and then tho
   const ids = await mint(agent, 5)
   // 96 of 100 credits: 95 are left.
   const dispute = await open(pack, Math.ceil((price * 96) / 100))
-  await harness.runJobs()
+  await runPass()
   assert.deepEqual(await statesOf(ids), ['issued', 'issued', 'issued', 'issued', 'suspended'])
   await close(dispute, 'lost')
-  await harness.runJobs()
+  await runPass()
   assert.deepEqual(await statesOf(ids), ['issued', 'issued', 'issued', 'issued', 'revoked'])
 })
 
@@ -211,12 +216,12 @@ test('a refund suspends nothing, and a dispute of the rest concerns the credenti
   const refunded = Math.ceil((price * 98) / 100)
   await simulator.control(`payments/${pack.payment}/refund`, { amount: refunded })
   await waitForReversal(pack.checkoutId, refunded)
-  await harness.runJobs()
+  await runPass()
   await allAre(ids, 'issued')
   assert.deepEqual(await disputesOf(agent), [])
   await simulator.control(`payments/${pack.payment}/dispute`, { amount: price - refunded })
   await waitForReversal(pack.checkoutId, price)
-  await harness.runJobs()
+  await runPass()
   assert.deepEqual(await statesOf(ids), ['suspended', 'suspended', 'issued'], 'the last one was refunded')
 })
 
@@ -230,7 +235,7 @@ test('events out of order, repeated and missed lead to the same states', async (
     return card.heldEvents(['charge.dispute.created', 'charge.dispute.closed'])
   })) as [string, string]
   assert.deepEqual(await card.deliver([closed, opened, closed, opened]), [200, 200, 200, 200])
-  await harness.runJobs()
+  await runPass()
   await allAre(ids, 'revoked')
   assert.deepEqual(await eventsOf(ids[0] ?? ''), ['issued', 'revoked'])
   // The webhooks of another dispute never arrive: the job reads the provider's list.
@@ -238,7 +243,6 @@ test('events out of order, repeated and missed lead to the same states', async (
   const other = await buyPack(quiet)
   const missed = await mint(quiet, 2)
   await withHeldEvents(() => simulator.control(`payments/${other.payment}/dispute`))
-  await harness.runJobs()
   await harness.runJobs()
   await allAre(missed, 'suspended')
 })
@@ -258,14 +262,14 @@ test('of two disputes of an agent each keeps its own credentials, and one that i
   })
   await waitForReversal(first.checkoutId, price)
   const disputeOfSecond = await open(second)
-  await harness.runJobs()
+  await runPass()
   await allAre([...byFirst, ...bySecond], 'suspended')
   await close(disputeOfFirst.dispute, 'won')
-  await harness.runJobs()
+  await runPass()
   await allAre(byFirst, 'issued')
   await allAre(bySecond, 'suspended')
   await close(disputeOfSecond, 'lost')
-  await harness.runJobs()
+  await runPass()
   await allAre(byFirst, 'issued')
   await allAre(bySecond, 'revoked')
 })
@@ -279,10 +283,10 @@ test('a pack that settled a debt paid for the credentials of the debt', async ()
   const later = await mint(agent, 1)
   // The owner of the first card withdraws: the credits of the second pack are free again, and pay for what follows.
   await close(dispute, 'won')
-  await harness.runJobs()
+  await runPass()
   await allAre([...ids, ...later], 'issued')
   await open(stolen)
-  await harness.runJobs()
+  await runPass()
   await allAre(ids, 'issued')
   await allAre(later, 'suspended')
 })
@@ -321,8 +325,6 @@ const buyLargePack = async (agent: Agent) => {
   await card.waitForState(checkoutId, 'completed')
   return { payment, checkoutId }
 }
-const changeState = credentials.makeChangeCredentialState(harness.ctx)
-
 test('an interrupted pass goes on where it stopped, and what cannot be changed is skipped and counted', async () => {
   const agent = await card.liveAgent()
   const pack = await buyLargePack(agent)
@@ -351,7 +353,7 @@ test('an interrupted pass goes on where it stopped, and what cannot be changed i
   assert.deepEqual(rows, [{ is_done: true, skipped: 1 }])
   // The next pass finds it.
   await close(dispute, 'lost')
-  await harness.runJobs()
+  await runPass()
   await allAre(ids, 'revoked')
 })
 
@@ -360,11 +362,10 @@ test('a dispute that closes during a pass starts it again', async () => {
   const pack = await buyLargePack(agent)
   const ids = await spendMany(agent, 149)
   const dispute = await open(pack, packs.growth.priceUsd * 100)
-  const job = disputeJob({ ctx: harness.ctx, changeCredentialState: changeState })
   await job.run()
   assert.equal(await job.run(), 100)
   await close(dispute, 'won')
-  await harness.runJobs()
+  await runPass()
   await allAre(ids, 'issued')
   assert.deepEqual(await eventsOf(ids[149] ?? ''), [], 'it was never suspended')
 })
@@ -379,8 +380,7 @@ test('a pass whose ledger has a gap is loud and ends', async () => {
     [agent.agentId],
   )
   await open(pack, packs.growth.priceUsd * 100)
-  const job = disputeJob({ ctx: harness.ctx, changeCredentialState: changeState })
-  while ((await job.run()) > 0);
+  await runPass()
   assert.deepEqual(
     (await statesOf(ids))
       .map((state, index) => (state === 'issued' ? index : -1))

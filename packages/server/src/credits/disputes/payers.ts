@@ -167,7 +167,7 @@ export const disputedSpansOf = ({ lot, open, lost }: Disputed) => {
 const daysOf = (at: Date, days: number): string => new Date(at.getTime() + days * 86_400_000).toISOString()
 
 /**
- * A pass over all credentials that a dispute of this agent has ever concerned: each is revoked, suspended, or free of the
+ * Which credentials the disputed packs paid for, and what becomes of them. A pass over all credentials that a dispute of this agent has ever concerned: each is revoked, suspended, or free of the
  * disputes. Times in the ledger are those at which transactions began, which differs from their order by less than a day.
  */
 export const planOf = (disputed: readonly Disputed[], spentAt: readonly SpentAt[]): DisputedSpan[] => {

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { verifyCredential, type Fetch } from '@pohf/verify'
+import { makeCardSteps } from '../../../test/fixtures/payments/card-steps.ts'
 import { startCardHarness } from '../../../test/fixtures/payments/card.ts'
 import { makeWorker } from '../../../test/fixtures/people/worker.ts'
 import { pollUntil } from '../../../test/fixtures/polling.ts'
@@ -8,6 +9,7 @@ import * as operators from '../../operators/index.ts'
 
 const card = await startCardHarness()
 const { harness, simulator } = card
+const { advanceClock } = makeCardSteps(card)
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const answer = { judgement: 'It is fine. I think so.', sure: 4 }
 const base = harness.ctx.config.BASE_URL
@@ -56,7 +58,7 @@ const deliveredOrder = async (mode: 'live' | 'test', quantity: number) => {
     unitsNow,
     /** What a verifier says about the credential of a unit once the status lists are published again. */
     verdictOf: async (n: number): Promise<string> => {
-      await harness.advance(90_000)
+      await advanceClock(90_000)
       await harness.runJobs()
       const { credential } = (await unitsNow())[n - 1]
       const result = await verifyCredential(credential.pohf_jwt, {
@@ -98,23 +100,52 @@ test('a rejected unit anchors no binding, neither by its session nor by its numb
   assert.equal(byNumber.json.error, 'missing_human_anchor', byNumber.text)
 })
 
-test('a chargeback revokes the credentials of units that wait, and of units that were paid from it', async () => {
+/** A live order of three units, one accepted and one rejected, whose payment is disputed. */
+const disputedOrder = async () => {
   const order = await deliveredOrder('live', 3)
   await order.call('POST', `orders/${order.orderId}/units/1/accept`)
   await order.call('POST', `orders/${order.orderId}/units/2/reject`, reject)
-  await simulator.control(`payments/${order.payment}/dispute`)
+  const { dispute } = await simulator.control<{ dispute: string }>(`payments/${order.payment}/dispute`)
   await pollUntil('stopped', async () => {
     const states = (await order.unitsNow()).map((unit: { status: string }) => unit.status)
     return states.join() === 'accepted,rejected,rejected'
   })
-  for (const n of [1, 2, 3]) assert.equal(await order.verdictOf(n), 'revoked', `unit ${n}`)
-  // The operator pays the worker. The buyer has not paid, so the credential stays revoked.
+  for (const n of [1, 2, 3]) assert.equal(await order.verdictOf(n), 'suspended', `unit ${n}`)
+  const close = async (how: 'won' | 'lost') => {
+    await simulator.control(`disputes/${dispute}/close`, { how })
+    await pollUntil('closed', async () => {
+      const { rows } = await harness.owner.query('select state from card_disputes where dispute_id = $1', [
+        dispute,
+      ])
+      return rows[0]?.state === how
+    })
+  }
+  return { order, close }
+}
+
+test('a dispute suspends the credentials of units that wait, and of units that were paid from it; a lost one revokes them', async () => {
+  const { order, close } = await disputedOrder()
+  // The operator pays the worker. The buyer has not paid, so the credential stays suspended.
   const decideAppeal = await order.appeal(1)
   assert.equal((await decideAppeal('accepted')).status, 200)
   const paid = (await order.unitsNow()).findIndex(
     (unit: { status: string; n: number }) => unit.status === 'accepted' && unit.n > 1,
   )
-  assert.equal(await order.verdictOf(paid + 1), 'revoked')
+  assert.equal(await order.verdictOf(paid + 1), 'suspended')
+  await close('lost')
+  for (const n of [1, 2, 3]) assert.equal(await order.verdictOf(n), 'revoked', `unit ${n}`)
+})
+
+test('a dispute that is won reinstates the credentials, except those whose unit the buyer had rejected', async () => {
+  const { order, close } = await disputedOrder()
+  await close('won')
+  const verdicts = [await order.verdictOf(1), await order.verdictOf(2), await order.verdictOf(3)]
+  assert.deepEqual(verdicts, ['valid', 'suspended', 'valid'])
+  assert.deepEqual(await order.eventsOf(1), [
+    'credential.issued',
+    'credential.suspended',
+    'credential.reinstated',
+  ])
 })
 
 test('a buyer who rejects a unit and gets the price back keeps no credential that verifies', async () => {

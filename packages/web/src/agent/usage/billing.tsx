@@ -75,6 +75,31 @@ const PackList = ({ api, balance, onBought }: { api: Api; balance: Balance; onBo
   )
 }
 
+const DisputeList = ({ disputes }: Pick<Balance, 'disputes'>) => (
+  <section class="card pad" aria-labelledby="disputes">
+    <h2 class="h3" id="disputes">
+      Disputed payments
+    </h2>
+    <p class="muted gap">
+      A dispute suspends the credentials that its pack paid for. They are revoked if it is lost, and
+      reinstated if it is won.
+    </p>
+    <ul class="plainlist">
+      {disputes.map(({ checkoutId, pack, state, disputedAt, suspended, revoked, isDone }) => (
+        <li key={checkoutId}>
+          <span>
+            <b>{pack}</b>: {state}
+            {isDone ? '' : ', credentials are being changed'}
+            <span class="small muted block num">
+              {formatUtc(disputedAt)} · {formatCount(suspended)} suspended, {formatCount(revoked)} revoked
+            </span>
+          </span>
+        </li>
+      ))}
+    </ul>
+  </section>
+)
+
 /** The credits, and the packs on sale. */
 export const BillingCards = (props: { api: Api; balance: Balance; onBought: () => void }) => (
   <>
@@ -91,5 +116,6 @@ export const BillingCards = (props: { api: Api; balance: Balance; onBought: () =
       <p class="muted gap">A verification costs one credit. Refused sessions cost nothing.</p>
       <PackList {...props} />
     </section>
+    {props.balance.disputes.length > 0 && <DisputeList disputes={props.balance.disputes} />}
   </>
 )
