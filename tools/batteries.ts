@@ -26,6 +26,10 @@ export const batteries = {
     checks: 'a cluster is restored from its archive under load',
     command: program('tools/chaos/failover/run-backup.ts'),
   },
+  drawn: {
+    checks: 'the page of an approval draws what is signed',
+    command: program('tools/chaos/run-drawn.ts'),
+  },
   failover: {
     checks: 'a Patroni cluster loses nothing while its primary fails',
     command: program('tools/chaos/failover/run-failover.ts'),
@@ -40,6 +44,10 @@ export const batteries = {
   },
   hostile: {
     checks: 'one client without a key closes the service to nobody',
+    command: program('tools/chaos/run-hostile.ts'),
+  },
+  hostile: {
+    checks: 'one hostile client delays and closes nothing for others',
     command: program('tools/chaos/run-hostile.ts'),
   },
   image: {
@@ -81,6 +89,10 @@ export const batteries = {
     ),
     environment: { POHF_EVERY_FAULT: '1', POHF_EVERY_GUARD: '1', POHF_LONG_MODELS: '1' },
   },
+  parsers: {
+    checks: 'no parser of foreign evidence accepts, crashes or hangs on changed input',
+    command: program('tools/fuzz/run-parsers.ts'),
+  },
   plans: {
     checks: 'no statement reads rows of other agents or old months',
     command: program('tools/ci/run-plans.ts'),
@@ -92,6 +104,10 @@ export const batteries = {
   restore: {
     checks: 'a database from the past is detected and completed',
     command: program('tools/chaos/restore/run-restore.ts'),
+  },
+  rewrap: {
+    checks: 'what must survive a rotation of the master key does, with kills',
+    command: program('tools/chaos/run-rewrap.ts'),
   },
   setup: {
     checks: 'the installation page works on a fresh clone',

@@ -1,8 +1,8 @@
 // Gives changed evidence to every parser of foreign evidence: attestations, tokens, mandates, signatures, certificates.
 // npm run battery:parsers [-- --inputs 1000000 --seconds 36000 --seed 1 --parser sd-jwt --from 0 --json]
 import { parseArgs } from 'node:util'
-import { runParser, type ParserResult } from './parsers/run.ts'
-import { targets } from './parsers/targets.ts'
+import { runParser, type ParserResult } from '../../packages/server/test/parsers/run.ts'
+import { targets } from '../../packages/server/test/parsers/targets.ts'
 
 const { values: options } = parseArgs({
   options: {
@@ -25,7 +25,7 @@ if (unknown !== undefined) throw new Error(`no parser is called ${unknown}; ther
 const parsers: Omit<ParserResult, 'findings'>[] = []
 for (const name of options.parser.length > 0 ? options.parser : names) {
   const { findings, ...result } = await runParser(name, {
-    targets: new URL('parsers/targets.ts', import.meta.url).href,
+    targets: import.meta.resolve('../../packages/server/test/parsers/targets.ts'),
     seed: options.seed,
     inputs: Number(options.inputs),
     seconds: Number(options.seconds),

@@ -51,25 +51,33 @@ export const isDerSignature = (signature: Buffer): boolean => {
   }
 }
 
-/** OpenSSL reads other encodings than DER, and ignores bytes behind. It writes DER, and the signed part as it came. */
-const isDer = (openssl: X509Certificate, certificate: x509.X509Certificate, der: Buffer): boolean =>
-  openssl.raw.equals(der) &&
-  (!ecdsaName.safeParse(certificate.signatureAlgorithm).success ||
-    isDerSignature(Buffer.from(certificate.signature)))
+/**
+ * Parses a certificate in DER; undefined for another encoding. OpenSSL reads other encodings too, and ignores bytes behind, but
+ * writes DER, and the signed part as it came. It is asked first, because it is twenty times as fast.
+ */
+const parseDer = (
+  der: Buffer,
+): { readonly openssl: X509Certificate; readonly certificate: x509.X509Certificate } | undefined => {
+  const openssl = new X509Certificate(der)
+  if (!openssl.raw.equals(der)) return undefined
+  const certificate = new x509.X509Certificate(der)
+  const isEcdsa = ecdsaName.safeParse(certificate.signatureAlgorithm).success
+  return isEcdsa && !isDerSignature(Buffer.from(certificate.signature)) ? undefined : { openssl, certificate }
+}
 
 /** Whether this is a certificate in DER, whatever it says: then nobody can write it in another way. */
 export const isDerCertificate = (der: Buffer): boolean => {
   try {
-    return der.length <= bytesMax && isDer(new X509Certificate(der), new x509.X509Certificate(der), der)
+    return der.length <= bytesMax && parseDer(der) !== undefined
   } catch {
     return false
   }
 }
 
 const read = (der: Buffer): Certificate => {
-  const openssl = new X509Certificate(der)
-  const certificate = new x509.X509Certificate(der)
-  assertEvidence(isDer(openssl, certificate, der), 'evidence_malformed')
+  const parsed = parseDer(der)
+  if (!parsed) throw new EvidenceError('evidence_malformed')
+  const { openssl, certificate } = parsed
   const { extensions } = certificate
   const values = new Map(extensions.map(({ type, value }) => [type, Buffer.from(value)]))
   assertEvidence(values.size === extensions.length, 'evidence_malformed')

@@ -169,3 +169,17 @@ const mutations: readonly (readonly [string, string, () => ReturnType<typeof ver
 ]
 for (const [name, reason, run] of mutations)
   test(`refused: ${name}`, async () => assert.deepEqual(await run(), { attested: false, reason }))
+
+test('refused: a token that is written in another way', async () => {
+  const token = await make({})
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const last = alphabet.indexOf(token.at(-1) ?? '')
+  // The tag has 16 bytes, so the last four bits of its last character mean nothing.
+  const spare = `${token.slice(0, -1)}${alphabet.at(last + 1)}`
+  assert.deepEqual(Buffer.from(spare, 'base64url'), Buffer.from(token, 'base64url'))
+  for (const integrityToken of [spare, `${token}=`, `${token} `, token.replace('.', '. ')])
+    assert.deepEqual(await verifyToken({}, { integrityToken }), {
+      attested: false,
+      reason: 'token_unreadable',
+    })
+})

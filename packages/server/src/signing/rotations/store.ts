@@ -43,7 +43,7 @@ export const lockOpenRotation = async (
   if (!row) return undefined
   const { kid, activate_at: activateAt, told_until: toldUntil } = row
   const purpose = row.purpose as CredentialPurpose
-  return { kid, purpose, mode: row.mode as Mode, activateAt, toldUntil }
+  return { kid, purpose, mode: row.mode, activateAt, toldUntil }
 }
 
 /** Records until which agent subscribers were told; without one, that all were. */

@@ -43,3 +43,14 @@ test('what is not disclosed is left out, and a shared disclosure is put into eve
   const hop = read({ a: [referTo(shared)], b: [referTo(shared), referTo(disclose('hidden'))] }, [shared])
   assert.deepEqual(hop?.payload, { a: [{ id: 1 }], b: [{ id: 1 }] })
 })
+
+test('a disclosure without a place is refused, and so is a signature in another form', () => {
+  const shared = disclose({ id: 1 })
+  assert.deepEqual(read({ a: [referTo(shared)] }, [shared])?.payload, { a: [{ id: 1 }] })
+  assert.throws(() => read({ a: [referTo(shared)] }, [shared, disclose('more')]), /has no place/)
+  const hop = signHop(key, { header: {}, payload: {} })
+  const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+  const spare = alphabet.at(alphabet.indexOf(hop.at(-2) ?? '') + 1)
+  for (const changed of [`${hop.slice(0, -2)}${spare}~`, hop.replace('~', '=~'), hop.replace('~', ' ~')])
+    assert.throws(() => readChain(joinHops([changed, last]), 'path'), /no compact JWT/)
+})

@@ -2,20 +2,20 @@ import { createHash, sign } from 'node:crypto'
 import { createSignature, component } from 'http-message-sig'
 import { parseDictionary, serializeDictionary } from 'structured-headers'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
-import { proveByKey } from '../../../packages/server/src/evidence/wallets/wallet.ts'
-import { Refusal } from '../../../packages/server/src/platform/http/errors.ts'
-import { readConfig } from '../../../packages/server/src/platform/ops/config.ts'
-import { checkSignature, paymentTermsFault } from '../../../packages/server/src/payments/x402/check.ts'
-import { networkOf } from '../../../packages/server/src/payments/x402/network.ts'
-import { parsePayment, type Payment } from '../../../packages/server/src/payments/x402/parse.ts'
-import { verifyChain } from '../../../packages/server/src/trust/mandates/chain.ts'
-import type { Root } from '../../../packages/server/src/trust/rules.ts'
-import type { KeySets } from '../../../packages/server/src/trust/signatures/key-sets.ts'
-import { keyNamed, readKeySet } from '../../../packages/server/src/trust/signatures/keys.ts'
-import { verifySignedRequest } from '../../../packages/server/src/trust/signatures/verify.ts'
-import { encode, makePayer } from '../../../packages/server/test/fixtures/payments/payer.ts'
-import { makeKey, type TestKey } from '../../../packages/server/test/fixtures/trust/key-server.ts'
-import { makeMandates, makeWallet } from '../../../packages/server/test/fixtures/trust/mandates.ts'
+import { proveByKey } from '../../src/evidence/wallets/wallet.ts'
+import { Refusal } from '../../src/platform/http/errors.ts'
+import { readConfig } from '../../src/platform/ops/config.ts'
+import { checkSignature, paymentTermsFault } from '../../src/payments/x402/check.ts'
+import { networkOf } from '../../src/payments/x402/network.ts'
+import { parsePayment, type Payment } from '../../src/payments/x402/parse.ts'
+import { verifyChain } from '../../src/trust/mandates/chain.ts'
+import type { Root } from '../../src/trust/rules.ts'
+import type { KeySets } from '../../src/trust/signatures/key-sets.ts'
+import { keyNamed, readKeySet } from '../../src/trust/signatures/keys.ts'
+import { verifySignedRequest } from '../../src/trust/signatures/verify.ts'
+import { encode, makePayer } from '../fixtures/payments/payer.ts'
+import { makeKey, type TestKey } from '../fixtures/trust/key-server.ts'
+import { makeMandates, makeWallet } from '../fixtures/trust/mandates.ts'
 import { sameParts, type Input, type Outcome, type Target } from './target.ts'
 
 const at = new Date('2026-11-15T12:00:00Z')
@@ -91,23 +91,20 @@ const canonical = (text: string): string => {
   }
 }
 
-const requestTarget = async (): Promise<Target> => {
-  const key = await makeKey.ed25519()
-  const agent = 'https://agent.example'
-  const keySets = await keySetsOf([key])
-  const roots = [rootOf('directory', agent)]
-  const body = JSON.stringify({ taskType: 'wf_photo_label', quantity: 3 })
-  const path = '/api/agents/order'
+const agent = 'https://agent.example'
+const path = '/api/agents/order'
+const body = JSON.stringify({ taskType: 'wf_photo_label', quantity: 3 })
+const headers = ['signature-input', 'signature', 'signature-agent', 'content-digest']
+
+const signRequest = async (key: TestKey): Promise<Input> => {
   const digest = `sha-256=:${createHash('sha256').update(body).digest('base64')}:`
+  const named = { 'content-digest': digest, 'signature-agent': `sig1="${agent}"` }
   const fields = await createSignature(
     {
       kind: 'request',
       method: 'POST',
       targetUri: own + path,
-      fields: [
-        { name: 'content-digest', value: digest },
-        { name: 'signature-agent', value: `sig1="${agent}"` },
-      ],
+      fields: Object.entries(named).map(([name, value]) => ({ name, value })),
     },
     {
       label: 'sig1',
@@ -128,32 +125,27 @@ const requestTarget = async (): Promise<Target> => {
       signer: { algorithm: 'ed25519', sign: (data) => sign(null, data, key.privateKey) },
     },
   )
-  const headers = ['signature-input', 'signature', 'signature-agent', 'content-digest']
+  const texts = { ...named, 'signature-input': fields.signatureInput, signature: fields.signature }
+  const parts = Object.entries({ ...texts, body, method: 'POST', path })
+  return Object.fromEntries(parts.map(([name, text]) => [name, Buffer.from(text)]))
+}
+
+const requestTarget = async (): Promise<Target> => {
+  const key = await makeKey.ed25519()
+  const keySets = await keySetsOf([key])
+  const roots = [rootOf('directory', agent)]
   const isEqual = (input: Input, seed: Input): boolean =>
     sameParts(input, seed, ['body', 'method', 'path']) &&
     headers.every((name) => canonical(textOf(input, name)) === canonical(textOf(seed, name)))
   return {
     name: 'http message signature',
     forms: {
-      'signature-input': 'text',
-      signature: 'text',
-      'signature-agent': 'text',
-      'content-digest': 'text',
+      ...Object.fromEntries(headers.map((name) => [name, 'text' as const])),
       body: 'json',
       method: 'bytes',
       path: 'bytes',
     },
-    seeds: [
-      {
-        'signature-input': Buffer.from(fields.signatureInput),
-        signature: Buffer.from(fields.signature),
-        'signature-agent': Buffer.from(`sig1="${agent}"`),
-        'content-digest': Buffer.from(digest),
-        body: Buffer.from(body),
-        method: Buffer.from('POST'),
-        path: Buffer.from(path),
-      },
-    ],
+    seeds: [await signRequest(key)],
     run: async (input, seed) => {
       // The router has matched method and path before: only letters, and only a path that a URL can have.
       const method = textOf(input, 'method')

@@ -16,7 +16,7 @@ export const targets = async (): Promise<readonly Target[]> => [
     return seed['text']?.equals(text) === true ? 'equal' : 'accepted'
   }),
   make('hang', ({ text = Buffer.alloc(0) }, seed) => {
-    for (let round = 0; text.length === 3; ) round += 1
+    for (let round = 0; text.length === 3;) round += 1
     return seed['text']?.equals(text) === true ? 'equal' : 'refused'
   }),
   make('good', ({ text = Buffer.alloc(0) }, seed) =>

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { slots, type WorkerJob } from './slots.ts'
 
-export type Finding = { readonly kind: string; readonly index: number; readonly what: string }
+type Finding = { readonly kind: string; readonly index: number; readonly what: string }
 export type ParserResult = {
   readonly parser: string
   readonly inputs: number

@@ -6,18 +6,15 @@ import {
   verifyAppAssertion,
   verifyAppAttestation,
   type AppleTrust,
-} from '../../../packages/server/src/evidence/devices/app-attest.ts'
+} from '../../src/evidence/devices/app-attest.ts'
 import {
   EvidenceError,
   type AttestationResult,
   type DeviceKey,
-} from '../../../packages/server/src/evidence/devices/attestation.ts'
-import { readCanonicalCbor } from '../../../packages/server/src/evidence/devices/cbor.ts'
-import { chainFault, readCertificate } from '../../../packages/server/src/evidence/devices/certificates.ts'
-import {
-  verifyPlayIntegrity,
-  type PlayTrust,
-} from '../../../packages/server/src/evidence/devices/play-integrity.ts'
+} from '../../src/evidence/devices/attestation.ts'
+import { readCanonicalCbor } from '../../src/evidence/devices/cbor.ts'
+import { chainFault, readCertificate } from '../../src/evidence/devices/certificates.ts'
+import { verifyPlayIntegrity, type PlayTrust } from '../../src/evidence/devices/play-integrity.ts'
 import {
   derOf,
   makeAppAssertion,
@@ -25,7 +22,7 @@ import {
   makeAppDevice,
   makeAuthority,
   sha256,
-} from '../../../packages/server/test/fixtures/people/device-attestation.ts'
+} from '../fixtures/people/device-attestation.ts'
 import { sameParts, type Input, type Outcome, type Target } from './target.ts'
 
 const at = new Date('2026-11-15T12:00:00Z')
@@ -211,13 +208,17 @@ const cborTarget = (): Target => {
     },
   }
 }
+/** The seeds are flat; what is deeper than this is no seed. */
+const depthMax = 50
 /** As text: maps, bytes and numbers that JSON has no form for. */
-const plain = (value: unknown): unknown => {
-  if (value instanceof Map) return ['map', ...[...value].map(([key, inner]) => [plain(key), plain(inner)])]
+const plain = (value: unknown, depth = 0): unknown => {
+  if (depth > depthMax) return 'deep'
+  const inside = (inner: unknown): unknown => plain(inner, depth + 1)
+  if (value instanceof Map) return ['map', ...[...value].map(([key, inner]) => [inside(key), inside(inner)])]
   if (value instanceof Uint8Array) return `h'${Buffer.from(value).toString('hex')}'`
-  if (Array.isArray(value)) return value.map(plain)
+  if (Array.isArray(value)) return value.map(inside)
   if (typeof value === 'object' && value !== null && 'tag' in value && 'value' in value)
-    return ['tag', String(value.tag), plain(value.value)]
+    return ['tag', String(value.tag), inside(value.value)]
   return typeof value === 'string' ? `"${value}"` : String(value)
 }
 

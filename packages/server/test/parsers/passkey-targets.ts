@@ -1,19 +1,15 @@
 import { MetadataService, type AuthenticationResponseJSON } from '@simplewebauthn/server'
 import type { RegistrationResponseJSON, MetadataStatement } from '@simplewebauthn/server'
 import { decodeCBOR, decodePartialCBOR, encodeCBOR, type CBORType } from '@levischuck/tiny-cbor'
-import type { DeviceKey } from '../../../packages/server/src/evidence/devices/attestation.ts'
-import {
-  verifyKnownPasskey,
-  verifyNewPasskey,
-  type FindModel,
-} from '../../../packages/server/src/evidence/devices/webauthn.ts'
+import type { DeviceKey } from '../../src/evidence/devices/attestation.ts'
+import { verifyKnownPasskey, verifyNewPasskey, type FindModel } from '../../src/evidence/devices/webauthn.ts'
 import {
   createPasskey,
   makeAttestationCertificate,
   makePasskey,
   usePasskey,
-} from '../../../packages/server/test/fixtures/people/authenticator.ts'
-import { derOf, makeAuthority } from '../../../packages/server/test/fixtures/people/device-attestation.ts'
+} from '../fixtures/people/authenticator.ts'
+import { derOf, makeAuthority } from '../fixtures/people/device-attestation.ts'
 import { sameParts, type Input, type Target } from './target.ts'
 
 const aaguid = '5c4a1e00-0000-4000-8000-00000000a2a2'
@@ -26,11 +22,11 @@ type Map_ = Map<string, unknown>
 const partOf = (input: Input, name: string): Buffer => input[name] ?? Buffer.alloc(0)
 const textOf = (input: Input, name: string): string => partOf(input, name).toString('base64url')
 
+const bytes = (length: number) => new Uint8Array(Buffer.alloc(length, 7))
 /** Formats without anything genuine here: the statement of one format under the name of another, with its members. */
 const otherFormats = (object: Buffer): Buffer[] => {
   const decoded = decodeCBOR(new Uint8Array(object)) as Map_
   const statement = decoded.get('attStmt') as Map<string, CBORType>
-  const bytes = (length: number) => new Uint8Array(Buffer.alloc(length, 7))
   const named = ['tpm', 'android-key', 'android-safetynet', 'fido-u2f', 'apple', 'none']
   const members = new Map<string, CBORType>([
     ...statement,
