@@ -43,10 +43,6 @@ export const batteries = {
     command: program('tools/interop/agent-clients.ts'),
   },
   hostile: {
-    checks: 'one client without a key closes the service to nobody',
-    command: program('tools/chaos/run-hostile.ts'),
-  },
-  hostile: {
     checks: 'one hostile client delays and closes nothing for others',
     command: program('tools/chaos/run-hostile.ts'),
   },

@@ -1,5 +1,5 @@
 // Gives changed evidence to every parser of foreign evidence: attestations, tokens, mandates, signatures, certificates.
-// npm run battery:parsers [-- --inputs 1000000 --seconds 36000 --seed 1 --parser sd-jwt --from 0 --json]
+// npm run battery -- parsers [--inputs 1000000 --seconds 36000 --seed 1 --parser sd-jwt --from 0 --json]
 import { parseArgs } from 'node:util'
 import { runParser, type ParserResult } from '../../packages/server/test/parsers/run.ts'
 import { targets } from '../../packages/server/test/parsers/targets.ts'
