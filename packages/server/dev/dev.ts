@@ -210,6 +210,8 @@ const prepareDemo = (dataDir: string): Preparation => {
     ...process.env,
     DATA_DIR: demoFolder(dataDir),
     DEMO_DATA: 'true',
+    // The orders of the demo data have no operator who reads them.
+    ORDER_REVIEWS: '0',
     // Sessions without a credential are deleted after 90 days otherwise.
     SESSION_KEEP_DAYS: '400',
     PAYOUT_APPROVAL: 'on',

@@ -37,6 +37,7 @@ const publicSettings = {
   TRUSTED_PROXIES: '127.0.0.1',
   ADDRESS_LIMITS: 'on',
   ROOT_BUDGETS: 'on',
+  ORDER_REVIEWS: '0',
   PAYOUT_APPROVAL: 'on',
   X402_NETWORK: 'base',
   X402_ASSET_NAME: 'USDC',

@@ -105,7 +105,8 @@ const groups: Readonly<Record<string, readonly SettingName[]>> = {
   ],
   'Work, payouts and the index': [
     'PAYOUT_APPROVAL',
-    'ORDER_REVIEWS', 'REFERENCE_USD_PER_HOUR',
+    'ORDER_REVIEWS',
+    'REFERENCE_USD_PER_HOUR',
     'FORWARD_CAPACITY_HOURS_PER_MONTH',
   ],
 }

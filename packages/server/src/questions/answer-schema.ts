@@ -1,6 +1,6 @@
 import type { AnswerForm } from '@pohf/protocol'
 import type { Detail } from '../platform/http/errors.ts'
-import { textErrors } from '../work/index.ts'
+import { textErrors } from '../platform/texts/rules.ts'
 
 type Field = AnswerForm[number]
 type Json = Readonly<Record<string, unknown>>

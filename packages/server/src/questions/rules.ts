@@ -1,6 +1,6 @@
 import type { AnswerForm, OrderState, QuestionState, UnitState } from '@pohf/protocol'
 import { Refusal, type Detail } from '../platform/http/errors.ts'
-import { textErrors } from '../work/index.ts'
+import { textErrors } from '../platform/texts/rules.ts'
 import { answerFormOf } from './answer-schema.ts'
 
 const minuteMs = 60_000

@@ -10,7 +10,7 @@ import { ledgerFaults } from '../fixtures/payments/ledger.ts'
 import { makeWorker } from '../fixtures/people/worker.ts'
 import { pollUntil } from '../fixtures/polling.ts'
 
-const card = await startCardHarness()
+const card = await startCardHarness({ ORDER_REVIEWS: '0' })
 const { harness, simulator } = card
 const steps = makeCardSteps(card)
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')

@@ -110,6 +110,7 @@ test('counts of what waits stop at 100, and the queues say how long the oldest w
     payoutsToPay: 2,
     appeals: 0,
     offers: 1,
+    reviews: 0,
     failedRefunds: 4,
     purchasesToRefund: 5,
   })

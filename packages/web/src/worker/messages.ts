@@ -70,10 +70,10 @@ export const english = {
       'Return it? What you wrote is deleted, and somebody else can take the task. You can return five tasks a day.',
     returnTaskYes: 'Yes, return it',
     returnTaskNo: 'No, keep it',
-    report: 'Report this task: it goes back without a penalty',
+    report: 'Report this task: no penalty for you',
     reportReasons: {
       leads_elsewhere: 'It leads elsewhere',
-      asks_personal_data: 'It asks for data about me',
+      asks_personal_data: 'It asks about me',
       harmful: 'It does harm',
       other: 'Another reason',
     },

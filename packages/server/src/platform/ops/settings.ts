@@ -3,9 +3,8 @@ import { z } from 'zod'
 import { attentionSettings } from '../db/clickhouse-settings.ts'
 import { isLoopbackHost } from '../net/loopback.ts'
 import { observabilitySettings } from './observability-settings.ts'
-import { rootSettings } from './root-settings.ts'
+import { rootSettings, workSettings } from './root-settings.ts'
 import { signerSettings } from './signer-settings.ts'
-import { workSettings } from './work-settings.ts'
 import {
   canHavePasskeys,
   demoSite,

@@ -9,7 +9,7 @@ import { reconcile } from '../../ledger/index.ts'
 import * as operators from '../../operators/index.ts'
 import { escrowReconciliation } from '../index.ts'
 
-const card = await startCardHarness()
+const card = await startCardHarness({ ORDER_REVIEWS: '0' })
 const { harness, simulator } = card
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const answer = { judgement: 'It is fine. I think so.', sure: 4 }

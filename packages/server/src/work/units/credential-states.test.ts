@@ -7,7 +7,7 @@ import { makeWorker } from '../../../test/fixtures/people/worker.ts'
 import { pollUntil } from '../../../test/fixtures/polling.ts'
 import * as operators from '../../operators/index.ts'
 
-const card = await startCardHarness()
+const card = await startCardHarness({ ORDER_REVIEWS: '0' })
 const { harness, simulator } = card
 const { advanceClock } = makeCardSteps(card)
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')

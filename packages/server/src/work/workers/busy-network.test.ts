@@ -11,7 +11,7 @@ import { updateClaimDue } from './store.ts'
 import { readClientAddress } from '../../platform/http/client-address.ts'
 
 // Half of two for one buyer: a second delivery from the same address waits for the next hour.
-const card = await startCardHarness({ ...budgetSettings, ROOT_ADDRESS_PER_HOUR: '2' })
+const card = await startCardHarness({ ...budgetSettings, ROOT_ADDRESS_PER_HOUR: '2', ORDER_REVIEWS: '0' })
 const { harness } = card
 const roots = makeRoots(harness.ctx)
 const answer = { judgement: 'It is fine. I think so.', sure: 4 }

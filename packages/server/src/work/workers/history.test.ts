@@ -6,7 +6,7 @@ import { makeWorker } from '../../../test/fixtures/people/worker.ts'
 import { pollUntil } from '../../../test/fixtures/polling.ts'
 import * as operators from '../../operators/index.ts'
 
-const card = await startCardHarness()
+const card = await startCardHarness({ ORDER_REVIEWS: '0' })
 const { harness, simulator } = card
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 const answer = { judgement: 'It is fine. I think so.', sure: 4 }

@@ -6,13 +6,11 @@ import { ErrorNote } from '../../shared/person/parts.tsx'
 import { call } from '../api.ts'
 import type { Messages } from '../messages.ts'
 
-const reasons = ['leads_elsewhere', 'asks_personal_data', 'harmful', 'other'] as const
-
 /** Reports the unit with one press, on the reason. */
 export const ReportTask = (props: { messages: Messages; assignment: Assignment; onReported: () => void }) => {
   const { messages, assignment } = props
   const [failed, setFailed] = useState<ApiError>()
-  const report = async (reason: (typeof reasons)[number]) => {
+  const report = async (reason: string) => {
     try {
       const path = `assignments/${encodeURIComponent(assignment.assignmentId)}/report`
       await call<AssignmentSummary>('POST', path, { reason })
@@ -27,9 +25,9 @@ export const ReportTask = (props: { messages: Messages; assignment: Assignment; 
       <h2 class="small muted">{messages.task.report}</h2>
       {failed ? <ErrorNote messages={messages} failed={failed} /> : null}
       <p class="actions">
-        {reasons.map((reason) => (
+        {Object.entries(messages.task.reportReasons).map(([reason, text]) => (
           <button key={reason} type="button" class="btn" onClick={() => void report(reason)}>
-            {messages.task.reportReasons[reason]}
+            {text}
           </button>
         ))}
       </p>

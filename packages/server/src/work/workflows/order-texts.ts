@@ -1,6 +1,6 @@
 import { askWorkflowId } from '@pohf/protocol'
 import type { Detail } from '../../platform/http/errors.ts'
-import { textErrors } from './rules.ts'
+import { textErrors } from '../../platform/texts/rules.ts'
 
 const errorsMax = 20
 /** Of an order that is no question. */
