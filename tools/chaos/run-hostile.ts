@@ -58,7 +58,7 @@ const rows = await runHostile(
 )
 const worst = rows.toSorted((a, b) => b.ratio - a.ratio)[0]
 const faults = rows.flatMap(({ row, ratio, paid5xx, refusedStrangers }) => [
-  ...(paid5xx > 0 ? [`${row}: ${paid5xx} paying calls got a 5xx`] : []),
+  ...(paid5xx > 0 ? [`${row}: ${paid5xx} calls with a key got a 5xx`] : []),
   ...(refusedStrangers > 0 ? [`${row}: ${refusedStrangers} calls of strangers were refused`] : []),
   ...(values.smoke || ratio < ratioMax ? [] : [`${row}: p99 of verify is ${ratio} times the control's`]),
 ])
@@ -86,7 +86,7 @@ ${tableOf(
     'Calls a second',
     'CPU taken, ms a second',
     'Answers',
-    'Paying calls with 5xx',
+    'Calls with a key that got a 5xx',
     'Strangers refused',
   ],
   rows.map((row) => [

@@ -163,8 +163,8 @@ const runPhase = async (
   row: HostileRow,
   target: Pick<ClientOrder, 'port' | 'perSecond'>,
 ): Promise<PhaseFigures> => {
-  const addressOf = nextNetwork()
-  const requests = Array.from({ length: 200 }, (_, n) => row.makeRequest(addressOf(n), n))
+  const addressIn = nextNetwork()
+  const requests = Array.from({ length: 200 }, (_, n) => row.makeRequest(addressIn(n), n))
   const order = { ...target, requests, connections, seconds: options.seconds }
   const figures = await observe(deployment, options, sendOrder(client, order))
   await setTimeout(500)

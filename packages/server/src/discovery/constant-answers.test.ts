@@ -1,9 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startHarness } from '../../test/fixtures/harness.ts'
-import { makeConstantAnswers } from './constant-answers.ts'
+import { makeConstantAnswers, type McpRequest } from './constant-answers.ts'
 import { supportedVersions } from './rules.ts'
-import type { McpRequest } from './server.ts'
 
 const harness = await startHarness()
 const statelessMeta = {

@@ -1,12 +1,18 @@
-import { randomUUID } from 'node:crypto'
 import { isInitializeRequest } from '@modelcontextprotocol/server'
 import { docsUri, type DocsPage } from './resources.ts'
 import { supportedVersions } from './rules.ts'
-import type { McpRequest } from './server.ts'
 import { isRecord, type Json } from './tools/tool.ts'
 
 // Answers that depend on the surface and the version alone. The SDK makes each once, for an id of our own, and every
 // later request gets the same bytes with its id in that place. So an answer is that of the SDK, byte by byte.
+
+/** One JSON-RPC request, as the shim has checked it. */
+export type McpRequest = {
+  readonly jsonrpc: '2.0'
+  readonly id: string | number
+  readonly method: string
+  readonly params?: Json | undefined
+}
 
 const constantMethods: ReadonlySet<string> = new Set([
   'initialize',
@@ -51,13 +57,15 @@ const keyOf = (
   return key.length <= keyCharactersMax ? key : undefined
 }
 
+/** The id for which the SDK makes an answer. A request that contains it, so that it stands twice in its answer, is not kept. */
+const idMark = 'the id of the request'
+
 type SdkRequest = { readonly message: McpRequest; readonly headers: Record<string, string> }
 type AskSdk = (request: SdkRequest) => Promise<{ readonly status: number; readonly text: string }>
 
 /** The constant answers of one surface. */
 export const makeConstantAnswers = (pages: Pages) => {
   const known = new Map<string, ConstantAnswer>()
-  const idMark = randomUUID()
 
   const remember = (key: string, text: string): ConstantAnswer | undefined => {
     const [head, tail, ...others] = text.split(JSON.stringify(idMark))

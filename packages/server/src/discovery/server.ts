@@ -9,18 +9,10 @@ import type { Call } from '../platform/http/call.ts'
 import { errorBodyOf, Refusal } from '../platform/http/errors.ts'
 import type { Dispatcher } from '../platform/http/dispatch.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { makeConstantAnswers, type ConstantAnswers } from './constant-answers.ts'
+import { makeConstantAnswers, type ConstantAnswers, type McpRequest } from './constant-answers.ts'
 import { resourceTemplates } from './records.ts'
 import { listResources, readResource, type DocsPage } from './resources.ts'
-import {
-  isRecord,
-  describe,
-  resultOf,
-  type Json,
-  type Tool,
-  type ToolCall,
-  type ToolResult,
-} from './tools/tool.ts'
+import { isRecord, describe, resultOf, type Tool, type ToolCall, type ToolResult } from './tools/tool.ts'
 
 type SurfaceParts = {
   readonly ctx: Ctx
@@ -43,13 +35,6 @@ export type McpCall = Pick<
   Call<'discovery.mcp'>,
   'rawBody' | 'agent' | 'address' | 'requestId' | 'idempotencyKey' | 'header'
 >
-/** One JSON-RPC request, as the shim has checked it. */
-export type McpRequest = {
-  readonly jsonrpc: '2.0'
-  readonly id: string | number
-  readonly method: string
-  readonly params?: Json | undefined
-}
 
 /** A surface of these tools. A tool whose operation is not mounted stops the start. */
 export const makeSurface = (parts: SurfaceParts): Surface => {

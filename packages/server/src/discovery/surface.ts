@@ -12,7 +12,8 @@ import { errorBodyOf, Refusal } from '../platform/http/errors.ts'
 import { refusalOrThrow } from '../platform/http/refusals.ts'
 import { mcpCosts } from '../platform/http/row-costs.ts'
 import { isOwnHost, statelessVersion, supportedVersions, wantsEventStream } from './rules.ts'
-import { serverFor, type McpCall, type McpRequest, type Surface } from './server.ts'
+import type { McpRequest } from './constant-answers.ts'
+import { serverFor, type McpCall, type Surface } from './server.ts'
 import { isRecord, type Json } from './tools/tool.ts'
 
 // The SDK implements the protocol. This file also accepts callers that the SDK refuses: without a handshake, without a

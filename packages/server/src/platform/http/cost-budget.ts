@@ -17,7 +17,7 @@ const wide = { perSecondMs: 200, savedMs: 2_000 }
  * many connections never takes more than a quarter of the process.
  */
 const spacing = 4
-const waitMaxMs = 1_000
+const startWaitMaxMs = 1_000
 /** Waiting calls in the process. Each holds its connection and a few kilobytes. */
 const waitingMax = 2_000
 /** Networks per process; the one that spent longest ago is dropped first. */
@@ -67,7 +67,7 @@ const makeStarts = () => {
 
   /** How long the next call of the network waits for its start. */
   const reserve = (client: ClientAddress, costMs: number): number => {
-    const waitMs = Math.min(waitMaxMs, waitMsOf(client))
+    const waitMs = Math.min(startWaitMaxMs, waitMsOf(client))
     nextStarts.delete(client.wide)
     nextStarts.set(client.wide, performance.now() + waitMs + costMs * spacing)
     const [oldest] = nextStarts.keys()
@@ -76,7 +76,7 @@ const makeStarts = () => {
   }
 
   return {
-    isFull: (client: ClientAddress): boolean => waitMsOf(client) > waitMaxMs,
+    isFull: (client: ClientAddress): boolean => waitMsOf(client) > startWaitMaxMs,
     wait: async (client: ClientAddress, costMs: number): Promise<void> => {
       const waitMs = reserve(client, costMs)
       // A timer is not more exact than this.

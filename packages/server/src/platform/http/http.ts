@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { operationNameOf, usualBodyLimitBytes, type Endpoint } from '@pohf/protocol'
 import type { ClientAddress } from './client-address.ts'
-import { addCostBudget, spendUnlessKey } from './keyless-calls.ts'
+import { addCostBudget, spendUnlessKey } from './http-keyless.ts'
 import type { RateLimits } from './rate-limits.ts'
 import type { AccountPerson, Agent, ErrorPage, Handler, Operator, Page, Person, Route } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
@@ -29,7 +29,7 @@ import {
   sendRouterError,
 } from './http-output.ts'
 import type { RateLimitResult } from './rate-limiter.ts'
-import { addStallTimeout, timeouts } from './stalled-requests.ts'
+import { addStallTimeout, timeouts } from './http-stalls.ts'
 import { acceptedEncoding } from './static-page.ts'
 import { makeClientReader } from './trusted-proxies.ts'
 

@@ -9,9 +9,9 @@ export const watchEventLoop = (note: (lagMs: number) => void): (() => void) => {
   delays.enable()
   const timer = setInterval(() => {
     // A loop that is blocked for the whole window records its delay only afterwards.
-    const meanMs = delays.count === 0 ? windowMs : delays.mean / 1_000_000
+    const averageMs = delays.count === 0 ? windowMs : delays.mean / 1_000_000
     delays.reset()
-    note(Math.max(0, meanMs - resolutionMs))
+    note(Math.max(0, averageMs - resolutionMs))
   }, windowMs).unref()
   return () => {
     clearInterval(timer)

@@ -1,6 +1,4 @@
-import type { Server } from 'node:http'
-import { Socket } from 'node:net'
-import type { FastifyHttpOptions, FastifyInstance } from 'fastify'
+import type { FastifyHttpOptions, FastifyInstance, RawServerDefault } from 'fastify'
 
 /** A request whose headers are not complete after this time, or whose body sends nothing for this time, is closed. */
 const stallMs = 10_000
@@ -16,13 +14,14 @@ export const timeouts = {
   requestTimeout: 120_000,
   keepAliveTimeout: 72_000,
   http: { headersTimeout: stallMs, connectionsCheckingInterval: 1_000 },
-} satisfies FastifyHttpOptions<Server>
+} satisfies FastifyHttpOptions<RawServerDefault>
 
 /** Closes the connection of a request whose body stalls. */
 export const addStallTimeout = (app: FastifyInstance): void => {
   app.addHook('preParsing', async ({ raw }) => {
     const { socket } = raw
-    if (!(socket instanceof Socket)) return
+    // A request from inside the process has no connection.
+    if (!('setTimeout' in socket)) return
     // Any byte that arrives begins the time anew; when it is over, Node destroys the socket.
     socket.setTimeout(stallMs)
     raw.once('end', () => socket.setTimeout(silentMs))
