@@ -16,7 +16,8 @@ test('a holder of the master key learns which proxy a request passed, what it se
     ['203.0.113.5', '198.51.100.7', '203.0.113.5'],
   ]
   for (const [peer, sent, address] of cases) {
-    const answer = await ask(peer, { ...proof(), ...(sent === null ? {} : { 'x-forwarded-for': sent }) })
+    const mapped = `::ffff:${peer}`
+    const answer = await ask(mapped, { ...proof(), ...(sent === null ? {} : { 'x-forwarded-for': sent }) })
     assert.equal(answer.statusCode, 200)
     assert.deepEqual(arrivalReport.parse(answer.json()), { peer, forwardedFor: sent, address })
   }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import { z } from 'zod'
 import type { Ctx } from '../ops/context.ts'
 import { hmacOf, type Secrets } from '../ops/secrets.ts'
+import { readClientAddress } from './client-address.ts'
 import { Refusal } from './errors.ts'
 import { headerOf } from './http-headers.ts'
 
@@ -52,7 +53,8 @@ export const mountArrival = (app: FastifyInstance, ctx: Pick<Ctx, 'secrets' | 'c
   app.get(arrivalPath, async (request, reply) => {
     if (!holdsMasterKey(ctx, headerOf(request, proofHeader))) throw new Refusal('not_found')
     const report: ArrivalReport = {
-      peer: request.ip,
+      // In the form of `address`: a socket for both families writes IPv4 in another.
+      peer: readClientAddress(request.ip).text,
       forwardedFor: headerOf(request, 'x-forwarded-for') ?? null,
       address: request.client.text,
     }
