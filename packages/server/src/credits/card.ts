@@ -5,7 +5,7 @@ import type { Tx } from '../platform/db/db.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { updatePassRepeated, upsertDisputedPack, upsertPass } from './disputes/store.ts'
 import { postPurchase } from './purchase.ts'
-import { lockMovements } from './store.ts'
+import { lockCreditPostings } from './store.ts'
 import { accounts, packOf, purchaseLines, reversalLines, reversedCredits } from './rules.ts'
 
 /** A posting that the ledger refuses has locked its accounts, so the balances that the next attempt reads do not change. */
@@ -22,7 +22,7 @@ const readBalances = async (tx: Tx, checkout: PaidCheckout) => {
 
 /** Takes credits back (above zero) or restores them (below zero), by the current balances. */
 const postCreditsChange = async (tx: Tx, checkout: PaidCheckout, credits: bigint, reference: string) => {
-  await lockMovements(tx, checkout)
+  await lockCreditPostings(tx, checkout)
   for (let tries = 1; ; tries++) {
     const { balance, debt } = await readBalances(tx, checkout)
     const lines = credits > 0n ? reversalLines(credits, balance) : purchaseLines(-credits, debt)

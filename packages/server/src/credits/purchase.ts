@@ -3,7 +3,7 @@ import { balanceOf, InsufficientBalance, post, type Posting } from '../ledger/in
 import type { Tx } from '../platform/db/db.ts'
 import { publish } from '../platform/queue/outbox.ts'
 import { accounts, purchaseLines } from './rules.ts'
-import { lockMovements } from './store.ts'
+import { lockCreditPostings } from './store.ts'
 
 export type Purchase = {
   readonly agentId: string
@@ -25,7 +25,7 @@ export const postCredits = async (
   { agentId, mode, reference, credits }: NewCredits,
 ): Promise<Posting> => {
   const from = kind === 'purchase' ? accounts.purchases : accounts.grants
-  await lockMovements(tx, { agentId, mode })
+  await lockCreditPostings(tx, { agentId, mode })
   for (let tries = 1; ; tries++) {
     const debt = await balanceOf(tx, { agentId, mode, account: accounts.debt, unit: 'credit' })
     try {

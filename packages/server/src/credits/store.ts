@@ -67,7 +67,7 @@ export const deleteGrant = async (tx: Tx, agentId: string): Promise<void> => {
  * Purchases, grants and reversals of an agent happen one after another: of two at once, one could leave a debt beside a
  * balance, and the ledger would not say which pack paid for what.
  */
-export const lockMovements = async (
+export const lockCreditPostings = async (
   tx: Tx,
   book: { readonly agentId: string; readonly mode: Mode },
 ): Promise<void> => {

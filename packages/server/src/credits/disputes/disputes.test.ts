@@ -3,26 +3,18 @@ import { test } from 'node:test'
 import { packs } from '@pohf/protocol'
 import { makeCardSteps } from '../../../test/fixtures/payments/card-steps.ts'
 import { startCardHarness } from '../../../test/fixtures/payments/card.ts'
-import { makeScoredSession } from '../../../test/fixtures/scored-session.ts'
-import * as credentials from '../../credentials/index.ts'
+import { makeDisputeSteps } from '../../../test/fixtures/payments/disputes.ts'
 import * as operators from '../../operators/index.ts'
-import { disputeJob, type DisputeDeps } from './pass.ts'
 
 const card = await startCardHarness()
 const { harness, simulator } = card
 const { withHeldEvents, waitForReversal } = makeCardSteps(card)
+const { buyPack, mint, statesOf, allAre, eventsOf, disputesOf, open, close, runPass } = makeDisputeSteps(card)
 const { operatorKey } = await operators.create(harness.ctx, 'machine', 'Ada')
 
 type Agent = Awaited<ReturnType<typeof card.liveAgent>>
 const price = packs.starter.priceUsd * 100
 
-/** Buys a pack by card. */
-const buyPack = async (agent: Agent) => {
-  const { sessionId, checkoutId } = await card.openCheckout(agent)
-  const payment = await card.pay(sessionId)
-  await card.waitForState(checkoutId, 'completed')
-  return { payment, checkoutId }
-}
 let granted = 0
 const grant = async (agent: Agent, credits: number): Promise<void> => {
   const answer = await harness.callOperator('POST', `/operator/agents/${agent.agentId}/credits`, {
@@ -31,67 +23,11 @@ const grant = async (agent: Agent, credits: number): Promise<void> => {
   })
   assert.equal(answer.status, 200, answer.text)
 }
-/** Mints credentials, each for one credit or free seal. */
-const mint = async (agent: Agent, count: number): Promise<string[]> => {
-  const ids: string[] = []
-  for (let index = 0; index < count; index++) {
-    const { sessionId } = await makeScoredSession(harness, agent)
-    const answer = await harness.call('POST', '/api/agents/verify', {
-      key: agent.apiKey,
-      body: { sessionId },
-    })
-    assert.equal(answer.status, 200, answer.text)
-    ids.push(String(answer.json.credentialId))
-  }
-  return ids
-}
-const statesOf = async (ids: readonly string[]): Promise<string[]> => {
-  const { rows } = await harness.owner.query<{ state: string }>(
-    `select (select state from credential_states where credential_id = id order by seq desc limit 1) as state
-     from unnest($1::text[]) with ordinality named (id, n) order by n`,
-    [ids],
-  )
-  return rows.map(({ state }) => state)
-}
-const allAre = async (ids: readonly string[], state: string): Promise<void> => {
-  assert.ok(ids.length > 0)
-  assert.deepEqual(
-    await statesOf(ids),
-    ids.map(() => state),
-  )
-}
-const eventsOf = async (id: string): Promise<string[]> => {
-  const { rows } = await harness.owner.query<{ type: string }>(
-    'select type from events where subject = $1 order by event_id',
-    [id],
-  )
-  return rows.map(({ type }) => type.replace('credential.', ''))
-}
-const disputesOf = async (agent: Agent) =>
-  (await harness.call('GET', '/api/agents/credits/balance', { key: agent.apiKey })).json.disputes
-const open = async ({ payment, checkoutId }: { payment: string; checkoutId: string }, amount = price) => {
-  const { dispute } = await simulator.control<{ dispute: string }>(`payments/${payment}/dispute`, { amount })
-  await waitForReversal(checkoutId, amount)
-  return dispute
-}
-/** The state of a dispute arrives by an event of its own. */
-const close = async (dispute: string, how: 'won' | 'lost') => {
-  const ids = await withHeldEvents(async () => {
-    await simulator.control(`disputes/${dispute}/close`, { how })
-    return card.heldEvents(['charge.dispute.closed'])
-  })
-  assert.deepEqual(await card.deliver(ids), [200])
-}
 const operate = (id: string, act: 'suspend' | 'reinstate' | 'revoke') =>
   harness.callOperator('POST', `/operator/credentials/${id}/${act}`, {
     key: operatorKey,
     body: { reason: 'An operator.' },
   })
-const changeState = credentials.makeChangeCredentialState(harness.ctx)
-const job = disputeJob({ ctx: harness.ctx, changeCredentialState: changeState })
-const runPass = async (): Promise<void> => {
-  while ((await job.run()) > 0);
-}
 const confirmAddress = (agent: Agent) =>
   harness.owner.query('update agents set email_confirmed_at = pohf_now() where agent_id = $1', [
     agent.agentId,
@@ -114,20 +50,17 @@ test('a dispute suspends exactly the credentials of its pack; a lost one revokes
   await allAre(byFirst, 'suspended')
   await allAre([...byGrant, ...free], 'issued')
   assert.deepEqual(await eventsOf(byFirst[0] ?? ''), ['issued', 'suspended'])
-  const shown = await disputesOf(agent)
-  assert.deepEqual(
-    shown.map(({ disputedAt: _, ...rest }: { disputedAt: string }) => rest),
-    [
-      {
-        checkoutId: first.checkoutId,
-        pack: 'starter',
-        state: 'open',
-        suspended: 4,
-        revoked: 0,
-        isDone: true,
-      },
-    ],
-  )
+  const [{ disputedAt, ...shown }, ...others] = await disputesOf(agent)
+  assert.equal(others.length, 0)
+  assert.ok(Date.parse(disputedAt) > 0)
+  assert.deepEqual(shown, {
+    checkoutId: first.checkoutId,
+    pack: 'starter',
+    state: 'open',
+    suspended: 4,
+    revoked: 0,
+    isDone: true,
+  })
   await close(dispute, 'lost')
   await harness.runJobs()
   await allAre(byFirst, 'revoked')
@@ -289,107 +222,4 @@ test('a pack that settled a debt paid for the credentials of the debt', async ()
   await runPass()
   await allAre(ids, 'issued')
   await allAre(later, 'suspended')
-})
-
-/** No index of a status list twice. */
-let statusIndex = 1_000_000
-/** Credentials that are written and paid for as the mint does it, and the first of them, which it minted. */
-const spendMany = async (agent: Agent, count: number): Promise<string[]> => {
-  const [sample] = await mint(agent, 1)
-  const { rows } = await harness.owner.query<{ id: string }>(
-    `with made as (
-       insert into credentials (agent_id, credential_id, at, mode, kind, expires_at, jwt, answer, status_list, status_idx, charged)
-       select agent_id, credential_id || '_' || lpad(i::text, 6, '0'), at, mode, kind, expires_at, jwt, answer, status_list,
-         $3::int + i, true
-       from credentials, generate_series(1, $2::int) i where credential_id = $1 order by i returning agent_id, credential_id
-     ), states as (
-       insert into credential_states (agent_id, credential_id, seq, state, reason)
-       select agent_id, credential_id, 1, 'issued', 'minted' from made
-     ) select credential_id as id from made order by 1`,
-    [sample, count, statusIndex],
-  )
-  statusIndex += count + 1
-  const client = await harness.owner.connect()
-  await client.query("set pohf.tenant = 'system'")
-  await client.query(
-    `select ledger_post($1, 'live', 'spend', id, 'ent_' || id, array['credits', 'consumed:credit'],
-       array['credit', 'credit'], array[-1, 1]::bigint[]) from unnest($2::text[]) id`,
-    [agent.agentId, rows.map(({ id }) => id)],
-  )
-  client.release(true)
-  return [sample ?? '', ...rows.map(({ id }) => id)]
-}
-const buyLargePack = async (agent: Agent) => {
-  const { sessionId, checkoutId } = await card.openCheckout(agent, 'growth')
-  const payment = await card.pay(sessionId)
-  await card.waitForState(checkoutId, 'completed')
-  return { payment, checkoutId }
-}
-test('an interrupted pass goes on where it stopped, and what cannot be changed is skipped and counted', async () => {
-  const agent = await card.liveAgent()
-  const pack = await buyLargePack(agent)
-  const ids = await spendMany(agent, 249)
-  const dispute = await open(pack, packs.growth.priceUsd * 100)
-  const run = (change: DisputeDeps['changeCredentialState']) =>
-    disputeJob({ ctx: harness.ctx, changeCredentialState: change }).run()
-  const suspended = async () => (await statesOf(ids)).filter((state) => state === 'suspended').length
-  assert.equal(await run(changeState), 1, 'the plan')
-  assert.equal(await run(changeState), 100)
-  assert.equal(await suspended(), 100)
-  assert.equal((await disputesOf(agent))[0].isDone, false)
-  const broken = ids[120] ?? ''
-  const refusesOne: DisputeDeps['changeCredentialState'] = (tx, change) =>
-    change.credentialId === broken ? Promise.reject(new Error('of another cell')) : changeState(tx, change)
-  assert.equal(await run(refusesOne), 100)
-  assert.equal(await suspended(), 199)
-  assert.equal(await run(changeState), 50)
-  assert.equal(await run(changeState), 0)
-  assert.equal(await suspended(), 249)
-  assert.deepEqual(await statesOf([broken]), ['issued'])
-  const { rows } = await harness.owner.query(
-    'select is_done, skipped from dispute_passes where agent_id = $1',
-    [agent.agentId],
-  )
-  assert.deepEqual(rows, [{ is_done: true, skipped: 1 }])
-  // The next pass finds it.
-  await close(dispute, 'lost')
-  await runPass()
-  await allAre(ids, 'revoked')
-})
-
-test('a dispute that closes during a pass starts it again', async () => {
-  const agent = await card.liveAgent()
-  const pack = await buyLargePack(agent)
-  const ids = await spendMany(agent, 149)
-  const dispute = await open(pack, packs.growth.priceUsd * 100)
-  await job.run()
-  assert.equal(await job.run(), 100)
-  await close(dispute, 'won')
-  await runPass()
-  await allAre(ids, 'issued')
-  assert.deepEqual(await eventsOf(ids[149] ?? ''), [], 'it was never suspended')
-})
-
-test('a pass whose ledger has a gap is loud and ends', async () => {
-  const agent = await card.liveAgent()
-  const pack = await buyLargePack(agent)
-  const ids = await spendMany(agent, 9)
-  await harness.owner.query('alter table ledger_lines disable trigger append_only')
-  await harness.owner.query(
-    "delete from ledger_lines where agent_id = $1 and account = 'consumed:credit' and line_number = 5",
-    [agent.agentId],
-  )
-  await open(pack, packs.growth.priceUsd * 100)
-  await runPass()
-  assert.deepEqual(
-    (await statesOf(ids))
-      .map((state, index) => (state === 'issued' ? index : -1))
-      .filter((index) => index >= 0),
-    [4],
-  )
-  const { rows } = await harness.owner.query(
-    'select is_done, skipped from dispute_passes where agent_id = $1',
-    [agent.agentId],
-  )
-  assert.deepEqual(rows, [{ is_done: true, skipped: 1 }])
 })

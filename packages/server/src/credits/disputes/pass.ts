@@ -2,10 +2,11 @@ import { packs } from '@pohf/protocol'
 import { listLineReferences } from '../../ledger/index.ts'
 import type { DisputedSpan } from '../../platform/db/columns.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { Job } from '../../platform/queue/worker.ts'
 import { accounts, disputedCredits, packOf } from '../rules.ts'
-import { listMovements, lotOfCheckout } from './movements.ts'
+import { listCreditPostings, lotOfCheckout } from './postings.ts'
 import { countOf, disputedSpansOf, payersOf, planOf, type Disputed } from './payers.ts'
 import {
   findDuePassLocked,
@@ -14,7 +15,7 @@ import {
   updateDisputedCounts,
   updatePassDeferred,
   updatePassProgress,
-  type Book,
+  type AgentLedger,
   type DisputedPack,
   type Pass,
 } from './store.ts'
@@ -43,7 +44,7 @@ const creditsOf = (pack: DisputedPack): Omit<Disputed, 'lot'> =>
 
 /** Makes the plan of a pass from the ledger, and counts the credentials of each pack. */
 const makePlan = async (tx: Tx, pass: Pass): Promise<DisputedSpan[]> => {
-  const { lots, spentAt } = payersOf(await listMovements(tx, pass))
+  const { lots, spentAt } = payersOf(await listCreditPostings(tx, pass))
   const disputed: Disputed[] = []
   for (const pack of await listDisputedPacks(tx, pass)) {
     const { checkoutId } = pack
@@ -82,7 +83,7 @@ type Page = {
 /** The next credentials of a plan. Lines of an account are numbered from 1. */
 const readPage = async (
   tx: Tx,
-  { agentId, mode }: Book,
+  { agentId, mode }: AgentLedger,
   plan: readonly DisputedSpan[],
   limit: number,
 ): Promise<Page> => {
@@ -107,55 +108,77 @@ const readPage = async (
   }
 }
 
+/** Changes credentials, and returns how many were refused, such as one that the database does not have. */
+const changeAll = async (
+  tx: Tx,
+  { ctx, changeCredentialState }: DisputeDeps,
+  credentialIds: readonly string[],
+  state: DisputedSpan['state'],
+): Promise<number> => {
+  let refused = 0
+  for (const credentialId of credentialIds)
+    try {
+      await changeCredentialState(tx, { credentialId, ...changes[state] })
+    } catch (error) {
+      // Any other error may have ended the transaction.
+      if (!(error instanceof Refusal)) throw error
+      refused += 1
+      ctx.log.error({ err: error, credentialId, state }, 'disputed credential was skipped')
+    }
+  return refused
+}
+
+/** Where a pass stands: at the next spent credit of its plan, or before it has one. */
+type Position = { readonly book: AgentLedger; readonly next: number | undefined }
 type Step = {
   /** Finds a pass and locks it. */
   readonly find: (tx: Tx) => Promise<Pass | undefined>
   readonly limit: number
-  /** Passes over the credentials without changing them. */
-  readonly skips: boolean
+  /** Passes over the credentials without changing them, where the pass still stands here. */
+  readonly skipAt?: number | undefined
 }
 
 /** Makes the plan of a pass, or changes its next credentials. Returns how many; zero where no pass is due. */
-const takeStep = (
-  { ctx, changeCredentialState }: DisputeDeps,
-  { find, limit, skips }: Step,
-  noteBook: (book: Book) => void,
+const runStep = (
+  deps: DisputeDeps,
+  { find, limit, skipAt }: Step,
+  notePosition: (position: Position) => void,
 ): Promise<number> =>
-  inTransaction(ctx, 'system', async (tx) => {
+  inTransaction(deps.ctx, 'system', async (tx) => {
+    const { log } = deps.ctx
     const pass = await find(tx)
     if (!pass) return 0
     const { agentId, mode, plan, skipped } = pass
-    noteBook({ agentId, mode })
-    const state = plan?.[0]?.state
-    if (!plan || !state) {
+    const span = plan?.[0]
+    notePosition({ book: { agentId, mode }, next: span?.from })
+    if (!plan || !span) {
       await updatePassProgress(tx, pass, { plan: await makePlan(tx, pass), skipped })
       return 1
     }
     const { references, missing, rest } = await readPage(tx, pass, plan, limit)
     if (missing > 0)
-      ctx.log.error(
-        { agentId, missing, span: plan[0] },
-        'spent credits of a disputed pack are not in the ledger',
-      )
-    if (skips) ctx.log.error({ agentId, credentialIds: references, state }, 'disputed credential was skipped')
-    else
-      for (const credentialId of references)
-        await changeCredentialState(tx, { credentialId, ...changes[state] })
-    const left = skipped + missing + (skips ? references.length : 0)
-    await updatePassProgress(tx, pass, { plan: rest, skipped: left })
+      log.error({ agentId, missing, span }, 'spent credits of a disputed pack are not in the ledger')
+    const isSkipped = skipAt === span.from
+    if (isSkipped)
+      log.error({ agentId, credentialIds: references, state: span.state }, 'disputed credential was skipped')
+    const refused = isSkipped ? references.length : await changeAll(tx, deps, references, span.state)
+    await updatePassProgress(tx, pass, { plan: rest, skipped: skipped + missing + refused })
     return references.length + missing
   })
 
 /** Changes the credentials of a page one by one after it failed, and skips those that fail alone. */
-const takeSingleSteps = async (deps: DisputeDeps, book: Book): Promise<number> => {
-  const find = (tx: Tx) => findPassLocked(tx, book)
-  const step = (skips: boolean) => takeStep(deps, { find, limit: 1, skips }, () => undefined)
+const runSingleSteps = async (deps: DisputeDeps, book: AgentLedger): Promise<number> => {
+  let skipAt: number | undefined
+  const notePosition = ({ next }: Position) => {
+    skipAt = next
+  }
+  const step = { find: (tx: Tx) => findPassLocked(tx, book), limit: 1 }
   for (let count = 0; count < pageSize; count++)
     try {
-      if ((await step(false)) === 0) return count
+      if ((await runStep(deps, step, notePosition)) === 0) return count
     } catch (error) {
       deps.ctx.log.error({ err: error, ...book }, 'disputed credential could not be changed')
-      await step(true)
+      await runStep(deps, { ...step, skipAt }, () => undefined)
     }
   return pageSize
 }
@@ -165,20 +188,17 @@ const takeSingleSteps = async (deps: DisputeDeps, book: Book): Promise<number> =
  * are suspended for nothing else once it is won. A page for each transaction: a process that ends loses nothing.
  */
 const runPass = async (deps: DisputeDeps): Promise<number> => {
-  let book: Book | undefined
-  const noteBook = (found: Book) => {
-    book = found
-  }
+  const books: AgentLedger[] = []
   try {
-    return await takeStep(deps, { find: findDuePassLocked, limit: pageSize, skips: false }, noteBook)
+    return await runStep(deps, { find: findDuePassLocked, limit: pageSize }, ({ book }) => books.push(book))
   } catch (error) {
-    const failed = book as Book | undefined
-    if (!failed) throw error
-    deps.ctx.log.error({ err: error, ...failed }, 'page of disputed credentials failed')
+    const book = books.at(-1)
+    if (!book) throw error
+    deps.ctx.log.error({ err: error, ...book }, 'page of disputed credentials failed')
     try {
-      return await takeSingleSteps(deps, failed)
+      return await runSingleSteps(deps, book)
     } catch (cause) {
-      await inTransaction(deps.ctx, 'system', (tx) => updatePassDeferred(tx, failed, deferSeconds))
+      await inTransaction(deps.ctx, 'system', (tx) => updatePassDeferred(tx, book, deferSeconds))
       throw cause
     }
   }

@@ -2,33 +2,33 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import * as fc from 'fast-check'
 import { accounts, purchaseLines, reversalLines } from '../rules.ts'
-import { disputedSpansOf, payersOf, planOf, type Lot, type Movement, type Span } from './payers.ts'
+import { disputedSpansOf, payersOf, planOf, type Lot, type CreditPosting, type Span } from './payers.ts'
 
 const numbersOf = (spans: readonly Span[]): number[] =>
   spans.flatMap(({ from, to }) => Array.from({ length: to - from }, (_, index) => from + index))
 
-/** An agent's accounts, moved by the lines that are posted, and the movements that the ledger then has. */
-const makeBook = () => {
+/** An agent's accounts, moved by the lines that are posted, and the postings that the ledger then has. */
+const makeAccounts = () => {
   let [balance, debt, spent] = [0n, 0n, 0]
   const reversed = new Map<string, number>()
-  const movements: Movement[] = []
+  const postings: CreditPosting[] = []
   const apply = (
-    movement: Pick<Movement, 'kind' | 'lot' | 'credits'>,
+    posting: Pick<CreditPosting, 'kind' | 'lot' | 'credits'>,
     lines: readonly { readonly account: string; readonly amount: bigint }[],
   ) => {
-    const amountOf = (account: string) => lines.find((line) => line.account === account)?.amount ?? 0n
-    const change = amountOf(accounts.balance)
+    const lineAmount = (account: string) => lines.find((line) => line.account === account)?.amount ?? 0n
+    const change = lineAmount(accounts.balance)
     balance += change
-    debt += amountOf(accounts.debt)
-    movements.push({
-      ...movement,
+    debt += lineAmount(accounts.debt)
+    postings.push({
+      ...posting,
       balance: change === 0n ? undefined : Number(balance),
       balanceChange: Number(change),
-      at: new Date(movements.length * 1_000),
+      at: new Date(postings.length * 1_000),
     })
   }
   return {
-    movements,
+    postings,
     read: () => ({ balance: Number(balance), owed: Number(-debt), spent }),
     add: (lot: string, credits: number) =>
       apply({ kind: 'added', lot, credits }, purchaseLines(BigInt(credits), debt)),
@@ -47,15 +47,15 @@ const makeBook = () => {
     },
   }
 }
-type Book = ReturnType<typeof makeBook>
-const lotOf = (book: Book, name: string): Lot => {
-  const lot = payersOf(book.movements).lots.get(name)
+type AgentLedger = ReturnType<typeof makeAccounts>
+const lotOf = (book: AgentLedger, name: string): Lot => {
+  const lot = payersOf(book.postings).lots.get(name)
   assert.ok(lot)
   return lot
 }
 
 test('credits pay in the order in which they were added, and a reversal takes those that were not spent first', () => {
-  const book = makeBook()
+  const book = makeAccounts()
   book.add('first', 10)
   book.spend(4)
   book.add('second', 10)
@@ -68,7 +68,7 @@ test('credits pay in the order in which they were added, and a reversal takes th
 })
 
 test('of the credits that a pack lost, the open part of its disputes has the first and refunds have the last', () => {
-  const book = makeBook()
+  const book = makeAccounts()
   book.add('pack', 10)
   book.spend(10)
   book.reverseTo('pack', 6)
@@ -81,7 +81,7 @@ test('of the credits that a pack lost, the open part of its disputes has the fir
       [6, 7, 8],
     ],
   )
-  const plan = planOf([{ lot, open: 2, lost: 3 }], payersOf(book.movements).spentAt)
+  const plan = planOf([{ lot, open: 2, lost: 3 }], payersOf(book.postings).spentAt)
   assert.deepEqual(
     plan.map(({ from, to, state }) => [from, to, state]),
     [
@@ -98,10 +98,10 @@ const step = fc.oneof(
   fc.record({ kind: fc.constant('reverse' as const), lot: fc.nat(), part: fc.integer({ min: 0, max: 4 }) }),
 )
 
-test('after any movements each spent credit has one payer or is owed, and what is left is the balance', () => {
+test('after any postings each spent credit has one payer or is owed, and what is left is the balance', () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 2, maxLength: 40 }), (steps) => {
-      const book = makeBook()
+      const book = makeAccounts()
       const sizes: number[] = []
       for (const one of steps) {
         if (one.kind === 'add') book.add(`lot ${sizes.push(one.credits) - 1}`, one.credits)
@@ -113,7 +113,7 @@ test('after any movements each spent credit has one payer or is owed, and what i
       // A grant at the end, so that the ledger has all that was spent.
       book.add('last', 1)
       const { balance, owed, spent } = book.read()
-      const { lots } = payersOf(book.movements)
+      const { lots } = payersOf(book.postings)
       const paid = [...lots.values()].flatMap((lot) => numbersOf(lot.paid))
       assert.equal(new Set(paid).size, paid.length, 'no credit has two payers')
       assert.equal(paid.length, spent - owed)
@@ -134,12 +134,12 @@ test('a dispute that is won leaves each pack with what it paid for before', () =
       fc.integer({ min: 0, max: 60 }),
       fc.nat(),
       (sizes, count, chosen) => {
-        const book = makeBook()
+        const book = makeAccounts()
         for (const [index, credits] of sizes.entries()) book.add(`lot ${index}`, credits)
         book.spend(count)
         book.add('last', 1)
         const paidNow = () =>
-          [...payersOf(book.movements).lots.values()].map(({ paid, rest }) => [numbersOf(paid), rest])
+          [...payersOf(book.postings).lots.values()].map(({ paid, rest }) => [numbersOf(paid), rest])
         const before = paidNow()
         const lot = chosen % sizes.length
         book.reverseTo(`lot ${lot}`, sizes[lot] ?? 0)

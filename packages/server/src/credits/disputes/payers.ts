@@ -38,7 +38,7 @@ const distinct = (spans: readonly Span[]): readonly Span[] =>
   spans.reduce<readonly Span[]>((all, span) => [...all, ...without([span], all)], [])
 
 /** A posting that added credits or took them back, as the ledger has it. */
-export type Movement = {
+export type CreditPosting = {
   readonly kind: 'added' | 'reversed' | 'restored'
   /** The pack or grant that it is about. */
   readonly lot: string
@@ -129,14 +129,14 @@ const spendUpTo = (state: State, spent: number): void => {
 }
 
 /**
- * Which pack or grant pays for which spent credit. Only a change of the balance that no movement explains is spending, so the
- * movements alone say how much was spent between them.
+ * Which pack or grant pays for which spent credit. Only a change of the balance that no such posting explains is spending, so the
+ * postings alone say how much was spent between them.
  */
-export const payersOf = (movements: readonly Movement[]): Payers => {
+export const payersOf = (postings: readonly CreditPosting[]): Payers => {
   const state: State = { lots: new Map(), owed: [], spent: 0 }
   const spentAt: SpentAt[] = []
   let added = 0
-  for (const { kind, lot: name, credits, balance, balanceChange, at } of movements) {
+  for (const { kind, lot: name, credits, balance, balanceChange, at } of postings) {
     spendUpTo(state, added + balanceChange - (balance ?? 0))
     added += balanceChange
     spentAt.push({ spent: state.spent, at })
@@ -147,7 +147,7 @@ export const payersOf = (movements: readonly Movement[]): Payers => {
       continue
     }
     const lot = state.lots.get(name)
-    if (!lot) throw new Error(`pack ${name} was ${kind} and is not among ${movements.length} movements`)
+    if (!lot) throw new Error(`pack ${name} was ${kind} and is not among ${postings.length} postings`)
     if (kind === 'reversed') reverse(state, lot, credits)
     else restore(state, lot, credits)
   }
@@ -167,8 +167,9 @@ export const disputedSpansOf = ({ lot, open, lost }: Disputed) => {
 const daysOf = (at: Date, days: number): string => new Date(at.getTime() + days * 86_400_000).toISOString()
 
 /**
- * Which credentials the disputed packs paid for, and what becomes of them. A pass over all credentials that a dispute of this agent has ever concerned: each is revoked, suspended, or free of the
- * disputes. Times in the ledger are those at which transactions began, which differs from their order by less than a day.
+ * The plan for what the disputed packs paid: each credential that a dispute of this agent has ever concerned is revoked,
+ * suspended, or free of disputes. Times in the ledger are those at which transactions began, which differs from their order by
+ * less than a day.
  */
 export const planOf = (disputed: readonly Disputed[], spentAt: readonly SpentAt[]): DisputedSpan[] => {
   const spans = disputed.map(disputedSpansOf)
@@ -183,7 +184,7 @@ export const planOf = (disputed: readonly Disputed[], spentAt: readonly SpentAt[
     distinct(states[state]).map(({ from, to }) => {
       const before = spentAt.findLast(({ spent }) => spent <= from)
       const after = spentAt.find(({ spent }) => spent >= to)
-      if (!before || !after) throw new Error(`credits ${from} to ${to} were not spent between two movements`)
+      if (!before || !after) throw new Error(`credits ${from} to ${to} were not spent between two postings`)
       return { from, to, state, since: daysOf(before.at, -1), until: daysOf(after.at, 1) }
     }),
   )

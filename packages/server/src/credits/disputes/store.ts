@@ -4,7 +4,7 @@ import type { ReversedParts } from '../../payments/index.ts'
 import type { DisputedSpan } from '../../platform/db/columns.ts'
 import { now, type Tx } from '../../platform/db/db.ts'
 
-export type Book = { readonly agentId: string; readonly mode: Mode }
+export type AgentLedger = { readonly agentId: string; readonly mode: Mode }
 
 export type DisputedPack = ReversedParts & {
   readonly checkoutId: string
@@ -13,7 +13,11 @@ export type DisputedPack = ReversedParts & {
 }
 
 /** True where the parts are new. A pack that was never disputed has none: an inquiry takes no money. */
-export const upsertDisputedPack = async (tx: Tx, book: Book, disputed: DisputedPack): Promise<boolean> => {
+export const upsertDisputedPack = async (
+  tx: Tx,
+  book: AgentLedger,
+  disputed: DisputedPack,
+): Promise<boolean> => {
   const { rows } = await sql`
     insert into disputed_packs as known (agent_id, mode, checkout_id, pack, amount_usd_cents, refunded_usd_cents,
       lost_usd_cents, open_usd_cents)
@@ -31,7 +35,7 @@ export const upsertDisputedPack = async (tx: Tx, book: Book, disputed: DisputedP
 
 /** A bound on what one agent can dispute; a pass reads all of them. */
 const disputedMax = 10_000
-export const listDisputedPacks = async (tx: Tx, { agentId, mode }: Book): Promise<DisputedPack[]> => {
+export const listDisputedPacks = async (tx: Tx, { agentId, mode }: AgentLedger): Promise<DisputedPack[]> => {
   const rows = await tx
     .selectFrom('disputed_packs')
     .select([
@@ -60,7 +64,7 @@ export const listDisputedPacks = async (tx: Tx, { agentId, mode }: Book): Promis
 type Counts = { readonly checkoutId: string; readonly suspended: number; readonly revoked: number }
 export const updateDisputedCounts = async (
   tx: Tx,
-  { agentId, mode }: Book,
+  { agentId, mode }: AgentLedger,
   counts: Counts,
 ): Promise<void> => {
   await tx
@@ -82,7 +86,7 @@ type ShownDispute = Counts & {
 /** Disputed packs for display, the latest first. */
 export const listDisputesShown = async (
   tx: Tx,
-  { agentId, mode }: Book,
+  { agentId, mode }: AgentLedger,
   limit: number,
 ): Promise<ShownDispute[]> => {
   const { rows } = await sql<ShownDispute>`
@@ -96,7 +100,7 @@ export const listDisputesShown = async (
 }
 
 /** Starts the pass over the agent's disputed credentials again, from a new plan. */
-export const upsertPass = async (tx: Tx, { agentId, mode }: Book): Promise<void> => {
+export const upsertPass = async (tx: Tx, { agentId, mode }: AgentLedger): Promise<void> => {
   await sql`
     insert into dispute_passes (agent_id, mode) values (${agentId}, ${mode})
     on conflict (agent_id, mode) do update set plan = null, is_done = false, due_at = pohf_now(), skipped = 0`.execute(
@@ -105,7 +109,7 @@ export const upsertPass = async (tx: Tx, { agentId, mode }: Book): Promise<void>
 }
 
 /** The same, where there was one. */
-export const updatePassRepeated = async (tx: Tx, { agentId, mode }: Book): Promise<void> => {
+export const updatePassRepeated = async (tx: Tx, { agentId, mode }: AgentLedger): Promise<void> => {
   await tx
     .updateTable('dispute_passes')
     .set({ plan: null, is_done: false, due_at: now(), skipped: 0 })
@@ -114,7 +118,7 @@ export const updatePassRepeated = async (tx: Tx, { agentId, mode }: Book): Promi
     .execute()
 }
 
-export type Pass = Book & { readonly plan: readonly DisputedSpan[] | null; readonly skipped: number }
+export type Pass = AgentLedger & { readonly plan: readonly DisputedSpan[] | null; readonly skipped: number }
 
 /** The pass that is due longest, locked; others take another one meanwhile. */
 export const findDuePassLocked = async (tx: Tx): Promise<Pass | undefined> => {
@@ -124,7 +128,7 @@ export const findDuePassLocked = async (tx: Tx): Promise<Pass | undefined> => {
   return rows[0]
 }
 
-export const findPassLocked = async (tx: Tx, { agentId, mode }: Book): Promise<Pass | undefined> => {
+export const findPassLocked = async (tx: Tx, { agentId, mode }: AgentLedger): Promise<Pass | undefined> => {
   const { rows } = await sql<Pass>`
     select agent_id as "agentId", mode, plan, skipped from dispute_passes
     where agent_id = ${agentId} and mode = ${mode} and not is_done for update`.execute(tx)
@@ -135,7 +139,7 @@ type Progress = { readonly plan: readonly DisputedSpan[]; readonly skipped: numb
 /** Stores what is left to do. The next page of another agent comes first. */
 export const updatePassProgress = async (
   tx: Tx,
-  { agentId, mode }: Book,
+  { agentId, mode }: AgentLedger,
   progress: Progress,
 ): Promise<void> => {
   await tx
@@ -152,7 +156,11 @@ export const updatePassProgress = async (
 }
 
 /** Tries a pass again later, so that it does not keep others from running. */
-export const updatePassDeferred = async (tx: Tx, { agentId, mode }: Book, seconds: number): Promise<void> => {
+export const updatePassDeferred = async (
+  tx: Tx,
+  { agentId, mode }: AgentLedger,
+  seconds: number,
+): Promise<void> => {
   await sql`
     update dispute_passes set due_at = pohf_now() + make_interval(secs => ${seconds})
     where agent_id = ${agentId} and mode = ${mode}`.execute(tx)

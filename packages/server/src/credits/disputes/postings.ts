@@ -2,27 +2,27 @@ import type { Mode } from '@pohf/protocol'
 import { listEntriesOfKind, type PostedEntry } from '../../ledger/index.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { accounts } from '../rules.ts'
-import type { Movement } from './payers.ts'
+import type { CreditPosting } from './payers.ts'
 
 /** The kinds of entries that change credits, besides spending. */
-export const movementKinds = ['purchase', 'credit_grant', 'purchase_reversal'] as const
-type MovementKind = (typeof movementKinds)[number]
-type Entry = PostedEntry & { readonly kind: MovementKind }
+export const postingKinds = ['purchase', 'credit_grant', 'purchase_reversal'] as const
+type PostingKind = (typeof postingKinds)[number]
+type Entry = PostedEntry & { readonly kind: PostingKind }
 
 const pageSize = 500
 /** Packs, grants and reversals of one agent. */
-const movementsMax = 50_000
+const postingsMax = 50_000
 
-type Book = { readonly agentId: string; readonly mode: Mode }
+type AgentLedger = { readonly agentId: string; readonly mode: Mode }
 
-const listEntries = async (tx: Tx, book: Book): Promise<Entry[]> => {
+const listEntries = async (tx: Tx, book: AgentLedger): Promise<Entry[]> => {
   const entries: Entry[] = []
-  for (const kind of movementKinds)
+  for (const kind of postingKinds)
     for (let after: string | undefined = ''; after !== undefined;) {
       const page: PostedEntry[] = await listEntriesOfKind(tx, { ...book, kind, after, limit: pageSize })
       entries.push(...page.map((entry) => ({ ...entry, kind })))
-      if (entries.length > movementsMax)
-        throw new Error(`agent ${book.agentId} has more than ${movementsMax} packs, grants and reversals`)
+      if (entries.length > postingsMax)
+        throw new Error(`agent ${book.agentId} has more than ${postingsMax} packs, grants and reversals`)
       after = page.length === pageSize ? page.at(-1)?.reference : undefined
     }
   return entries
@@ -41,7 +41,11 @@ const sortByLines = (entries: readonly Entry[]): Entry[] => {
       queues.set(account, queue)
     }
   // The next one of an account is the last of its queue.
-  for (const queue of queues.values()) queue.sort((a, b) => Number(b.lineNumber - a.lineNumber))
+  for (const [account, queue] of queues)
+    queues.set(
+      account,
+      queue.toSorted((a, b) => Number(b.lineNumber - a.lineNumber)),
+    )
   const sorted: Entry[] = []
   while (sorted.length < entries.length) {
     const heads = [...queues.values()].flatMap((queue) => queue.at(-1)?.entry ?? [])
@@ -58,7 +62,7 @@ const sortByLines = (entries: readonly Entry[]): Entry[] => {
 
 export const lotOfCheckout = (checkoutId: string): string => `purchase ${checkoutId}`
 
-const movementOf = ({ kind, reference, at, lines }: Entry): Movement => {
+const creditPostingOf = ({ kind, reference, at, lines }: Entry): CreditPosting => {
   const lineOf = (account: string) => lines.find((line) => line.account === account)
   const credit = lineOf(accounts.balance)
   const outside = lineOf(kind === 'credit_grant' ? accounts.grants : accounts.purchases)
@@ -75,5 +79,5 @@ const movementOf = ({ kind, reference, at, lines }: Entry): Movement => {
 }
 
 /** Everything that added credits to a live agent or took them back, in order. */
-export const listMovements = async (tx: Tx, book: Book): Promise<Movement[]> =>
-  sortByLines(await listEntries(tx, book)).map(movementOf)
+export const listCreditPostings = async (tx: Tx, book: AgentLedger): Promise<CreditPosting[]> =>
+  sortByLines(await listEntries(tx, book)).map(creditPostingOf)
