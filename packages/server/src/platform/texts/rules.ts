@@ -43,7 +43,7 @@ const textRules: readonly TextRule[] = [
     message: 'has a character that a reader does not see',
     // Joiners and variation selectors are parts of words and of emoji.
     find: findInOriginal(
-      /(?![\t\n\u200c\u200d\ufe0e\ufe0f])[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}]/u,
+      /(?!\t|\n|\u200c|\u200d|\ufe0e|\ufe0f)[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Default_Ignorable_Code_Point}]/u,
     ),
   },
   { code: 'html', message: 'must be plain text', find: findInView(/<\s{0,8}[/!?]?\s{0,8}[a-z]/u) },

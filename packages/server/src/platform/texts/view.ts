@@ -10,8 +10,8 @@ export type TextView = {
 export type Span = readonly [start: number, end: number]
 
 const ignorable = /\p{Default_Ignorable_Code_Point}/gu
-/** Accents and strokes above and below Latin letters. Marks of other scripts are letters of their own. */
-const accents = /[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]/gu
+/** Accents and strokes above and below Latin letters. Marks that belong to one script are letters of their own. */
+const accents = /(?=\p{Script=Inherited})\p{M}/gu
 
 const pairs = (from: string, to: string): [string, string][] =>
   Array.from(from, (letter, index) => [letter, to[index] ?? letter])

@@ -1,7 +1,6 @@
-import type { reviewCauses, reviewDecisions } from '@pohf/protocol'
+import type { reviewDecisions } from '@pohf/protocol'
 import type { OrderState } from '../rules.ts'
 
-export type ReviewCause = (typeof reviewCauses)[number]
 export type ReviewDecision = (typeof reviewDecisions)[number]
 
 /** How many of the latest reviewed orders the standing of a buyer looks at. */
