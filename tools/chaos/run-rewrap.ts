@@ -60,6 +60,24 @@ const seedKeys = async (client: Client, secrets: Secrets): Promise<void> => {
   )
 }
 
+/** Waits until a rewrap reads rows, for at most two minutes: a kill then interrupts a page. */
+const waitForRows = (databaseUrl: string): Promise<void> =>
+  withDatabase(databaseUrl, async (client) => {
+    const read = async () => {
+      const found = await client.query<{ sum: string }>(
+        'select coalesce(sum(read_rows), 0)::text as sum from platform_rewraps',
+      )
+      return found.rows[0]?.sum
+    }
+    const before = await read()
+    const deadline = performance.now() + 120_000
+    while ((await read()) === before && performance.now() < deadline) await setTimeout(20)
+  })
+
+/** A start on a busy machine takes longer than a minute. */
+const waitForStart = (baseUrl: string): Promise<void> =>
+  waitUntilReady(baseUrl).catch(() => waitUntilReady(baseUrl))
+
 /** How many stored values a key opens, and how many keys of sessions are what they were. */
 const countOpened = async (client: Client, secrets: Secrets) => {
   const counts = { values: 0, opened: 0, same: 0 }
@@ -94,7 +112,7 @@ const processes = {
   worker: startRole('worker', env),
 }
 try {
-  await waitUntilReady(baseUrl)
+  await waitForStart(baseUrl)
   const before = loadSecrets(env.DATA_DIR)
   mkdirSync(join(folder, 'old'), { mode: 0o700 })
   cpSync(join(env.DATA_DIR, 'master.key'), join(folder, 'old', 'master.key'))
@@ -121,8 +139,7 @@ try {
   while (!isDone) {
     const command = startCommand(['rewrap'], env)
     if (kills.rewrap < Number(values.kills)) {
-      // Where it has begun to move rows, a kill interrupts a page.
-      await setTimeout(4_000 + random() * 4_000)
+      await waitForRows(databaseUrl)
       command.kill()
       kills.rewrap += 1
       if (kills.rewrap % 3 === 1) kills.api += Number(processes.api.kill())
@@ -133,7 +150,7 @@ try {
   }
   const rewrapSeconds = Math.round((performance.now() - startedAt) / 1_000)
   await run(['master', 'retire', '--at-once'], env)
-  await waitUntilReady(baseUrl)
+  await waitForStart(baseUrl)
   await load.stop(120_000)
   const old = loadSecrets(join(folder, 'old'))
   const now = loadSecrets(env.DATA_DIR)

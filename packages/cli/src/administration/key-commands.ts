@@ -132,8 +132,9 @@ const addChanges = (keys: Command): void => {
     })
 }
 
+const loadMaster = () => import('./master-key.ts')
+
 const addMaster = (keys: Command): void => {
-  const loadMaster = () => import('./master-key.ts')
   addLocal(
     keys,
     'rewrap',

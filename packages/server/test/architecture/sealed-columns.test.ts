@@ -59,10 +59,11 @@ test('a column that a rewrap skips is found', () => {
   ])
 })
 
+const acceptedMinutesOf = (
+  purpose: 'console-bearer' | 'operator-bearer' | 'task-token' | 'task-visitor' | 'vt',
+) => secretPurposes[purpose].rotation.hours * 60
+
 test('tokens of an old version are accepted at least as long as they are valid', () => {
-  const acceptedMinutesOf = (
-    purpose: 'console-bearer' | 'operator-bearer' | 'task-token' | 'task-visitor' | 'vt',
-  ) => secretPurposes[purpose].rotation.hours * 60
   assert.ok(acceptedMinutesOf('console-bearer') >= consoleMinutes)
   assert.ok(acceptedMinutesOf('operator-bearer') >= operatorMinutes)
   assert.ok(acceptedMinutesOf('task-token') >= tokenMinutes)

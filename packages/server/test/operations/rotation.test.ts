@@ -226,4 +226,8 @@ test('a machine with an old file starts where it has the version, and another on
   await assert.rejects(start('before', readFile(join(folder, 'old'))), MasterKeyVersionMissing)
   await assert.rejects(start('without', `${text.split('\n')[0]}\n`), MasterKeyMismatch)
   requireVersions(ctx)
+  assert.throws(
+    () => late.secrets.open('mail', oldSecrets.seal('mail', 'x')),
+    'though its file had version 1',
+  )
 })

@@ -79,7 +79,7 @@ const movePage = async (
 }
 
 /** Moves the next page of a column; false where the column has been read to its end. */
-export const rewrapPage = async (ctx: Ctx, column: SealedColumn): Promise<boolean> => {
+const rewrapPage = async (ctx: Ctx, column: SealedColumn): Promise<boolean> => {
   const version = ctx.secrets.keyring.sealing()
   return inTransaction(ctx, 'system', async (tx) => {
     const { after, finished } = await lockPosition(tx, version, nameOf(column))

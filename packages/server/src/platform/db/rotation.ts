@@ -207,7 +207,7 @@ export const rewrap = async (ctx: Ctx, columns: readonly SealedColumn[], report:
 }
 
 /** From when on nothing is valid any more that an older version made. */
-export const retirableAt = ({ sealsSince }: MasterKeyVersion): Date =>
+const retirableAt = ({ sealsSince }: MasterKeyVersion): Date =>
   new Date((sealsSince?.getTime() ?? Infinity) + acceptedHoursMax * 3_600_000)
 
 /** Drops the lines of versions that are retired from the file of this machine. */

@@ -122,6 +122,24 @@ const continues = (next: Keys, { file, kept }: Keys, { accepted }: MasterKeyStat
     return key ? fingerprintOf(key) === fingerprint : !file.versions.has(version)
   }) && keptPurposes.every((purpose) => next.kept(purpose).equals(kept(purpose)))
 
+const keptFingerprintsOf = ({ kept }: Keys): Map<KeptPurpose, string> =>
+  new Map(keptPurposes.map((purpose) => [purpose, fingerprintOf(kept(purpose))]))
+
+/** The result; undefined where the work fails. */
+const resultOf = <T>(work: () => T): T | undefined => {
+  try {
+    return work()
+  } catch {
+    return undefined
+  }
+}
+
+/** The file without older versions: their kept keys become lines of their own. */
+const fileWithout = ({ file, kept }: Keys, before: number): MasterKeyFile => ({
+  versions: new Map([...file.versions].filter(([version]) => version >= before)),
+  kept: new Map([...file.kept, ...keptPurposes.map((purpose) => [purpose, kept(purpose)] as const)]),
+})
+
 /** A process that could not read the state for this long seals nothing: others may have retired its version. */
 const stateMsMax = 45_000
 
@@ -145,8 +163,11 @@ const makeSecrets = (read: () => MasterKeyFile): Secrets => {
     const sealed = seal(keys.ofVersion(purpose, state.sealing), plain)
     return state.sealing === 1 ? sealed : `${state.sealing}.${sealed}`
   }
-  const openText = (purpose: ResealedPurpose, sealed: string): string =>
-    open(keys.ofVersion(purpose, versionOf(sealed)), withoutVersion(sealed))
+  const openText = (purpose: ResealedPurpose, sealed: string): string => {
+    const version = versionOf(sealed)
+    if (!state.accepted.has(version)) throw new Error(`version ${version} of the master key opens nothing`)
+    return open(keys.ofVersion(purpose, version), withoutVersion(sealed))
+  }
   return {
     derive: (purpose: SecretPurpose) =>
       Buffer.from(isKept(purpose) ? keys.kept(purpose) : keys.ofVersion(purpose, state.sealing)),
@@ -161,8 +182,7 @@ const makeSecrets = (read: () => MasterKeyFile): Secrets => {
     open: openText,
     keyring: {
       fingerprints,
-      keptFingerprints: () =>
-        new Map(keptPurposes.map((purpose) => [purpose, fingerprintOf(keys.kept(purpose))])),
+      keptFingerprints: () => keptFingerprintsOf(keys),
       sealing: () => state.sealing,
       follow: (next) => {
         state = next
@@ -175,21 +195,10 @@ const makeSecrets = (read: () => MasterKeyFile): Secrets => {
           (version) => version <= state.sealing && !keys.file.versions.has(version),
         ),
       reseal: (purpose, sealed) => {
-        let plain: string
-        try {
-          plain = openText(purpose, sealed)
-        } catch {
-          return undefined
-        }
-        return sealText(purpose, plain)
+        const plain = resultOf(() => openText(purpose, sealed))
+        return plain === undefined ? undefined : sealText(purpose, plain)
       },
-      fileWithout: (before) => ({
-        versions: new Map([...keys.file.versions].filter(([version]) => version >= before)),
-        kept: new Map([
-          ...keys.file.kept,
-          ...keptPurposes.map((purpose) => [purpose, keys.kept(purpose)] as const),
-        ]),
-      }),
+      fileWithout: (before) => fileWithout(keys, before),
     },
   }
 }

@@ -29,7 +29,7 @@ const lineOf = (key: Buffer): string => key.toString('base64url')
 /** A version and a colon, or a purpose and a colon, then 32 bytes. A line without a name is version 1. */
 const linePattern = /^(?:([1-9]\d{0,5}|[a-z][a-z-]{0,40}):)?([A-Za-z0-9_-]{43})$/
 
-export const parseMasterKey = (text: string, path: string): MasterKeyFile => {
+const parseMasterKey = (text: string, path: string): MasterKeyFile => {
   const versions = new Map<number, Buffer>()
   const kept = new Map<string, Buffer>()
   const lines = text.split('\n').filter((line) => line.trim() !== '')
@@ -41,9 +41,9 @@ export const parseMasterKey = (text: string, path: string): MasterKeyFile => {
     const version = Number(name)
     if (Number.isNaN(version)) kept.set(name, key)
     else versions.set(version, key)
-    if (versions.size + kept.size <= index)
-      throw new Error(`line ${index + 1} of ${path} is the second one for ${name} (version ${version})`)
   }
+  if (versions.size + kept.size < lines.length)
+    throw new Error(`${path} has two lines with one name among ${lines.length}`)
   if (versions.size === 0) throw new Error(`${path} holds no master key: restore the file from a backup`)
   return { versions: new Map([...versions].toSorted(([a], [b]) => a - b)), kept }
 }
