@@ -29,7 +29,7 @@ export const buy = operation({
 })
 
 export const disputesShownMax = 20
-export const disputeStates = ['open', 'lost', 'won'] as const
+const disputeStates = ['open', 'lost', 'won'] as const
 const disputedPack = z.object({
   checkoutId: z.string(),
   pack: z.enum(packNames),

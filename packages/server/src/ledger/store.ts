@@ -319,7 +319,7 @@ export const listUnpostedReferences = async (
   return rows
 }
 
-export type EntryLine = {
+type EntryLine = {
   readonly account: string
   readonly amount: bigint
   readonly lineNumber: bigint

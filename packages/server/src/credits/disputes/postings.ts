@@ -5,7 +5,7 @@ import { accounts } from '../rules.ts'
 import type { CreditPosting } from './payers.ts'
 
 /** The kinds of entries that change credits, besides spending. */
-export const postingKinds = ['purchase', 'credit_grant', 'purchase_reversal'] as const
+const postingKinds = ['purchase', 'credit_grant', 'purchase_reversal'] as const
 type PostingKind = (typeof postingKinds)[number]
 type Entry = PostedEntry & { readonly kind: PostingKind }
 
