@@ -23,6 +23,7 @@ const columnTypes: Readonly<Record<string, string>> = {
   'gas_transactions.address': 'Hex',
   'gas_transactions.hash': 'Hex',
   'gas_transactions.raw': 'Hex',
+  'key_rotations.purpose': "'live' | 'test' | 'onchain' | 'onchain-test'",
   // Its partitions have no check; every line belongs to a row of ledger_accounts, which has.
   'ledger_lines.unit': "'credit' | 'star' | 'usd_cent' | 'usdc_micro'",
   'operator_audit.details': 'JsonColumn<JsonRecord>',

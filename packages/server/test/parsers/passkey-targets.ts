@@ -25,8 +25,8 @@ const textOf = (input: Input, name: string): string => partOf(input, name).toStr
 const bytes = (length: number) => new Uint8Array(Buffer.alloc(length, 7))
 /** Formats without anything genuine here: the statement of one format under the name of another, with its members. */
 const otherFormats = (object: Buffer): Buffer[] => {
-  const decoded = decodeCBOR(new Uint8Array(object)) as Map_
-  const statement = decoded.get('attStmt') as Map<string, CBORType>
+  const attestation = decodeCBOR(new Uint8Array(object)) as Map_
+  const statement = attestation.get('attStmt') as Map<string, CBORType>
   const named = ['tpm', 'android-key', 'android-safetynet', 'fido-u2f', 'apple', 'none']
   const members = new Map<string, CBORType>([
     ...statement,
@@ -41,7 +41,7 @@ const otherFormats = (object: Buffer): Buffer[] => {
         new Map<string, CBORType>([
           ['fmt', fmt],
           ['attStmt', members],
-          ['authData', decoded.get('authData') as Uint8Array<ArrayBuffer>],
+          ['authData', attestation.get('authData') as Uint8Array<ArrayBuffer>],
         ]),
       ),
     ),
@@ -50,9 +50,14 @@ const otherFormats = (object: Buffer): Buffer[] => {
 
 /** What the maker of the model signed. */
 const signedParts = (object: Buffer): string => {
-  const [decoded] = decodePartialCBOR(new Uint8Array(object), 0) as [Map_, number]
-  const statement = decoded.get('attStmt') as Map_
-  const parts = [decoded.get('fmt'), decoded.get('authData'), statement.get('sig'), statement.get('x5c')]
+  const [attestation] = decodePartialCBOR(new Uint8Array(object), 0) as [Map_, number]
+  const statement = attestation.get('attStmt') as Map_
+  const parts = [
+    attestation.get('fmt'),
+    attestation.get('authData'),
+    statement.get('sig'),
+    statement.get('x5c'),
+  ]
   return Buffer.from(encodeCBOR(parts as CBORType)).toString('hex')
 }
 

@@ -37,11 +37,11 @@ const watch = (worker: Worker, counts: Int32Array, hangCpuMs: number): Promise<S
       const inputs = Atomics.load(counts, slots.inputs)
       const { user, system } = process.cpuUsage(at.cpu)
       // The first input waits for the modules and seeds of the worker.
-      const patience = inputs === 0 ? 10 : 1
+      const factor = inputs === 0 ? 10 : 1
       if (inputs !== at.inputs) at = { inputs, cpu: process.cpuUsage(), wall: performance.now() }
       else if (
-        user + system > hangCpuMs * 1_000 * patience ||
-        performance.now() - at.wall > hangWallMs * patience
+        user + system > hangCpuMs * 1_000 * factor ||
+        performance.now() - at.wall > hangWallMs * factor
       ) {
         clearInterval(timer)
         resolve('hang')

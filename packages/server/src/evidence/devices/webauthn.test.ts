@@ -29,10 +29,10 @@ const assuranceOf = async (attestationObject: Buffer): Promise<string> => {
 type Statement = Map<string, CBORType>
 /** The same attestation with another value in its statement. */
 const withStatement = (change: (statement: Statement) => void): Buffer => {
-  const decoded = decodeCBOR(new Uint8Array(object)) as Map<string, CBORType>
-  const statement = decoded.get('attStmt') as Statement
+  const attestation = decodeCBOR(new Uint8Array(object)) as Map<string, CBORType>
+  const statement = attestation.get('attStmt') as Statement
   change(statement)
-  return Buffer.from(encodeCBOR(decoded))
+  return Buffer.from(encodeCBOR(attestation))
 }
 /** Two integers with a zero byte before each: what BER may say and DER may not. */
 const padSignature = (signature: Buffer): Buffer => {

@@ -721,7 +721,7 @@ export interface KeyRotations {
   activate_at: Timestamp;
   kid: string;
   mode: 'live' | 'test';
-  purpose: string;
+  purpose: 'live' | 'test' | 'onchain' | 'onchain-test';
   told_at: Timestamp | null;
   told_until: Generated<string>;
 }

@@ -41,9 +41,8 @@ export const lockOpenRotation = async (
     .skipLocked()
     .executeTakeFirst()
   if (!row) return undefined
-  const { kid, activate_at: activateAt, told_until: toldUntil } = row
-  const purpose = row.purpose as CredentialPurpose
-  return { kid, purpose, mode: row.mode, activateAt, toldUntil }
+  const { kid, purpose, mode, activate_at: activateAt, told_until: toldUntil } = row
+  return { kid, purpose, mode, activateAt, toldUntil }
 }
 
 /** Records until which agent subscribers were told; without one, that all were. */
