@@ -8,7 +8,7 @@ test('an address that only looks like a URL is refused, however long it is', () 
   const signature = { label: 'sig1', tag: 'web-bot-auth', components: [component], parameters: new Map() }
   const read = (url: string) => readSignatureAgent({ 'signature-agent': `sig1="${url}"` }, signature)
   assert.equal(read('https://agent.example/path'), 'https://agent.example')
-  // canParse takes this one for a URL, and the constructor throws a TypeError.
+  // For some hosts of this length canParse says yes, and the constructor throws a TypeError.
   const longHost = `https://agent.exam${'eyJhIjp7ImEiOnsiYSI6'.repeat(2_000)}`
   for (const url of [longHost, 'https://', 'agent.example', ''])
     assert.throws(
