@@ -104,12 +104,9 @@ export const account = operation({
             .array(z.string())
             .max(50)
             .meta({ description: 'Hosts that get its events, one for each webhook. A claim disables them.' }),
-          allowedOrigins: z
-            .array(z.string())
-            .max(50)
-            .meta({
-              description: 'Sites that may use it. A claim keeps them; PATCH /api/agents/me changes them.',
-            }),
+          allowedOrigins: z.array(z.string()).max(50).meta({
+            description: 'Sites that may use it. A claim keeps them; PATCH /api/agents/me changes them.',
+          }),
         }),
       )
       .max(10)

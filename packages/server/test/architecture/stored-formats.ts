@@ -76,7 +76,9 @@ const hiddenIn = ({ path, text }: SourceFile): string[] => [
   ...[
     ...text.matchAll(/\bsecrets(: \w+ \}|\??\.(?!(?:derive|accepted|seal|open)\(|keyring\.|ts')\w+|\[)/g),
   ].map(([found]) => `${path}: ${found}`),
-  ...[...text.matchAll(/(?<!\{ keyring \} )=\s*[\w.]*\.secrets\s*$/gm)].map(([found]) => `${path}: ${found.trim()}`),
+  ...[...text.matchAll(/(?<!\{ keyring \} )=\s*[\w.]*\.secrets\s*$/gm)].map(
+    ([found]) => `${path}: ${found.trim()}`,
+  ),
 ]
 
 /** Every use of the master secret in the sources. Throws where one cannot be read. */
