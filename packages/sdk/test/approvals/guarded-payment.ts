@@ -36,6 +36,7 @@ export const start = async (t: TestContext, behaviour: Behaviour = {}, more: Opt
 /** Adds properties to `Object.prototype` until the test ends, as a faulty dependency of the program would. */
 export const pollute = (t: TestContext, properties: Readonly<Record<string, unknown>>): void => {
   for (const [name, value] of Object.entries(properties))
+    // oxlint-disable-next-line no-extend-native -- the attack itself
     Object.defineProperty(Object.prototype, name, {
       value,
       configurable: true,
