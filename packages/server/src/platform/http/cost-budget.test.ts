@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { setTimeout } from 'node:timers/promises'
 import { readClientAddress } from './client-address.ts'
 import { makeCostBudget } from './cost-budget.ts'
 import { Refusal } from './errors.ts'
@@ -66,7 +67,8 @@ test('while the event loop lags, the costliest networks are shed first, and thos
 })
 
 test('the calls of one client start apart, however many connections it has; another client does not wait', async () => {
-  const { codeFor } = makeBudget()
+  const { charge, codeFor } = makeBudget()
+  charge('192.0.2.1', 300)
   const startedAt = performance.now()
   const calls = Array.from({ length: 11 }, () => codeFor('192.0.2.1', 5))
   await codeFor('198.51.100.1', 5)
@@ -78,8 +80,21 @@ test('the calls of one client start apart, however many connections it has; anot
   assert.ok(other < all)
 })
 
-test('calls that would wait for longer than a second are refused', async () => {
+test('a network that has most of its savings waits for nothing', async () => {
   const { codeFor } = makeBudget()
+  const finished: string[] = []
+  const page = Promise.all(Array.from({ length: 50 }, () => codeFor('192.0.2.1', 3))).then((codes) => {
+    assert.deepEqual(new Set(codes), new Set([undefined]))
+    finished.push('page')
+  })
+  // One call apart would already take 12 ms.
+  await Promise.all([page, setTimeout(8).then(() => finished.push('timer'))])
+  assert.deepEqual(finished, ['page', 'timer'])
+})
+
+test('calls that would wait for longer than a second are refused', async () => {
+  const { charge, codeFor } = makeBudget()
+  charge('192.0.2.1', 300)
   const codes = await Promise.all(Array.from({ length: 60 }, () => codeFor('192.0.2.1', 5)))
   assert.equal(codes[0], undefined)
   assert.equal(codes.at(-1), 'rate_limited')

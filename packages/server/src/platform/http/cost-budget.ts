@@ -13,10 +13,12 @@ const narrow = { perSecondMs: 100, savedMs: 1_000 }
 /** A /24 or /48 belongs to more than one client, and one client can hold all of it. */
 const wide = { perSecondMs: 200, savedMs: 2_000 }
 /**
- * The calls of a wide network start so far apart, as a multiple of their cost, also while it has savings: a client with
- * many connections never takes more than a quarter of the process.
+ * The calls of a wide network that has spent a part of its savings start so far apart, as a multiple of their cost: a client
+ * with many connections never takes more than a quarter of the process for long.
  */
 const spacing = 4
+/** With this share of its savings a network waits for nothing: a person opens a page, which makes up to fifty calls. */
+const unspacedShare = 0.75
 const startWaitMaxMs = 1_000
 /** Waiting calls in the process. Each holds its connection and a few kilobytes. */
 const waitingMax = 2_000
@@ -135,6 +137,9 @@ export const makeCostBudget = ({ clock, log, isOn }: CostBudgetOptions) => {
       : [{ account: accounts.open(client.narrow, narrow), budget: narrow }]),
   ]
 
+  const shareOf = (client: ClientAddress): number =>
+    Math.min(...budgetsOf(client).map(({ account, budget }) => account.availableMs / budget.savedMs))
+
   /** The refusal of a call, where there is one. The last call may overdraw: a budget is refused at zero. */
   const refusalOf = (client: ClientAddress): Refusal | undefined => {
     const budgets = budgetsOf(client)
@@ -145,8 +150,7 @@ export const makeCostBudget = ({ clock, log, isOn }: CostBudgetOptions) => {
       return refuse('rate_limited', waitSeconds, 'This network used up what it may spend without a key.')
     if (starts.isFull(client))
       return refuse('rate_limited', 1, 'This network makes too many calls without a key at once.')
-    const share = Math.min(...budgets.map(({ account, budget }) => account.availableMs / budget.savedMs))
-    return isShed(share) ? refuse('overloaded', shedRetrySeconds) : undefined
+    return isShed(shareOf(client)) ? refuse('overloaded', shedRetrySeconds) : undefined
   }
 
   const charge = (client: ClientAddress, costMs: number): void => {
@@ -163,7 +167,7 @@ export const makeCostBudget = ({ clock, log, isOn }: CostBudgetOptions) => {
         throw refusal
       }
       charge(client, costMs)
-      await starts.wait(client, costMs)
+      if (shareOf(client) < unspacedShare) await starts.wait(client, costMs)
     },
     /** As `admit` for a call that is never refused, as of a load balancer: it only waits. */
     space: async (client: ClientAddress, costMs: number): Promise<void> => {
