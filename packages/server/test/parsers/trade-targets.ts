@@ -227,6 +227,10 @@ const paymentTarget = async (): Promise<Target> => {
   }
 }
 
+/** Wallets write the last byte as 0 and 1, or as 27 and 28: both are in use, and mean the same. */
+const parityText = (signature: string): string =>
+  signature.toLowerCase().replace(/1b$/, '00').replace(/1c$/, '01')
+
 const walletTarget = async (): Promise<Target> => {
   const account = privateKeyToAccount(generatePrivateKey())
   const message = `${own} wants you to prove your wallet.\nNonce: 1`
@@ -245,8 +249,10 @@ const walletTarget = async (): Promise<Target> => {
       // The schema of the endpoint has checked the address.
       if (!/^0x[0-9a-fA-F]{40}$/.test(proof.wallet)) return 'refused'
       if (!(await proveByKey(challenge, proof))) return 'refused'
-      const same = (name: string) => textOf(input, name).toLowerCase() === textOf(seed, name).toLowerCase()
-      return same('wallet') && same('signature') ? 'equal' : 'accepted'
+      return textOf(input, 'wallet').toLowerCase() === textOf(seed, 'wallet').toLowerCase() &&
+        parityText(textOf(input, 'signature')) === parityText(textOf(seed, 'signature'))
+        ? 'equal'
+        : 'accepted'
     },
   }
 }

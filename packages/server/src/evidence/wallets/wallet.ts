@@ -28,7 +28,11 @@ type WalletChallenge = {
   readonly contractChain: number | undefined
 }
 
+/** r and s of 32 bytes and v of one. Without this, half a byte is read as v. */
+const keySignature = /^0x[0-9a-fA-F]{130}$/
+
 const recoverSigner = async (message: string, signature: string): Promise<string | undefined> => {
+  if (!keySignature.test(signature)) return undefined
   try {
     return await recoverMessageAddress({ message, signature: signature as Hex })
   } catch {
