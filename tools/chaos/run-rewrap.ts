@@ -83,7 +83,7 @@ const countOpened = async (client: Client, secrets: Secrets) => {
   const counts = { values: 0, opened: 0, same: 0 }
   for (const { purpose, table, column, field } of sealedColumns) {
     const value = field ? `payload ->> '${field.name}'` : column
-    const only = field ? `and topic = '${field.topic}'` : ''
+    const only = field ? `and topic in (${field.topics.map((topic) => `'${topic}'`).join()})` : ''
     const id = table === 'session_keys' ? 'session_id' : `''`
     const found = await client.query<{ id: string; sealed: string }>(
       `select ${id} as id, ${value} as sealed from ${table} where ${value} <> '' ${only}`,

@@ -1,5 +1,5 @@
 import type { SealedColumn } from '../platform/db/sealed.ts'
-import { sealedColumns as mails } from '../platform/queue/outbox.ts'
+import { sealedColumns as mails } from '../platform/net/mail.ts'
 import { sealedColumns as dayKeys } from '../roots/index.ts'
 import { sealedColumns as sessionKeys } from '../sessions/index.ts'
 import { sealedColumns as secretsOfEndpoints } from '../webhooks/index.ts'

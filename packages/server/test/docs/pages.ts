@@ -45,6 +45,7 @@ export const groups = {
     'docs/operate/faults.md',
     'docs/operate/high-availability.md',
     'docs/operate/keys.md',
+    'docs/operate/master-key.md',
     'docs/operate/observability.md',
     'docs/operate/operations.md',
     'docs/operate/release.md',
@@ -142,6 +143,11 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
   'docs/operate/install.md': ['npm run battery -- setup runs it on a fresh clone'],
   'docs/operate/keys.md': [
     'it makes certificates for hosts of the reader; packages/server/src/signing/two-signers.test.ts uses such',
+  ],
+  'docs/operate/master-key.md': [
+    'it changes the master key; npm run battery -- rewrap runs the same commands',
+    'it changes the master key; npm run battery -- rewrap runs the same commands',
+    'it changes the master key; npm run battery -- rewrap runs the same commands',
   ],
   'docs/operate/observability.md': ['production'],
   'docs/operate/release.md': [

@@ -22,7 +22,13 @@ test('the root of the operators’ listener leads to their pages, and the public
 test('a healthy service says so, and names its operator and the end of its keys', async () => {
   await harness.runJobs()
   const overview = await read()
-  assert.deepEqual(okOf(overview), { database: true, signer: true, restore: true, verify: true })
+  assert.deepEqual(okOf(overview), {
+    database: true,
+    signer: true,
+    restore: true,
+    verify: true,
+    'master-key': true,
+  })
   assert.equal(overview.worker.ok, true)
   assert.deepEqual(overview.operator, { operatorId: ada.operatorId, name: 'Ada', decidesPayouts: true })
   assert.deepEqual([overview.payoutApproval, overview.mailServer], [false, false])

@@ -9,8 +9,8 @@ export type SealedColumn = {
   readonly column: string
   /** The columns of the primary key, in its order, with their types. */
   readonly key: readonly (readonly [name: string, type: 'text' | 'date'])[]
-  /** The field, where the column is jsonb, and the topic of the rows that have it. */
-  readonly field?: { readonly name: string; readonly topic: string }
+  /** The field, where the column is jsonb, and the topics of the rows that have it. */
+  readonly field?: { readonly name: string; readonly topics: readonly string[] }
 }
 
 export const nameOf = ({ table, column }: SealedColumn): string => `${table}.${column}`
@@ -28,7 +28,7 @@ type Page = {
 const keyColumns = ({ key }: SealedColumn) => sql.join(key.map(([name]) => sql.ref(name)))
 const valueOf = ({ column, field }: SealedColumn) =>
   field
-    ? sql`case when topic = ${field.topic} then ${sql.ref(column)} ->> ${field.name} end`
+    ? sql`case when topic = any(${field.topics}::text[]) then ${sql.ref(column)} ->> ${field.name} end`
     : sql.ref(column)
 
 /** The next rows in the order of the primary key, at most `limit`, with the values that are sealed. */

@@ -175,7 +175,10 @@ export const makeCostBudget = ({ clock, log, isOn }: CostBudgetOptions) => {
     },
     /** Spends what only the answer told, such as its length. */
     charge,
-    noteLag,
+    /** Takes the delay of the event loop since the last time. */
+    noteLag: (lagMs: number): void => {
+      if (isOn) noteLag(lagMs)
+    },
     size: accounts.size,
   }
 }

@@ -2,6 +2,7 @@ import { createTransport } from 'nodemailer'
 import type { Ctx } from '../ops/context.ts'
 import type { Tx } from '../db/db.ts'
 import { countMail } from '../db/mails.ts'
+import type { SealedColumn } from '../db/sealed.ts'
 import { drainOutbox, enqueue, mailTopics, type MailTopic, type OutboxRow } from '../queue/outbox.ts'
 import type { Job } from '../queue/worker.ts'
 import type { ClientAddress } from '../http/client-address.ts'
@@ -147,3 +148,16 @@ export const checkMailServer = async (url: string): Promise<void> => {
     transport.close()
   }
 }
+
+export const sealedColumns: readonly SealedColumn[] = [
+  {
+    purpose: 'mail',
+    table: 'outbox',
+    column: 'payload',
+    key: [
+      ['agent_id', 'text'],
+      ['outbox_id', 'text'],
+    ],
+    field: { name: 'sealed', topics: mailTopics },
+  },
+]

@@ -1,4 +1,3 @@
-import type { SealedColumn } from '../db/sealed.ts'
 import { sql, type Selectable } from 'kysely'
 import {
   apiVersion,
@@ -325,16 +324,3 @@ export const eraseEvents = async (tx: Tx, agentId: string, subject: string): Pro
     await tx.deleteFrom('outbox').where('agent_id', '=', agentId).where('outbox_id', 'in', eventIds).execute()
   return eventIds
 }
-
-export const sealedColumns: readonly SealedColumn[] = [
-  {
-    purpose: 'mail',
-    table: 'outbox',
-    column: 'payload',
-    key: [
-      ['agent_id', 'text'],
-      ['outbox_id', 'text'],
-    ],
-    field: { name: 'sealed', topic: 'mail' },
-  },
-]
