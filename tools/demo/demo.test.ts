@@ -21,7 +21,7 @@ import { capture, views, watchErrors } from './views.ts'
 const size = { days: 40, visitsPerDay: 3, members: 2, requestsPerDay: 20 }
 
 test('demo data agrees with the ledger, the card payments and the audit log, and every list has entries', async () => {
-  const card = await startCardHarness({ PAYOUT_APPROVAL: 'on' })
+  const card = await startCardHarness({ PAYOUT_APPROVAL: 'on', ORDER_REVIEWS: '0' })
   const { harness } = card
   await harness.advance(-size.days * dayMs)
   const { faults, live, operatorKeys, workerCookie } = await seedDemo(harness, size, async (sessionId) => {
