@@ -30,3 +30,4 @@ create table dispute_passes (
 );
 create index dispute_passes_due on dispute_passes (due_at) where not is_done;
 call pohf_isolate('dispute_passes');
+insert into platform_due_times values ('dispute_passes', 'due_at', 'not is_done');
