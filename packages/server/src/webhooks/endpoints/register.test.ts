@@ -4,7 +4,7 @@ import { inTransaction } from '../../platform/db/db.ts'
 import { startHarness, type Harness } from '../../../test/fixtures/harness.ts'
 
 const local = await startHarness()
-const production = await startHarness({ BASE_URL: 'https://pohf.example.org' })
+const production = await startHarness({ BASE_URL: 'https://pohf.example.org', ADDRESS_LIMITS: 'off' })
 
 const register = (harness: Harness, key: string, body: unknown, headers: Record<string, string> = {}) =>
   harness.call('POST', '/api/agents/webhooks', { key, body, headers })
