@@ -190,6 +190,7 @@ export const withoutBlocks: readonly string[] = [
   'docs/operate/containers.md',
   'docs/operate/faults.md',
   'docs/operate/high-availability.md',
+  'docs/operate/master-key.md',
   'docs/operate/release.md',
   'docs/operate/scale.md',
   'docs/operate/systemd.md',
