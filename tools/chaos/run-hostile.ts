@@ -11,7 +11,7 @@ const { values } = parseArgs({
   options: {
     seconds: { type: 'string' },
     rounds: { type: 'string' },
-    verifies: { type: 'string', default: '25' },
+    verifies: { type: 'string' },
     only: { type: 'string' },
     set: { type: 'string', multiple: true, default: [] },
     smoke: { type: 'boolean', default: false },
@@ -47,7 +47,7 @@ const rows = await runHostile(
   {
     seconds: Number(values.seconds ?? (values.smoke ? 2 : 6)),
     rounds: Number(values.rounds ?? (values.smoke ? 1 : 3)),
-    verifiesPerSecond: Number(values.verifies),
+    verifiesPerSecond: Number(values.verifies ?? (values.smoke ? 5 : 25)),
     only,
     settings: Object.fromEntries(values.set.map((pair) => pair.split('=', 2))) as Record<string, string>,
   },

@@ -61,6 +61,13 @@ const sendOrder = async (client: ChildProcess, order: ClientOrder): Promise<Clie
   return report
 }
 
+/** A stranger registers from another /24 each time: one of them may register thirty agents in an hour. */
+let strangers = 0
+const nextStranger = (): string => {
+  strangers += 1
+  return `203.${strangers >> 8}.${strangers & 255}.7`
+}
+
 type CallParts = { readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
 
 const prepare = async (settings: HostileOptions['settings']) => {
@@ -91,7 +98,7 @@ const prepare = async (settings: HostileOptions['settings']) => {
 }
 type Deployment = Awaited<ReturnType<typeof prepare>>
 
-/** Calls verify at a steady rate, whatever the answers take, and the rows of strangers twice a second. */
+/** Calls verify at a steady rate, whatever the answers take, and the rows of strangers once a second. */
 const observe = async (
   { servers, call, payer, seed }: Deployment,
   { seconds, verifiesPerSecond }: HostileOptions,
@@ -114,7 +121,7 @@ const observe = async (
   const visit = async (n: number): Promise<void> => {
     const registration = { name: 'Stranger', contactEmail: `s@s${prefix}${n}.example`, mode: 'test' }
     const responses = await Promise.all([
-      call('POST', '/api/agents/register', `198.51.${n}.7`, { body: JSON.stringify(registration) }),
+      call('POST', '/api/agents/register', nextStranger(), { body: JSON.stringify(registration) }),
       call('GET', '/api/tasks/next?wallet=0x0000000000000000000000000000000000000002', strangerAddress),
       call('GET', '/api/agent/tasks/wf_test_ok/buy', strangerAddress),
     ])
@@ -130,7 +137,7 @@ const observe = async (
     const wait = startedAt + (n * 1_000) / verifiesPerSecond - performance.now()
     if (wait > 0) await setTimeout(wait)
     pending.push(verify(n))
-    if (n % verifiesPerSecond === 0) pending.push(visit((n / verifiesPerSecond) % 250))
+    if (n % verifiesPerSecond === 0) pending.push(visit(n))
   }
   await Promise.all(pending)
   const cpuAfter = cpuOfServers(servers)

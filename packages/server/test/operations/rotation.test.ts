@@ -20,6 +20,7 @@ import { sealedColumns } from '../../src/wiring/index.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { startMailbox, subjectOf } from '../fixtures/mailbox.ts'
 import { grantCredits } from '../fixtures/payments/ledger.ts'
+import { makeAccount } from '../fixtures/people/console.ts'
 import { enrolMember } from '../fixtures/people/member.ts'
 import { startReceiver } from '../fixtures/webhook-receiver.ts'
 import { publishEvent, subscribe } from '../fixtures/webhooks.ts'
@@ -103,6 +104,15 @@ const personhood = async () => {
   const [, claims = ''] = (answer.json.pohf_jwt ?? answer.json.jwt ?? answer.json.credential).split('.')
   return JSON.parse(Buffer.from(claims, 'base64url').toString('utf8')).sub as string
 }
+const { owner } = await makeAccount(harness)
+const tester = await harness.register('test')
+for (const sessionId of ['visit-1', 'visit-2'])
+  await harness.call('POST', '/api/agents/verify', { key: tester.apiKey, body: { sessionId } })
+const readAs = (key: string) => harness.call('GET', '/api/agents/me', { key })
+const listAfter = (cursor?: string) =>
+  harness.call('GET', `/api/agents/credentials?limit=1${cursor === undefined ? '' : `&cursor=${cursor}`}`, {
+    key: tester.apiKey,
+  })
 await harness.runJobs()
 await requireMasterKey(ctx)
 await syncMasterKey(ctx, holder)
@@ -110,6 +120,8 @@ await insertKeys(ctx.secrets, 'a', 1_200)
 // The mail of this registration waits until the rotation is over.
 await harness.register('test', 'waiting@example.org')
 const subBefore = await personhood()
+const bearer = await owner.bearer('live')
+const { nextCursor } = (await listAfter()).json
 const firstAct = await act()
 assert.equal(firstAct.status, 200, firstAct.text)
 const oldSecrets = copyMachine('old').secrets
@@ -158,6 +170,8 @@ test('a rewrap that is killed continues where it ended, while others write', asy
     await assert.rejects(run(), killed)
     assert.equal(versionOf(ctx.secrets.seal('mail', 'x')), 2, 'processes seal under the new version')
     assert.deepEqual(readViewToken(ctx, viewToken)?.sessionId, 'ses_aa', 'a token of before is accepted')
+    assert.equal((await readAs(bearer)).status, 200, 'and so is a bearer of the console')
+    assert.equal((await listAfter(nextCursor)).status, 200, 'and a cursor')
     await assert.rejects(retire(commandCtx(), sealedColumns, true), /Not every value is sealed/)
     await insertKeys(ctx.secrets, 'b', 300)
     // As a transaction that was open at the switch: behind the position of the first run.
@@ -185,6 +199,13 @@ test('the old version is retired only when its tokens have expired, or at once; 
   assert.equal(readViewToken(ctx, makeViewToken({ ...ctx, secrets: oldSecrets }, view)), undefined)
   const lines = readFile(ctx.config.DATA_DIR).trim().split('\n')
   assert.ok(lines.every((line) => !readFile(join(folder, 'old')).includes(line.replace(/^.*:/, ''))))
+})
+
+test('a person stays signed in, and their page and their lists begin anew', async () => {
+  assert.equal((await readAs(bearer)).status, 401)
+  assert.equal((await readAs(await owner.bearer('live'))).status, 200, 'the page requests another one')
+  assert.equal((await listAfter(nextCursor)).status, 400)
+  assert.equal((await listAfter((await listAfter()).json.nextCursor)).status, 200)
 })
 
 test('everything else survives: keys, sub, nullifiers, recordings, webhook secrets, waiting mails', async () => {

@@ -25,15 +25,27 @@ export const addCostBudget = (
   app: FastifyInstance,
   { costBudget: budget }: Pick<RateLimits, 'costBudget'>,
 ): void => {
+  /** What the last answer of each route cost by its length: known only afterwards, so the next call pays it in advance. */
+  const answerCosts = new Map<string, number>()
+  const paidInAdvance = new WeakMap<FastifyRequest, number>()
   app.addHook('onRequest', async (request) => {
     const { client, headers, routeOptions } = request
     const { endpoint } = routeOptions.config
-    const costMs = rowCostMs(endpoint) + bodyCostMs(headers, endpoint?.bodyLimitBytes ?? usualBodyLimitBytes)
+    const answerMs = answerCosts.get(routeOptions.url ?? '') ?? 0
+    const costMs =
+      rowCostMs(endpoint) + bodyCostMs(headers, endpoint?.bodyLimitBytes ?? usualBodyLimitBytes) + answerMs
     if (healthPaths.has(routeOptions.url)) return budget.space(client, costMs)
-    if (!showsKey(request)) await budget.admit(client, costMs)
+    if (showsKey(request)) return
+    await budget.admit(client, costMs)
+    paidInAdvance.set(request, answerMs)
   })
-  app.addHook('onResponse', async ({ client, agent, operator }, reply) => {
-    if (!agent && !operator) budget.charge(client, answerCostMs(reply.getHeader('content-length')))
+  app.addHook('onResponse', async (request, reply) => {
+    const { client, agent, operator, routeOptions } = request
+    if (agent || operator) return
+    const answerMs = answerCostMs(reply.getHeader('content-length'))
+    const paidMs = paidInAdvance.get(request)
+    if (paidMs !== undefined) answerCosts.set(routeOptions.url ?? '', answerMs)
+    budget.charge(client, answerMs - (paidMs ?? 0))
   })
 }
 

@@ -37,8 +37,8 @@ const rowCostsMs: Partial<Record<EndpointId, number>> = {
 
 /** Read, checked for its nesting, parsed, and checked by a schema. */
 const bodyBytesPerMs = 65_536
-/** Copied to the connection. */
-const answerBytesPerMs = 524_288
+/** Copied to the connection, and by the kernel. */
+const answerBytesPerMs = 131_072
 
 /** A message of MCP whose answer is constant, and one that the SDK answers. A tool adds the cost of its row. */
 export const mcpCosts = { messageMs: 0.2, sdkMs: 2 } as const
