@@ -112,7 +112,7 @@ inBrowser(
     const weak = fixture.issuer.mint('view', { root: { kind: 'network' } })
     await check(page, weak)
     assert.deepEqual([await page.$$('.chip.ok, .emblem.ok'), await chipOf(page)], [[], 'Valid'])
-    assert.match(await page.innerText('.lead'), /A script could have done this cheaply\./)
+    assert.match(await page.innerText('.lead'), /Nothing says that a person did this: /)
     const day = new Date(Date.now() - 3_600_000).toISOString().slice(0, 10)
     assert.equal(
       await page.innerText('section[aria-labelledby=price] p:last-child'),
@@ -123,7 +123,7 @@ inBrowser(
     await page.locator('.chip.ok', { hasText: 'Valid' }).waitFor()
     assert.equal((await page.$$('.emblem.ok')).length, 1)
     assert.match(await page.innerText('section[aria-labelledby=price]'), /class F2[^]*about \$10\./)
-    assert.doesNotMatch(await page.innerText('.lead'), /A script could/)
+    assert.doesNotMatch(await page.innerText('.lead'), /Nothing says/)
   },
 )
 
@@ -266,7 +266,7 @@ inBrowser('an approval is explained, and its envelope is compared and shown in t
   const { page, fixture: served } = opened
   const envelope = makeEnvelope({ action: { amount: '120.00', to: 'DE02\u202e' } })
   await check(page, await mintApproval(served.issuer, { envelope, definition }, 'apv_anna'))
-  assert.match((await page.textContent('h1')) ?? '', /A person was shown this action and decided/)
+  assert.match((await page.textContent('h1')) ?? '', /A decision was signed with a passkey/)
   assert.match((await page.textContent('main')) ?? '', /Decision\s*approved/)
   const compare = async (value: unknown, line: RegExp): Promise<string> => {
     await page.fill('#envelope', typeof value === 'string' ? value : JSON.stringify(value))

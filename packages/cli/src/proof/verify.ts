@@ -1,5 +1,6 @@
 import { text } from 'node:stream/consumers'
 import { probesText } from '@pohf/protocol/probes'
+import { statementOf, supportOf } from '@pohf/protocol/statements'
 import { verifyCredential, type Check, type Options, type Policy, type Result } from '@pohf/verify'
 import { compareEnvelope, type EnvelopeComparison } from '@pohf/verify/approvals'
 import { viewLines } from '../approvals/view.ts'
@@ -54,8 +55,8 @@ const print = (result: Result): void => {
   const { claims } = result
   console.log(`
 Accepted: ${claims.kind}${claims.test ? ', a test credential: no person was involved' : ''}
-  credential  ${claims.jti}
-  person      ${claims.sub} (as agent ${claims.agent} sees them)
+${claims.test ? '' : `${statementOf(claims.kind, claims.assurance)}. ${supportOf(claims.kind, claims.assurance)}\n`}  credential  ${claims.jti}
+  subject     ${claims.sub} (as agent ${claims.agent} sees it)
   act ended   ${new Date(claims.event_at * 1_000).toISOString()}
   assurance   ${claims.assurance}, root ${claims.root?.kind ?? 'not named'}
   quality     ${claims.quality ?? 'not measured'}`)

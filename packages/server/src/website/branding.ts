@@ -79,10 +79,10 @@ const ownCard = (): Buffer => readFileSync(new URL('../../assets/card.png', impo
 /** What the pages say without a file. */
 export const ownTexts = {
   name: 'PoHF',
-  headline: 'Proof that a person did it, and what it would cost to fake.',
-  lead: 'PoHF checks that an attentive person is there, on your own servers. It signs a credential that anybody can verify offline with public keys. It publishes how often it is wrong and what a forgery costs.',
+  headline: 'Did a person do this, and what would it cost to fake?',
+  lead: 'PoHF answers with a signed credential for one act: it names what was recorded, what answered and what a thousand forgeries would cost. Anybody verifies it offline with public keys. You run it on your own servers.',
   description:
-    'Checks for an attentive person, signs a credential that anybody can verify offline, and publishes its error rates and the price of a forgery.',
+    'A signed credential for one act, which anybody can verify offline: what was recorded, what answered, and what a forgery would cost.',
   footer: 'Open source, and self-hosted.',
 } as const
 

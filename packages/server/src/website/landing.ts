@@ -12,7 +12,6 @@ import {
   errorRates,
   priceRows,
   pricePicture,
-  usd,
 } from './pictures.ts'
 
 export type LandingOptions = {
@@ -56,9 +55,16 @@ const cheapest = (table: ForgingFile, assurance: string): number =>
     Number.POSITIVE_INFINITY,
   )
 
+/** What a reader can do with the price of one forgery at `low`. */
+const lowText = (table: ForgingFile): Html =>
+  cheapest(table, 'low') < 10
+    ? html`At <code>low</code> a script does this for less than a cent: use it to slow floods, not to protect
+        value.`
+    : html`At <code>low</code> nothing says that a person did this: use it to slow floods, not to protect
+        value.`
+
 const hero = (options: LandingOptions): Html => {
   const { branding, forging, docsPath } = options
-  const low = cheapest(forging, 'low')
   return html`<div class="hero">
     <div>
       <h1>${branding.headline}</h1>
@@ -73,17 +79,12 @@ const hero = (options: LandingOptions): Html => {
     <div class="card try">
       ${tryIt(options)}
       <div class="got" id="result" aria-live="polite">
-        <span class="emblem warn" id="seal"></span>
+        <span class="emblem none" id="seal"></span>
         <div>
           <p class="chips"><span class="chip" id="result-tag">Example</span>${assuranceChip('low')}</p>
           <p class="h3" id="result-title">A visitor passed the check.</p>
           <p class="muted small" id="result-text">
-            Each seal is drawn from an id. It fills toward the centre as assurance rises.
-            ${
-              Number.isFinite(low)
-                ? html`At <code>low</code>, 1,000 forgeries cost about ${usd(low)}: do not rely on it alone.`
-                : html``
-            }
+            Each seal is drawn from an id. It fills toward the centre as assurance rises. ${lowText(forging)}
           </p>
         </div>
       </div>
@@ -92,7 +93,7 @@ const hero = (options: LandingOptions): Html => {
 }
 
 const steps = [
-  ['A person acts', 'in your page, or on the request of an agent'],
+  ['Somebody acts', 'in your page, or on the request of an agent'],
   ['The check watches', 'focus, motion, timing, and a question that needs sight or reading'],
   ['The server decides', 'scores the session, spends a scarce root, signs'],
   ['You hold a credential', 'an ES256 JWT with its assurance'],
@@ -196,7 +197,7 @@ const evidence = (options: LandingOptions): Html => {
 
 const states = [
   'That one act happened, when, and for which site or agent',
-  'How attentive the person was, and how that was measured',
+  'What was measured of the attention, and what answered in the act',
   'Its assurance, for which a price of forgery is published',
   'That it was not altered since, and whether it was revoked',
 ] as const

@@ -158,7 +158,7 @@ export const priceRows = (table: ForgingFile): PriceEntry[] =>
 /** Three bars, the sign of assurance on every page. */
 export const assuranceChip = (assurance: Assurance): Html => {
   const level = ['low', 'substantial', 'high'].indexOf(assurance) + 1
-  return html`<span class="chip ${level === 1 ? 'warn' : 'ok'}"
+  return html`<span class="chip ${level === 1 ? 'none' : 'ok'}"
     ><span class="lv l${level}" aria-hidden="true"><i></i><i></i><i></i></span>${assurance}</span
   >`
 }
@@ -172,7 +172,7 @@ const priceBar = (row: PriceEntry, index: number, end: string): Html => {
       <tspan class="tb">${capitalized(row.assurance)}</tspan> by ${rootNames[row.root]}
     </text>
     <rect
-      class="${row.assurance === 'low' ? 'p3' : 'p1'}"
+      class="${row.assurance === 'low' ? 'p0' : 'p1'}"
       x="0"
       y="${top + 21}"
       width="${end}"

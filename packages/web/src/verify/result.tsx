@@ -128,9 +128,7 @@ const Hero = ({ shown, onRetry }: { shown: VerificationResult; onRetry: () => vo
           {outcome.claims ? (
             <>
               <span class="chip">{outcome.claims.kind}</span>
-              <span class={`chip ${outcome.claims.assurance === 'low' ? 'warn' : ''}`}>
-                assurance {outcome.claims.assurance}
-              </span>
+              <span class="chip">assurance {outcome.claims.assurance}</span>
             </>
           ) : null}
         </p>

@@ -1,3 +1,4 @@
+import { statementOf, supportOf } from '@pohf/protocol/statements'
 import type { Claims, CredentialKind } from '@pohf/verify'
 import { formatDuration } from '../design/duration.ts'
 
@@ -6,32 +7,17 @@ export const ago = (seconds: number): string => (seconds < 5 ? 'just now' : `${f
 export const dateOf = (seconds: number): string =>
   `${new Date(seconds * 1_000).toISOString().slice(0, 19).replace('T', ' ')} UTC`
 
-const kindStatements: Readonly<Record<CredentialKind, string>> = {
-  view: 'A person looked at this',
-  work: 'A person did this work',
-  presence: 'A person was there',
-  personhood: 'A person stands behind this account',
-  binding: 'A person stands behind this payment',
-  purchase: 'A person did this paid work',
-  approval: 'A person was shown this action and decided',
-}
 /** The one sentence that says what is so. */
 export const kindStatement = (claims: Claims, nowSeconds: number): string =>
-  `${kindStatements[claims.kind]}, ${ago(nowSeconds - claims.event_at)}.`
+  `${statementOf(claims.kind, claims.assurance)}, ${ago(nowSeconds - claims.event_at)}.`
 
-const assuranceTexts: Readonly<Record<Claims['assurance'], string>> = {
-  low: 'A script could have done this cheaply.',
-  substantial:
-    'A device that proved what it is answered in this act, or the worker’s account was paid before.',
-  high: 'A proof of a unique human from another issuer stands behind it.',
-}
 /** What it rests on, in a sentence or two. */
 export const assuranceText = (claims: Claims): string =>
   [
-    claims.quality === undefined
-      ? 'Attention was not measured.'
-      : `Attention was scored ${decimals(claims.quality)} of 1, from the behaviour in this one session.`,
-    assuranceTexts[claims.assurance],
+    ...(claims.quality === undefined
+      ? ['No attention was measured.']
+      : [`Attention was scored ${decimals(claims.quality)} of 1, from the behaviour in this one session.`]),
+    supportOf(claims.kind, claims.assurance),
   ].join(' ')
 
 /** What 1,000 such credentials cost to forge, or why that is not known. */
@@ -48,11 +34,11 @@ export const decimals = (value: number): string => value.toFixed(2).replace(/^0/
 
 const limitsOfKind: Readonly<Record<CredentialKind, readonly string[]>> = {
   view: ['That they understood, liked or believed what they saw.'],
-  work: ['That the work is right. Only that a person did it.'],
+  work: ['That the work is right.'],
   presence: ['That a picture is genuine: its fingerprint was used, not its content.'],
   personhood: ['That it is always the same person who uses the account.'],
   binding: ['That the payment was theirs to make.'],
-  purchase: ['That the work is right. Only that a person did it and that it was paid.'],
+  purchase: ['That the work is right. Only that it was delivered and paid.'],
   approval: ['That they understood the action, or that the decision is right.'],
 }
 

@@ -7,11 +7,11 @@ import {
   type Reason,
   type Result,
 } from '@pohf/verify'
-import type { SealState } from '../design/seal.tsx'
+import type { SealState } from '../design/seal-state.ts'
 import { formatDuration } from '../design/duration.ts'
 import { ago, assuranceText, dateOf, kindStatement } from './messages.ts'
 
-type Tone = 'ok' | 'warn' | 'stop' | 'test'
+type Tone = 'ok' | 'none' | 'warn' | 'stop' | 'test'
 /** What the page shows for a result. `claims` only where the issuer's signature is good. */
 export type Outcome = {
   readonly seal: SealState
@@ -37,8 +37,8 @@ const accepted = (claims: Claims, { nowSeconds }: VerificationContext): Outcome 
       }
     : {
         seal: 'valid',
-        // Green is only for what a script alone does not get.
-        tone: claims.assurance === 'low' ? 'warn' : 'ok',
+        // Green is only for what a script alone does not get. What it gets is no fault either: grey.
+        tone: claims.assurance === 'low' ? 'none' : 'ok',
         chip: 'Valid',
         headline: kindStatement(claims, nowSeconds),
         lead: assuranceText(claims),
@@ -286,7 +286,7 @@ const rootText = ({ kind, model, issuer }: NonNullable<Claims['root']>): string 
 /** The claims that people ask for, as label and value. */
 export const claimFacts = (claims: Claims): readonly (readonly [string, string, 'id' | 'text'])[] => [
   ['Credential', claims.jti, 'id'],
-  ['Person, as this agent sees them', claims.sub, 'id'],
+  ['Subject, as this agent sees it', claims.sub, 'id'],
   ['Made for agent', claims.agent, 'id'],
   ...(claims.root === undefined ? [] : ([['Root', rootText(claims.root), 'text']] as const)),
   ...(claims.wallet === undefined ? [] : ([['Wallet', claims.wallet, 'id']] as const)),

@@ -1,5 +1,4 @@
-/** How a seal is drawn. Only what the issuer signed gets the fine lines; anything else gets a broken rim. */
-export type SealState = 'valid' | 'test' | 'revoked' | 'expired' | 'waiting' | 'forged' | 'blank'
+import type { SealState } from './seal-state.ts'
 
 const marks: Readonly<Record<SealState, string>> = {
   valid: 'M-9 0l6 7L10 -8',
