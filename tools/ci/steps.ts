@@ -68,8 +68,9 @@ export const steps: readonly Step[] = [
   },
   {
     name: 'interop',
-    checks: 'other JWT libraries verify credentials',
+    checks: 'other JWT libraries verify credentials; a hostile client closes the service to nobody',
     command: ['node', 'tools/interop/main.ts', '--json'],
+    beside: ['node', 'tools/chaos/run-hostile.ts', '--smoke'],
   },
   {
     name: 'x402 clients',
