@@ -107,6 +107,16 @@ test('jsonTextFault: what JSON.stringify writes of a number is never altered', (
   )
 })
 
+test('jsonTextFault: a number as long as a body takes no time by the square of its length', () => {
+  for (const number of [`1.${'0'.repeat(260_000)}1`, `0.${'10'.repeat(130_000)}1`]) {
+    const before = process.cpuUsage()
+    assert.equal(jsonTextFault(`[${number}]`)?.code, 'number_altered')
+    const { user, system } = process.cpuUsage(before)
+    // By the square of it, it would take a minute; so it takes some milliseconds.
+    assert.ok(user + system < 5_000_000, `${user + system} µs of the processor`)
+  }
+})
+
 class Money {
   amount = '1'
 }
