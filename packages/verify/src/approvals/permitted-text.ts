@@ -11,7 +11,7 @@ const rightToLeftBlocks =
 const leftToRightDigits = '\\u0660-\\u0669\\u06f0-\\u06f9\\u{10d30}-\\u{10d39}\\u{10e60}-\\u{10e7e}'
 const rightToLeft = new RegExp(`(?![${leftToRightDigits}])[${rightToLeftBlocks}]`, 'gu')
 /** No letter on its other side moves a digit. The letters outside of the blocks above are all written from left to right. */
-const leftToRightLetters = new RegExp(`((?![${rightToLeftBlocks}])[\\p{Lu}\\p{Ll}\\p{Lt}\\p{Lo}]+)`, 'u')
+const leftToRightLetters = new RegExp(`((?:(?![${rightToLeftBlocks}])[\\p{Lu}\\p{Ll}\\p{Lt}\\p{Lo}])+)`, 'u')
 const digit = /\p{N}/u
 
 /** A mark strikes a digit out or makes it another one; a superscript digit makes a longer number of it. */

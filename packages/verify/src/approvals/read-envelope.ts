@@ -32,7 +32,7 @@ const envelopeForm: Form = {
   words: (value) => hasForm(value, { title: isText, summary: isText }),
 }
 
-/** Reads an envelope from an answer or a file; undefined where it has a member too many or too few, or one of another form */
+/** Reads an envelope from an answer or a file; undefined where it has a member too many or too few, or one of another form. */
 export const readEnvelope = (value: unknown): Envelope | undefined =>
   hasForm(value, envelopeForm) && structureFault((value as Envelope).action) === undefined
     ? (value as Envelope)

@@ -29,6 +29,8 @@ const refused: readonly (readonly [name: string, value: string, codePoint: strin
   ['a letter and Arabic digits', '\u0627\u0664', 'U+0627', '⟦U+0627⟧\u0664'],
   ['digits that are written from right to left', '\u07c1\u07c2', 'U+07C1', '⟦U+07C1⟧⟦U+07C2⟧'],
   ['Adlam and a digit', '\u{1e900}7', 'U+1E900', '⟦U+1E900⟧7'],
+  ['a Hebrew letter directly behind a Latin one', 'No\u05d012 34', 'U+05D0', 'No⟦U+05D0⟧12 34'],
+  ['an Arabic letter directly behind a Latin one', 'x\u0627-15.00', 'U+0627', 'x⟦U+0627⟧-15.00'],
   ['a letter of another run', 'abc \u05d0 1', 'U+05D0', 'abc ⟦U+05D0⟧ 1'],
   ['struck-out digits', '9\u03369\u0336 10', 'U+0336', '9⟦U+0336⟧9⟦U+0336⟧ 10'],
   ['two marks on a digit', '1\u0301\u0302', 'U+0301', '1⟦U+0301⟧⟦U+0302⟧'],
