@@ -1,4 +1,4 @@
-import type { FastifyHttpOptions, FastifyInstance, RawServerDefault } from 'fastify'
+import type { FastifyHttpOptions, FastifyInstance, FastifyRequest, RawServerDefault } from 'fastify'
 
 /** A request whose headers are not complete after this time, or whose body sends nothing for this time, is closed. */
 const stallMs = 10_000
@@ -16,12 +16,17 @@ export const timeouts = {
   http: { headersTimeout: stallMs, connectionsCheckingInterval: 1_000 },
 } satisfies FastifyHttpOptions<RawServerDefault>
 
+/** Whether the headers announce a body. Without one, nobody reads the request, and its end comes after its answer. */
+const hasBody = ({ headers }: FastifyRequest): boolean =>
+  headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0
+
 /** Closes the connection of a request whose body stalls. */
 export const addStallTimeout = (app: FastifyInstance): void => {
-  app.addHook('preParsing', async ({ raw }) => {
+  app.addHook('preParsing', async (request) => {
+    const { raw } = request
     const { socket } = raw
     // A request from inside the process has no connection.
-    if (!('setTimeout' in socket)) return
+    if (!hasBody(request) || !('setTimeout' in socket)) return
     // Any byte that arrives begins the time anew; when it is over, Node destroys the socket.
     socket.setTimeout(stallMs)
     raw.once('end', () => socket.setTimeout(silentMs))
