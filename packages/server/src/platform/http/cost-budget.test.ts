@@ -95,7 +95,8 @@ test('a network that has most of its savings waits for nothing', async () => {
 test('calls that would wait for longer than a second are refused', async () => {
   const { charge, codeFor } = makeBudget()
   charge('192.0.2.1', 300)
-  const codes = await Promise.all(Array.from({ length: 60 }, () => codeFor('192.0.2.1', 5)))
+  // The starts of these calls together take five seconds, so that a slow machine makes them in much less.
+  const codes = await Promise.all(Array.from({ length: 250 }, () => codeFor('192.0.2.1', 5)))
   assert.equal(codes[0], undefined)
   assert.equal(codes.at(-1), 'rate_limited')
 })
