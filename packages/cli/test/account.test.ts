@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
@@ -73,6 +75,32 @@ test('a stored key is sent only to its own service', async () => {
   assert.match(refused.err, /An API key is needed/)
   await pohf(['balance', '--url', `http://127.0.0.1:${port}`, '--key', 'svc_test_named'])
   assert.deepEqual(authorizations, ['Bearer svc_test_named'])
+})
+
+test('balance names the disputes of packs, and what became of their credentials', async () => {
+  const dispute = { pack: 'starter', disputedAt: '2026-11-02T09:00:00.000Z', suspended: 12, revoked: 0 }
+  const balance = {
+    balance: 3,
+    lifetimePurchased: 100,
+    lifetimeConsumed: 97,
+    packs: [],
+    freeRemaining: 0,
+    freeResetsAt: '2026-12-01T00:00:00.000Z',
+    disputes: [
+      { ...dispute, state: 'open', isDone: false },
+      { ...dispute, state: 'lost', suspended: 0, revoked: 12, isDone: true },
+    ],
+  }
+  const server = createServer((_, response) => response.end(JSON.stringify(balance))).listen(0, '127.0.0.1')
+  after(() => server.close())
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const { out } = await pohf(['balance', '--url', `http://127.0.0.1:${port}`, '--key', 'svc_test_named'])
+  assert.match(
+    out,
+    /^dispute of 2026-11-02 +starter: open; credentials: 12 suspended, 0 revoked, not all changed yet$/m,
+  )
+  assert.match(out, /^dispute of 2026-11-02 +starter: lost; credentials: 0 suspended, 12 revoked$/m)
 })
 
 test('logout deletes the key; login stores only a key that the service accepts', async () => {

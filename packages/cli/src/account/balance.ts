@@ -8,6 +8,15 @@ type Balance = {
   readonly packs: readonly { readonly pack: string; readonly credits: number; readonly priceUsd: number }[]
   readonly freeRemaining: number
   readonly freeResetsAt: string
+  /** Missing in the answer of an older service. */
+  readonly disputes?: readonly {
+    readonly pack: string
+    readonly state: string
+    readonly disputedAt: string
+    readonly suspended: number
+    readonly revoked: number
+    readonly isDone: boolean
+  }[]
 }
 
 /** `pohf balance`. */
@@ -22,5 +31,9 @@ export const showBalance = async (options: AgentRemote): Promise<void> => {
       ({ pack, credits, priceUsd }) => `${pack} (${credits} for ${priceUsd} USD)`,
     )
     console.log(`packs               ${packs.join(', ')}`)
+    for (const { pack, state, disputedAt, suspended, revoked, isDone } of answer.disputes ?? [])
+      console.log(
+        `dispute of ${disputedAt.slice(0, 10)}  ${pack}: ${state}; credentials: ${suspended} suspended, ${revoked} revoked${isDone ? '' : ', not all changed yet'}`,
+      )
   })
 }
