@@ -85,6 +85,25 @@ test('every state of an order and of a unit has a sentence', () => {
     orderStatusText({ ...order, status: 'funded', waitsForOperator: true }, now),
     /operator must accept the offer/,
   )
+  const reviewed = (status: Order['status'], review: NonNullable<Order['review']>) =>
+    orderStatusText({ ...order, status, review }, now)
+  const byNewBuyer = { cause: 'new_buyer', reason: null } as const
+  assert.match(
+    reviewed('created', { ...byNewBuyer, status: 'required' }),
+    /Once it is paid, an operator reads it/,
+  )
+  assert.equal(
+    reviewed('funded', { ...byNewBuyer, status: 'waiting' }),
+    'It is paid. An operator reads it before any worker does.',
+  )
+  assert.match(
+    reviewed('in_progress', { cause: 'reports', reason: null, status: 'waiting' }),
+    /Workers reported it/,
+  )
+  assert.match(
+    reviewed('cancelled', { cause: 'reports', reason: 'It asks for codes.', status: 'refused' }),
+    /An operator refused it: It asks for codes\.$/,
+  )
   const units = Object.keys(unitStatusLabels).map((status) =>
     unitStatusText({ ...unit, status: status as OrderUnit['status'] }, now),
   )

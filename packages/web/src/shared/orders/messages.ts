@@ -83,12 +83,26 @@ const sentence = (parts: readonly string[]): string => {
 }
 
 /** What an order's state means, and what next. */
-export const orderStatusText = (order: Order, now: number): string => {
+/** What the review of an operator means for the order; undefined where it changes nothing. */
+const reviewText = ({ review }: Order): string | undefined => {
+  if (review?.status === 'required') return 'Once it is paid, an operator reads it before any worker does.'
+  if (review?.status === 'refused') return `An operator refused it: ${review.reason ?? 'no reason is given'}`
+  if (review?.status !== 'waiting') return undefined
+  return review.cause === 'reports'
+    ? 'Workers reported it: nobody else gets it until an operator has decided.'
+    : 'An operator reads it before any worker does.'
+}
+
+export const orderStatusText = (order: Order, now: number): string =>
+  [statusText(order, now), reviewText(order)].filter((text) => text !== undefined).join(' ')
+
+const statusText = (order: Order, now: number): string => {
   const review = countIn(order, 'delivered')
   switch (order.status) {
     case 'created':
       return `Work starts after payment: ${formatUsd(order.totalUsd)}, due ${deadlineText(order.expiresAt, now)}.`
     case 'funded':
+      if (order.review?.status === 'waiting') return 'It is paid.'
       return order.waitsForOperator
         ? 'It is paid. An operator must accept the offer before people can start.'
         : `It is paid. ${pluralize(countIn(order, 'open'), 'unit waits', 'units wait')} for a worker.`
