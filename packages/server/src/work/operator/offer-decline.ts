@@ -3,10 +3,8 @@ import type { Operator } from '../../platform/http/call.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { requireOffer, presentCurrentOrder } from './offer-accept.ts'
 import type { OperatorDeps } from './produce.ts'
-import { returnEscrow } from '../orders/escrow.ts'
-import { changeOrderStatus } from '../orders/transitions.ts'
+import { cancelOpenUnits } from '../orders/cancel-open.ts'
 import { updateOrderDeclined } from '../orders/store.ts'
-import { updateOpenCancelled } from '../units/store.ts'
 
 type Input = {
   readonly agentId: string
@@ -26,13 +24,7 @@ export const operatorOfferDecline = (
     const key = { agentId, mode, orderId }
     const order = await requireOffer(tx, key)
     await updateOrderDeclined(tx, key, reason)
-    const { usdCents } = await updateOpenCancelled(tx, key)
-    await changeOrderStatus(tx, key, 'cancelled')
-    await returnEscrow(tx, unitDeps, order, {
-      usdCents,
-      reference: orderId,
-      reason: 'the offer was declined',
-    })
+    await cancelOpenUnits(tx, unitDeps, order, 'the offer was declined')
     await audit(tx, {
       operatorId: operator.operatorId,
       action: 'offer.decline',

@@ -1,13 +1,12 @@
 import type { Operator } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { returnEscrow } from '../orders/escrow.ts'
+import { cancelOpenUnits } from '../orders/cancel-open.ts'
 import { findOrderForUpdate, type Order, type OrderKey } from '../orders/store.ts'
-import { changeOrderStatus } from '../orders/transitions.ts'
 import type { ReviewDecision } from '../reviews/rules.ts'
 import { updateOrderReviewed, updateReportsDecided } from '../reviews/store.ts'
 import { claimableUntil } from '../units/rules.ts'
-import { updateOpenCancelled, updateUnitsReady } from '../units/store.ts'
+import { updateUnitsReady } from '../units/store.ts'
 import type { OperatorDeps } from './produce.ts'
 import { isWaiting, type WaitingOrder } from './reviews.ts'
 
@@ -52,15 +51,8 @@ export const operatorReviewDecide = (
     await updateReportsDecided(tx, order, decision === 'refused')
     const isActive = order.status === 'funded' || order.status === 'in_progress'
     if (isActive && decision === 'approved' && order.isHeld) await releaseUnits(tx, order)
-    if (isActive && decision === 'refused') {
-      const { usdCents } = await updateOpenCancelled(tx, order)
-      await changeOrderStatus(tx, order, 'cancelled')
-      await returnEscrow(tx, unitDeps, order, {
-        usdCents,
-        reference: orderId,
-        reason: 'an operator refused the order',
-      })
-    }
+    if (isActive && decision === 'refused')
+      await cancelOpenUnits(tx, unitDeps, order, 'an operator refused the order')
     await audit(tx, {
       operatorId: operator.operatorId,
       action: 'order.review',

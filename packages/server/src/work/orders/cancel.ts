@@ -4,9 +4,7 @@ import { Refusal } from '../../platform/http/errors.ts'
 import type { BuyerDeps, UnitDeps } from '../deps.ts'
 import { findOrder, findOrderForUpdate } from './store.ts'
 import { presentOrder } from './present.ts'
-import { returnEscrow } from './escrow.ts'
-import { changeOrderStatus } from './transitions.ts'
-import { updateOpenCancelled } from '../units/store.ts'
+import { cancelOpenUnits } from './cancel-open.ts'
 
 type CancelDeps = BuyerDeps & Pick<UnitDeps, 'returnPurchase'>
 
@@ -21,9 +19,7 @@ export const orderCancel = (deps: CancelDeps, agent: Agent, orderId: string) =>
       throw new Refusal('order_conflict', {
         message: `This order is ${order.status}: it has no open units to cancel.`,
       })
-    const { usdCents } = await updateOpenCancelled(tx, key)
-    await changeOrderStatus(tx, key, 'cancelled')
-    await returnEscrow(tx, deps, order, { usdCents, reference: orderId, reason: 'the order was cancelled' })
+    await cancelOpenUnits(tx, deps, order, 'the order was cancelled')
     const cancelled = await findOrder(tx, key)
     if (!cancelled) throw new Error(`order ${orderId} of ${agent.agentId} not found after it was cancelled`)
     return presentOrder(tx, deps, cancelled)
