@@ -1,5 +1,4 @@
 import type { Appeal } from '@pohf/protocol'
-import { useState } from 'preact/hooks'
 import type { Action } from '../../shared/api/use-action.ts'
 import type { Api } from '../../shared/api/client.ts'
 import { Drawer, closeDrawer } from '../../shared/design/drawer.tsx'
@@ -9,7 +8,7 @@ import { hrefOf } from '../../shared/shell/router.ts'
 import { Moment } from '../../shared/design/moment.tsx'
 import { Value } from '../../shared/design/value.tsx'
 import { CopyId } from '../../shared/design/copy-id.tsx'
-import { TextAreaField } from '../fields.tsx'
+import { DecisionForm } from '../decision-form.tsx'
 
 const WorkSection = ({ appeal }: { appeal: Appeal }) => (
   <>
@@ -53,43 +52,27 @@ const BothSides = ({ appeal }: { appeal: Appeal }) => (
   </section>
 )
 
-const DecisionForm = ({ api, appeal, action }: { api: Api; appeal: Appeal; action: Action }) => {
-  const [reason, setReason] = useState('')
-  const decide = async (decision: 'accepted' | 'refused') => {
-    const message = decision === 'accepted' ? 'The appeal was accepted.' : 'The rejection was upheld.'
+const AppealDecision = ({ api, appeal, action }: { api: Api; appeal: Appeal; action: Action }) => {
+  const decide = async (isAccepted: boolean, reason: string) => {
+    const message = isAccepted ? 'The appeal was accepted.' : 'The rejection was upheld.'
+    const decision = isAccepted ? 'accepted' : 'refused'
     const path = `/operator/appeals/${encodeURIComponent(appeal.assignmentId)}/decide`
-    const done = await action.run(message, () => api.call('POST', path, { decision, reason: reason.trim() }))
+    const done = await action.run(message, () => api.call('POST', path, { decision, reason }))
     if (done) closeDrawer(hrefOf(['appeals']))
   }
   return (
-    <section aria-labelledby="decide">
-      <h3 id="decide">Your decision</h3>
-      <form
-        class="parts"
-        onSubmit={(event) => {
-          event.preventDefault()
-          const pressed = (event as SubmitEvent).submitter?.getAttribute('value')
-          void decide(pressed === 'accepted' ? 'accepted' : 'refused')
-        }}
-      >
-        <TextAreaField
-          id="decision-reason"
-          label="Why"
-          hint="the worker and the buyer read it"
-          maxLength={1_000}
-          value={reason}
-          onValue={setReason}
-        />
-        <div class="acts">
-          <button class="btn main" type="submit" value="accepted" disabled={action.busy}>
-            Accept the appeal
-          </button>
-          <button class="btn stop" type="submit" value="refused" disabled={action.busy}>
-            Uphold the rejection
-          </button>
-        </div>
-      </form>
-    </section>
+    <DecisionForm
+      id="decision-reason"
+      texts={{
+        hint: 'the worker and the buyer read it',
+        accept: 'Accept the appeal',
+        refuse: 'Uphold the rejection',
+        maxLength: 1_000,
+      }}
+      acceptsWithReason
+      busy={action.busy}
+      onDecide={(isAccepted, reason) => void decide(isAccepted, reason)}
+    />
   )
 }
 
@@ -148,7 +131,7 @@ export const AppealDrawer = (props: { api: Api; appeal: Appeal; action: Action; 
       {action.error ? <ErrorNote error={action.error} /> : null}
       <WorkSection appeal={appeal} />
       <BothSides appeal={appeal} />
-      <DecisionForm api={api} appeal={appeal} action={action} />
+      <AppealDecision api={api} appeal={appeal} action={action} />
       <AppealFacts appeal={appeal} />
     </Drawer>
   )

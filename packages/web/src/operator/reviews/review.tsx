@@ -1,5 +1,4 @@
 import type { OrderReview, OrderReviewSummary } from '@pohf/protocol'
-import { useState } from 'preact/hooks'
 import type { Action } from '../../shared/api/use-action.ts'
 import type { Api } from '../../shared/api/client.ts'
 import { useQuery } from '../../shared/api/use-query.ts'
@@ -10,8 +9,8 @@ import { Moment } from '../../shared/design/moment.tsx'
 import { Value } from '../../shared/design/value.tsx'
 import { formatUsd } from '../../shared/orders/messages.ts'
 import { hrefOf } from '../../shared/shell/router.ts'
+import { DecisionForm } from '../decision-form.tsx'
 import { Facts } from '../facts.tsx'
-import { TextAreaField } from '../fields.tsx'
 import { reportReasonTexts } from './messages.ts'
 
 /** Everything of the buyer that workers read, as plain text. */
@@ -71,46 +70,28 @@ const BuyerFacts = ({ review }: { review: OrderReview }) => (
 
 type DecisionProps = { readonly api: Api; readonly summary: OrderReviewSummary; readonly action: Action }
 
-const DecisionForm = ({ api, summary, action }: DecisionProps) => {
+const ReviewDecision = ({ api, summary, action }: DecisionProps) => {
   const { agentId, orderId, mode } = summary
-  const [reason, setReason] = useState('')
-  const written = reason.trim()
-  const decide = async (decision: 'approved' | 'refused') => {
-    const message = decision === 'approved' ? 'The order was approved.' : 'The order was refused.'
+  const decide = async (isApproved: boolean, reason: string) => {
+    const message = isApproved ? 'The order was approved.' : 'The order was refused.'
+    const decision = isApproved ? 'approved' : 'refused'
     const path = `/operator/agents/${encodeURIComponent(agentId)}/orders/${encodeURIComponent(orderId)}/review`
-    const body = { mode, decision, ...(written === '' ? {} : { reason: written }) }
+    const body = { mode, decision, ...(reason === '' ? {} : { reason }) }
     if (await action.run(message, () => api.call('POST', path, body))) closeDrawer(hrefOf(['reviews']))
   }
   return (
-    <section aria-labelledby="decide">
-      <h3 id="decide">Your decision</h3>
-      <form
-        class="parts"
-        onSubmit={(event) => {
-          event.preventDefault()
-          const pressed = (event as SubmitEvent).submitter?.getAttribute('value')
-          void decide(pressed === 'approved' ? 'approved' : 'refused')
-        }}
-      >
-        <TextAreaField
-          id="review-reason"
-          label="Why"
-          hint="the buyer reads it; required for a refusal"
-          maxLength={500}
-          required={false}
-          value={reason}
-          onValue={setReason}
-        />
-        <div class="acts">
-          <button class="btn main" type="submit" value="approved" disabled={action.busy}>
-            Approve
-          </button>
-          <button class="btn stop" type="submit" value="refused" disabled={action.busy || written === ''}>
-            Refuse and refund
-          </button>
-        </div>
-      </form>
-    </section>
+    <DecisionForm
+      id="review-reason"
+      texts={{
+        hint: 'the buyer reads it; required for a refusal',
+        accept: 'Approve',
+        refuse: 'Refuse and refund',
+        maxLength: 500,
+      }}
+      acceptsWithReason={false}
+      busy={action.busy}
+      onDecide={(isApproved, reason) => void decide(isApproved, reason)}
+    />
   )
 }
 
@@ -134,7 +115,7 @@ export const ReviewDrawer = (props: DecisionProps & { readonly onClose: () => vo
         <>
           <Texts review={review} />
           <Reports reports={review.reports} />
-          <DecisionForm api={api} summary={summary} action={action} />
+          <ReviewDecision api={api} summary={summary} action={action} />
           <BuyerFacts review={review} />
         </>
       ) : null}
