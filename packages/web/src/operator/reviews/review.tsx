@@ -43,7 +43,9 @@ const Reports = ({ reports }: Pick<OrderReview, 'reports'>) =>
         {reports.map(({ at, reason, counts }) => (
           <li key={at}>
             {reportReasonTexts[reason]}, <Moment at={at} now={Date.now()} />
-            {counts ? '' : ' (does not count: earlier reports of this worker were dismissed)'}
+            {counts
+              ? ''
+              : ' (does not count: earlier reports of this worker were dismissed, or the worker saw only our own words)'}
           </li>
         ))}
       </ul>
