@@ -68,6 +68,10 @@ const badPayment = (): string =>
     }),
   ).toString('base64')
 
+/** A number whose value a parser would change: each body is checked for such before it is parsed. */
+const longNumber = `1.${'0'.repeat(120_000)}1`
+const longNumbers = `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"n":[${longNumber},${longNumber}]}}}`
+
 /** The messages of MCP. */
 const makeMcpRows = (credential: string): readonly HostileRow[] => [
   { name: 'MCP, 20 tools/list', makeRequest: post('/mcp', batchOf('tools/list')) },
@@ -78,6 +82,10 @@ const makeMcpRows = (credential: string): readonly HostileRow[] => [
   {
     name: 'MCP, 20 list_verified_work',
     makeRequest: post('/mcp', batchOf('tools/call', { name: 'list_verified_work', arguments: {} })),
+  },
+  {
+    name: 'MCP, numbers of 120,000 digits',
+    makeRequest: (address) => requestOf(address, 'POST', '/mcp', { body: longNumbers }),
   },
   {
     name: 'MCP, 20 verify_credential',
