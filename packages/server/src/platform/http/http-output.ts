@@ -137,6 +137,9 @@ const scopeOf = ({ endpoint, request }: Exchange, key: string): IdempotencyScope
     encodeURIComponent(paramOf(request, name)),
   )
   const operation = { method: endpoint.method, path }
+  // The bearer of one order gets no stored response about another order of the same agent.
+  if (agent?.onlyOrder !== undefined)
+    return { ...operation, agentId: agent.agentId, key: `${agent.onlyOrder} ${key}` }
   if (agent) return { ...operation, agentId: agent.agentId, key }
   const caller = operator?.operatorId ?? person?.personId ?? ''
   const hash = createHash('sha256')

@@ -108,9 +108,9 @@ const isDigestOf = (text: string, body: string): boolean => {
   }
 }
 
-/** Whether the signature covers the body. */
+/** Whether the signature covers the body. One that covers a single member of Content-Digest leaves the other digests open. */
 const readBodyBinding = ({ components }: ClaimedSignature, request: SignedRequest): boolean => {
-  if (!components.some(({ name }) => name === 'content-digest')) return false
+  if (!components.some(({ name, key }) => name === 'content-digest' && key === undefined)) return false
   if (!isDigestOf(fieldOf(request.headers, 'content-digest') ?? '', request.bodyText))
     throw signatureFault('digest_mismatch', 'Content-Digest is not the digest of this body')
   return true
