@@ -140,6 +140,9 @@ export const checkReference = (payment: readonly OpenMandate[], checkout: readon
   }
 }
 
+/** The database counts uses in 32 bits. */
+const usesCountMax = 2_000_000_000
+
 /** How often an open payment mandate may be used; undefined for once. */
 export const useLimitOf = (mandate: OpenMandate): UseLimit | undefined => {
   const constraints = constraintsOf(mandate, 'payment_mandate')
@@ -154,7 +157,7 @@ export const useLimitOf = (mandate: OpenMandate): UseLimit | undefined => {
   const { frequency, max_occurrences: times } = recurrence.value
   const period = periods[String(frequency)] ?? { period: undefined, gapDays: undefined }
   return {
-    usesMax: times === undefined ? 2_000_000_000 : Number(times),
+    usesMax: Math.min(times === undefined ? usesCountMax : Number(times), usesCountMax),
     budgetUsdCents: budgets.length === 0 ? undefined : BigInt(Math.min(...budgets)),
     ...period,
   }

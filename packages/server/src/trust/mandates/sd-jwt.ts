@@ -85,7 +85,22 @@ const makeResolver = (disclosures: ReadonlyMap<string, Disclosure>) => {
       if (claims.has(disclosed.name)) throw unreadable(`the claim ${disclosed.name} occurs twice`)
       claims.set(disclosed.name, disclosed.value)
     }
-    return Object.fromEntries([...claims].map(([name, value]) => [name, resolve(value, level)]))
+    return Object.fromEntries(
+      [...claims].map(([name, value]) => {
+        if (name === 'constraints') requireDisclosedLimits(value)
+        return [name, resolve(value, level)]
+      }),
+    )
+  }
+  /** The agent chooses what it discloses: a limit that it withholds must not be a limit that does not exist. */
+  const requireDisclosedLimits = (constraints: unknown): void => {
+    for (const element of Array.isArray(constraints) ? constraints : []) {
+      const digest = referenceOf(element)
+      const limit = digest === undefined ? element : disclosures.get(digest)?.value
+      const members = isObject(limit) && Array.isArray(limit['_sd']) ? limit['_sd'] : []
+      if (limit === undefined || members.some((member) => !disclosures.has(String(member))))
+        throw unreadable('a limit of the mandate is not disclosed')
+    }
   }
   /** Elements of `delegate_payload`, of which some wallets write the digest alone. */
   const resolveDelegated = (elements: unknown): DelegatedClaim[] => {
