@@ -5,7 +5,13 @@ import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import { lockQuestion, refundQuestion } from './questions/order.ts'
 import { postPaymentReversal } from './record.ts'
-import { findPurchase, findPurchaseForUpdate, existsRefundTransaction, updateRefunded } from './store.ts'
+import {
+  existsRefundTransaction,
+  findPurchase,
+  findPurchaseForUpdate,
+  lockRefundTransaction,
+  updateRefunded,
+} from './store.ts'
 
 type Input = { readonly purchaseId: string; readonly transaction: string; readonly reason: string }
 type RefundDeps = { readonly ctx: Ctx; readonly audit: Audit; readonly settlement: Settlement | undefined }
@@ -23,16 +29,17 @@ export const operatorRefund = async (
   const purchase = await inTransaction(ctx, 'system', (tx) => findPurchase(tx, purchaseId))
   if (!purchase) throw new Refusal('not_found', { message: 'No such purchase.' })
   if (!settlement) throw new Refusal('chain_unreachable', { headers: { 'retry-after': '60' } })
-  const refundedUsdcMicro = await settlement.transferredTo(transaction, purchase.payer as `0x${string}`)
+  const refundedUsdcMicro = await settlement.refundedIn(transaction, purchaseId)
   if (refundedUsdcMicro === undefined)
     throw new Refusal('payment_not_settled', { message: 'The chain has no block with that transaction yet.' })
   if (refundedUsdcMicro < purchase.amountUsdcMicro)
     throw new Refusal('payment_not_settled', {
-      message: `That transaction paid ${refundedUsdcMicro} millionths of a USDC to the payer; ${purchase.amountUsdcMicro} are owed.`,
+      message: `That transaction paid ${refundedUsdcMicro} millionths of a USDC from the account that was paid to the payer; ${purchase.amountUsdcMicro} are owed.`,
     })
   return inTransaction(ctx, 'system', async (tx) => {
     await lockQuestion(tx, purchase)
     const current = await findPurchaseForUpdate(tx, purchase)
+    await lockRefundTransaction(tx, transaction)
     if (current.state !== 'refund_due' || (await existsRefundTransaction(tx, transaction)))
       throw new Refusal('purchase_conflict', {
         message: 'Nothing is owed for this purchase, or that transaction already refunded another purchase.',

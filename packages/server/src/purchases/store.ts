@@ -265,6 +265,11 @@ export const hasPurchaseOfOrder = async (
   return row !== undefined
 }
 
+/** Serializes refunds by one transaction: those of two agents would not see each other. */
+export const lockRefundTransaction = async (tx: Tx, transactionHash: string): Promise<void> => {
+  await sql`select pg_advisory_xact_lock(hashtextextended(${`refund ${transactionHash}`}, 0))`.execute(tx)
+}
+
 /** Whether a transaction is already recorded as the refund of a purchase. */
 export const existsRefundTransaction = async (tx: Tx, transactionHash: string): Promise<boolean> => {
   const row = await tx

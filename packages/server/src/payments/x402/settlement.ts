@@ -250,6 +250,15 @@ const connect = (ctx: Ctx) => {
   return { ctx, network, chain, submitter, pool, asset }
 }
 
+const requirePayment = async (
+  { ctx, network }: SettlementParts,
+  reference: string,
+): Promise<ClaimedPayment> => {
+  const payment = await inTransaction(ctx, 'system', (tx) => findPaymentByReference(tx, reference))
+  if (!payment) throw new Error(`payment ${reference} not found on chain ${network.chainId}`)
+  return payment
+}
+
 /** Settles payments on the configured chain; undefined where none is configured. */
 export const makeSettlement = (ctx: Ctx) => {
   const parts = connect(ctx)
@@ -286,21 +295,22 @@ export const makeSettlement = (ctx: Ctx) => {
     submit: (sent: Submission) => submit(parts, sent),
     /** The status of a claimed payment by the chain alone; a lost transaction is sent again. */
     findStatus: async (reference: string): Promise<SettlementStatus> => {
-      const payment = await inTransaction(ctx, 'system', (tx) => findPaymentByReference(tx, reference))
-      if (!payment)
-        throw new Error(
-          `payment ${reference} not found on chain ${network.chainId} while reading its settlement status`,
-        )
+      const payment = await requirePayment(parts, reference)
       return refuseIfUnreachable(() => findStatus(parts, payment))
     },
     /** Whether a settled payment is still in the chain, and in a final block. */
     recheck: (payment: ClaimedPayment) => refuseIfUnreachable(() => recheck(parts, payment)),
-    /** How much of our token a transaction transferred to an address: the proof of a refund. Undefined where no block has it. */
-    transferredTo: (hash: Hex, address: Hex): Promise<bigint | undefined> =>
-      refuseIfUnreachable(async () => {
+    /**
+     * How much of our token a transaction sent back from the account that a payment paid to its payer: the proof of a refund.
+     * What others send to the payer is none. Undefined where no block has the transaction.
+     */
+    refundedIn: async (hash: Hex, reference: string): Promise<bigint | undefined> => {
+      const { authorization } = await requirePayment(parts, reference)
+      return refuseIfUnreachable(async () => {
         const receipt = await chain.findReceipt(hash)
-        return receipt && transferredTo(receipt, { asset, address })
-      }),
+        return receipt && transferredTo(receipt, { asset, from: authorization.to, to: authorization.from })
+      })
+    },
     /** Counts one pending transaction less for the gas account of this reference. */
     releaseGas: updateGasMined,
     /** The newest block: whether the node answers. */

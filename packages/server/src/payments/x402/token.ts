@@ -117,19 +117,20 @@ export const hasTransferred = ({ status, logs }: Receipt, paid: Transfer): boole
   )
 }
 
-/** The sum of a token's transfers to one address in a transaction. */
+/** The sum of a token's transfers from one address to another in a transaction. */
 export const transferredTo = (
   { status, logs }: Receipt,
-  to: { readonly asset: Hex; readonly address: Hex },
+  { asset, from, to }: { readonly asset: Hex; readonly from: Hex; readonly to: Hex },
 ): bigint =>
   status !== 1n
     ? 0n
     : logs
         .filter(
           ({ address, topics, data }) =>
-            address === to.asset &&
+            address === asset &&
             topics[0] === transferTopic &&
-            topics[2] === addressTopic(to.address) &&
+            topics[1] === addressTopic(from) &&
+            topics[2] === addressTopic(to) &&
             /^0x[0-9a-f]{64}$/.test(data),
         )
         .reduce((sum, { data }) => sum + BigInt(data), 0n)
