@@ -118,9 +118,18 @@ export const makeImageLoader = (ctx: Ctx, fetchTimeoutMs = fetchTimeoutMsDefault
     if (code === 0 && output.length > 0) return output
     throw new ImageRefused('not_an_image', `the image process ended with ${code}: ${errors.slice(-300)}`)
   }
-  return async (url: string): Promise<Buffer> => {
+  const loadNow = async (url: string): Promise<Buffer> => {
     const bytes = await inFetchSlot(() => fetchImage(ctx, url, fetchTimeoutMs))
     return inProcessSlot(() => encode(bytes))
+  }
+  /** By address: who asks for one image many times at once holds one place, and leaves the others to other people. */
+  const loading = new Map<string, Promise<Buffer>>()
+  return (url: string): Promise<Buffer> => {
+    const known = loading.get(url)
+    if (known) return known
+    const load = loadNow(url).finally(() => loading.delete(url))
+    loading.set(url, load)
+    return load
   }
 }
 export type ImageLoader = ReturnType<typeof makeImageLoader>
