@@ -193,6 +193,30 @@ export const listTurnsOfApprover = async (
     .limit(exportedTurnsMax)
     .execute()
 
+/** The agents that may have read a decision of an approver: those that consume the approvals. */
+export const listAudiencesOfApprover = async (
+  tx: Tx,
+  { agentId, mode }: ApproverOwner,
+  approver: string,
+): Promise<string[]> => {
+  const rows = await tx
+    .selectFrom('approval_turns')
+    .innerJoin('approvals', (join) =>
+      join
+        .onRef('approvals.agent_id', '=', 'approval_turns.agent_id')
+        .onRef('approvals.mode', '=', 'approval_turns.mode')
+        .onRef('approvals.approval_id', '=', 'approval_turns.approval_id'),
+    )
+    .select('approvals.audience')
+    .distinct()
+    .where('approval_turns.agent_id', '=', agentId)
+    .where('approval_turns.mode', '=', mode)
+    .where('approval_turns.approver_id', '=', approver)
+    .where('approval_turns.decision', 'is not', null)
+    .execute()
+  return rows.map(({ audience }) => audience)
+}
+
 /** Erasure: the words of an approver, what leads to their recordings, their open challenges and remembered values. */
 export const deleteApproverTraces = async (
   tx: Tx,

@@ -45,7 +45,7 @@ export const erasureOf = (ctx: Ctx): members.Erasure => ({
     evidence.eraseEvidence,
     credentials.eraseCredentialLinks,
     microtasks.eraseCompletions,
-    approvals.eraseApprover,
+    (tx, member) => approvals.eraseApprover(tx, ctx, member),
   ],
   completedWork: work.makeCompletedWork({
     ctx,

@@ -1,14 +1,29 @@
 import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
-import { deleteApproverTraces, listTurnsOfApprover } from '../store.ts'
+import { eraseResponsesHolding } from '../../platform/db/idempotency.ts'
+import { eraseMails } from '../../platform/net/mail.ts'
+import type { Ctx } from '../../platform/ops/context.ts'
+import { deleteApproverTraces, listAudiencesOfApprover, listTurnsOfApprover } from '../store.ts'
 import { findApproverOfMember, updateApproverErased } from './store.ts'
 
 type MemberKey = { readonly agentId: string; readonly mode: Mode; readonly memberId: string }
 
-/** Erasure of a member: name, address, words and remembered values go. Decisions and signed credentials stay. */
-export const eraseApprover = async (tx: Tx, member: MemberKey): Promise<void> => {
+/** The operations whose stored responses name approvers and quote their words. */
+const namingPaths = ['/api/agents/approvers', '/api/agents/approvals'] as const
+
+/**
+ * Erasure of a member: name, address, words and remembered values go, also from stored responses and from mails that wait.
+ * Decisions and signed credentials stay.
+ */
+export const eraseApprover = async (tx: Tx, ctx: Ctx, member: MemberKey): Promise<void> => {
   const approver = await findApproverOfMember(tx, member)
   if (!approver) return
+  const { agentId } = member
+  if (approver.email !== null) await eraseMails(tx, ctx, { agentId, to: approver.email })
+  const readers = await listAudiencesOfApprover(tx, member, approver.approver_id)
+  for (const reader of new Set([agentId, ...readers]))
+    for (const path of namingPaths)
+      await eraseResponsesHolding(tx, reader, { path, id: approver.approver_id })
   await updateApproverErased(tx, member, approver.approver_id)
   await deleteApproverTraces(tx, member, approver.approver_id)
 }

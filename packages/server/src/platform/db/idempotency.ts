@@ -177,6 +177,21 @@ export const eraseResponses = async (tx: Tx, agentId: string, subjects: readonly
     .execute()
 }
 
+/** Erasure: the stored responses of the operations under one path whose text holds an id. */
+export const eraseResponsesHolding = async (
+  tx: Tx,
+  agentId: string,
+  { path, id }: { readonly path: string; readonly id: string },
+): Promise<void> => {
+  await tx
+    .deleteFrom('idempotency_keys')
+    .where('agent_id', '=', agentId)
+    .where('method', '=', 'POST')
+    .where((where) => where.or([where('path', '=', path), where('path', 'like', `${path}/%`)]))
+    .where(sql<boolean>`position(${id} in body) > 0`)
+    .execute()
+}
+
 /** Deletes keys older than a day; called by the maintenance job. */
 export const deleteExpiredIdempotencyKeys = async (tx: Tx): Promise<void> => {
   await sql`delete from idempotency_keys where created_at < pohf_now() - make_interval(hours => ${retentionHours})`.execute(

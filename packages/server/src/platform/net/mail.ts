@@ -3,7 +3,15 @@ import type { Ctx } from '../ops/context.ts'
 import type { Tx } from '../db/db.ts'
 import { countMail } from '../db/mails.ts'
 import type { SealedColumn } from '../db/sealed.ts'
-import { drainOutbox, enqueue, mailTopics, type MailTopic, type OutboxRow } from '../queue/outbox.ts'
+import {
+  deleteOutboxRows,
+  drainOutbox,
+  enqueue,
+  listOutboxRows,
+  mailTopics,
+  type MailTopic,
+  type OutboxRow,
+} from '../queue/outbox.ts'
 import type { Job } from '../queue/worker.ts'
 import type { ClientAddress } from '../http/client-address.ts'
 import { mailboxOf } from './mail-address.ts'
@@ -85,9 +93,24 @@ export const queueMail = async (
   return true
 }
 
-const readMail = (ctx: Ctx, row: OutboxRow): Mail => {
+const readMail = (ctx: Ctx, row: Pick<OutboxRow, 'payload'>): Mail => {
   const { sealed } = row.payload as { sealed: string }
   return JSON.parse(ctx.secrets.open('mail', sealed)) as Mail
+}
+
+/** Erasure: the mails of an agent to one address that were not sent yet, but for those that sign somebody in. */
+export const eraseMails = async (
+  tx: Tx,
+  ctx: Ctx,
+  { agentId, to }: { readonly agentId: string; readonly to: string },
+): Promise<void> => {
+  const rows = await listOutboxRows(tx, agentId, 'mail')
+  const found = rows.filter((row) => readMail(ctx, row).to === to)
+  await deleteOutboxRows(
+    tx,
+    agentId,
+    found.map(({ outboxId }) => outboxId),
+  )
 }
 
 /**

@@ -320,7 +320,35 @@ export const eraseEvents = async (tx: Tx, agentId: string, subject: string): Pro
     .returning('event_id')
     .execute()
   const eventIds = rows.map((row) => row.event_id)
-  if (eventIds.length > 0)
-    await tx.deleteFrom('outbox').where('agent_id', '=', agentId).where('outbox_id', 'in', eventIds).execute()
+  await deleteOutboxRows(tx, agentId, eventIds)
   return eventIds
+}
+
+/** What of one topic waits for an agent. */
+export const listOutboxRows = async (
+  tx: Tx,
+  agentId: string,
+  topic: Topic,
+): Promise<Pick<OutboxRow, 'outboxId' | 'payload'>[]> => {
+  const rows = await tx
+    .selectFrom('outbox')
+    .select(['outbox_id', 'payload'])
+    .where('agent_id', '=', agentId)
+    .where('topic', '=', topic)
+    .execute()
+  return rows.map((row) => ({ outboxId: row.outbox_id, payload: row.payload }))
+}
+
+/** Removes what waits, so that nothing comes of it. */
+export const deleteOutboxRows = async (
+  tx: Tx,
+  agentId: string,
+  outboxIds: readonly string[],
+): Promise<void> => {
+  if (outboxIds.length > 0)
+    await tx
+      .deleteFrom('outbox')
+      .where('agent_id', '=', agentId)
+      .where('outbox_id', 'in', [...outboxIds])
+      .execute()
 }
