@@ -83,6 +83,22 @@ test('a clock that was set back continues the newest file, so no number is used 
   assert.deepEqual([batch, sequence], [2, 2])
 })
 
+test('a clock that was months ahead for one signature hides no later signature from a comparison', () => {
+  const folder = makeFolder()
+  const [march, january] = [Date.UTC(2026, 2, 1), Date.UTC(2026, 0, 5)]
+  const inMarch = openAt(folder, march)
+  inMarch.append([credential(0, march)])
+  inMarch.close()
+  const inJanuary = openAt(folder, january)
+  inJanuary.append([credential(1, january)])
+  inJanuary.close()
+  const inApril = openAt(folder, Date.UTC(2026, 3, 1))
+  inApril.append([credential(2, Date.UTC(2026, 3, 1))])
+  inApril.close()
+  const span = { from: Date.UTC(2026, 0), to: Date.UTC(2026, 1) }
+  assert.deepEqual(readAll(folder, span).entries, [line(1, january)])
+})
+
 test('a file that ends with a line longer than any record is not cut', () => {
   const folder = makeFolder()
   const journal = openAt(folder)

@@ -94,15 +94,17 @@ const seek = (file: number, from: number, timeOf: (line: string) => number): num
 type Span = { readonly from: number; readonly to: number; readonly cursor?: JournalCursor | undefined }
 export type LinePage = { readonly lines: readonly string[]; readonly next: JournalCursor | undefined }
 
-/** One page of lines; the first page begins shortly before the first line of `from`. */
+/**
+ * One page of lines; the first page begins shortly before the first line of `from`. A clock that was ahead leaves the file of
+ * a later month, in which the lines of this time are: every later file is looked at.
+ */
 export const readLinePage = (
   folder: string,
   { from, to, cursor }: Span,
   timeOf: (line: string) => number,
 ): LinePage => {
   const first = cursor?.file ?? `${new Date(from).toISOString().slice(0, 7)}.log`
-  const last = `${new Date(to).toISOString().slice(0, 7)}.log`
-  const [name, following] = listJournalFiles(folder).filter((file) => file >= first && file <= last)
+  const [name, following] = listJournalFiles(folder).filter((file) => file >= first)
   if (name === undefined) return { lines: [], next: undefined }
   const file = openSync(join(folder, name), 'r')
   try {

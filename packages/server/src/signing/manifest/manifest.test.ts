@@ -10,7 +10,8 @@ import { openKeyring } from '../keyring.ts'
 import { readJws, signJws } from './jws.ts'
 import { ManifestRefused, openManifestFiles } from './files.ts'
 import { admitOffline } from './offline.ts'
-import { manifestTyp, verifyManifest, type Manifest } from './rules.ts'
+import { manifestTyp, signRequest, verifyManifest, type Manifest } from './rules.ts'
+import { loadSignerIdentity } from '../signer-id.ts'
 
 const dayMs = 86_400_000
 const start = Date.UTC(2026, 0, 1)
@@ -94,9 +95,9 @@ const atOnce = (signer: ReturnType<typeof openSigner>) =>
   ({ signFrom: 'at-once', newIdentities: [signer.keys.identity] }) as const
 
 /** Two signers, of which the first holds the admission key. */
-const makePair = () => {
+const makePair = (joiningFolder = makeFolder()) => {
   const first = openSigner(makeFolder())
-  const joining = openSigner(makeFolder(), first.keys.manifests.admission())
+  const joining = openSigner(joiningFolder, first.keys.manifests.admission())
   const share = () => {
     const [from, to] = [first.keys.manifests, joining.keys.manifests]
     joining.keys.offer({
@@ -165,6 +166,28 @@ test('a refused manifest keeps no revocation from a signer', () => {
   const foreign = openSigner(makeFolder()).keys.manifests.current()?.jws ?? assert.fail()
   assert.throws(() => first.keys.offer({ manifests: [foreign], revocations }))
   assert.ok(first.keys.manifests.isRevoked(kid))
+})
+
+test('a revoked key is not published again, also where its thief asks for it once the manifest has forgotten the revocation', () => {
+  time.now = start
+  const folder = makeFolder()
+  const { first, joining, share } = makePair(folder)
+  first.keys.admit(joining.keys.request(2), atOnce(joining))
+  share()
+  const kid = kidNow(joining)
+  const stolen = first.publicKeys().find((jwk) => jwk.kid === kid) ?? assert.fail()
+  assert.ok(first.revoke(kid))
+  share()
+  const { revocations } = first.keys.manifests.current()?.manifest ?? assert.fail()
+  time.now = (revocations.find((each) => each.kid === kid)?.until ?? assert.fail()) + 1
+  first.keys.admit(joining.keys.request(2), atOnce(joining))
+  assert.ok(!first.keys.manifests.current()?.manifest.revocations.some((each) => each.kid === kid))
+  const { signer, key } = loadSignerIdentity(folder)
+  const { x, y } = stolen
+  const again = { kid, x, y, purpose: 'epoch', publishUntil: time.now + 400 * dayMs } as const
+  first.keys.admit(signRequest(key, { signer, cell: 'aa', at: time.now, keys: [again] }), atOnce(joining))
+  share()
+  for (const holder of [first, joining]) assert.ok(!holder.publicKeys().some((jwk) => jwk.kid === kid))
 })
 
 test('while the admission key is away, keys rotate and revoked keys are replaced from the reserve, until it is empty', () => {
