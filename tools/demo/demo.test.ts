@@ -10,6 +10,7 @@ import type { Config } from '../../packages/server/src/platform/ops/config.ts'
 import { startCardHarness } from '../../packages/server/test/fixtures/payments/card.ts'
 import { startHarness } from '../../packages/server/test/fixtures/harness.ts'
 import { ledgerFaults } from '../../packages/server/test/fixtures/payments/ledger.ts'
+import { deviceScores } from '@pohf/scorer'
 import { findChromium, launch } from '../../packages/web/test/browser.ts'
 import { makeRandom } from './random.ts'
 import { makeSession } from './rows.ts'
@@ -17,6 +18,7 @@ import { dayMs } from './rhythm.ts'
 import { seedDemo } from './seed.ts'
 import { seedViews, timeBefore } from './view-rows.ts'
 import { capture, views, watchErrors } from './views.ts'
+import { playVisitors, visitorScores, type VisitorScore } from './visitors.ts'
 
 const size = { days: 40, visitsPerDay: 3, members: 2, requestsPerDay: 20 }
 
@@ -34,17 +36,19 @@ test('demo data agrees with the ledger, the card payments and the audit log, and
     assert.ok(json[list]?.length > 0, `${path}: ${text.slice(0, 200)}`)
     return json[list]
   }
-  for (const list of [
-    'credentials',
-    'sessions',
-    'requests',
-    'orders',
-    'members',
-    'keys',
-    'webhooks',
-    'campaigns',
-  ])
-    await read(`/api/agents/${list}`, list)
+  for (const list of ['requests', 'keys']) await read(`/api/agents/${list}`, list)
+  for (const [list, address] of [
+    ['credentials', ({ credentialId }) => `credentials/${credentialId}`],
+    ['sessions', ({ sessionId }) => `sessions/${sessionId}`],
+    ['orders', ({ orderId }) => `orders/${orderId}`],
+    ['members', ({ memberId }) => `members/${memberId}`],
+    ['webhooks', ({ id }) => `webhooks/${id}/deliveries`],
+    ['campaigns', ({ campaignId }) => `campaigns/${campaignId}`],
+  ] as readonly (readonly [string, (entry: Record<string, string>) => string])[])
+    for (const entry of await read(`/api/agents/${list}?limit=100`, list)) {
+      const opened = await harness.call('GET', `/api/agents/${address(entry)}`, { key: live.apiKey })
+      assert.equal(opened.status, 200, `${address(entry)}: ${opened.text.slice(0, 200)}`)
+    }
   const { json: profile } = await harness.call('GET', '/api/agents/me', { key: live.apiKey })
   assert.match(profile.name, /^Demo /)
   for (const list of ['payouts', 'appeals', 'forwards']) {
@@ -55,6 +59,19 @@ test('demo data agrees with the ledger, the card payments and the audit log, and
     headers: { cookie: workerCookie },
   })
   assert.ok(earnings.books.find(({ mode }: { mode: string }) => mode === 'live').measured.seconds > 60)
+})
+
+test('the scores of the demo are those that its visitors get', async () => {
+  const harness = await startHarness()
+  const { agentId } = await harness.register('live')
+  const withoutTimes = (scores: readonly VisitorScore[]) =>
+    scores.map(({ counted: { probes, hits, strokes }, ...score }) => ({ ...score, probes, hits, strokes }))
+  const played = await playVisitors(harness, agentId)
+  assert.deepEqual(withoutTimes(played), withoutTimes(visitorScores))
+  assert.deepEqual(
+    [...new Set(visitorScores.map(({ components }) => components.device))],
+    [deviceScores.none],
+  )
 })
 
 const makeSessions = (seed: number) => {

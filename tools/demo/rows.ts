@@ -1,74 +1,33 @@
 // Rows that no rule of value depends on, written by SQL: sessions with their beacons and conversions, and requests. Triggers
 // count them, so that the hourly figures are exact.
-import { evaluateAttention, qualityOf, type Components, type FlagName } from '@pohf/scorer'
 import type { Mode } from '@pohf/protocol'
 import type { Harness } from '../../packages/server/test/fixtures/harness.ts'
 import type { Random } from './random.ts'
+import { visitors, visitorScores, type VisitorScore } from './visitors.ts'
 
 export type DemoSession = {
   readonly id: string
   readonly at: string
-  /** Null where the visitor left before the end; then there is no score. */
-  readonly endedAt: string | null
-  readonly quality: number | null
-  readonly verified: boolean | null
-  readonly components: Components | null
-  readonly flags: readonly FlagName[]
-  readonly reasons: readonly string[]
   readonly hostname: string
   readonly workflowId: string | null
-  /** What the scorer counted; null without a score. */
-  readonly counted: {
-    readonly probes: number
-    readonly hits: number
-    readonly durationMs: number
-    readonly visibleMs: number
-  } | null
-}
+  /** Null where the visitor left before the end; then there is no score. */
+  readonly endedAt: string | null
+} & { readonly [Field in keyof Omit<VisitorScore, 'name'>]: VisitorScore[Field] | null }
 
-const rareFlags: readonly FlagName[] = [
-  'automation_env',
-  'automation_env',
-  'untrusted_events',
-  'synthetic_motion',
-  'no_approach_path',
-  'replay_match',
-  'impossible_timing',
-]
 const hostnames = ['shop.example', 'shop.example', 'shop.example', 'blog.example']
 const workflowIds = [null, null, null, 'checkout']
-const probesOffered = 3
 const abandonedShare = 0.07
-const rounded = (value: number): number => Math.round(Math.min(1, Math.max(0, value)) * 1_000) / 1_000
+/** Each visitor as often as their weight says. */
+const scoresByWeight = visitors.flatMap(({ name, weight }) =>
+  visitorScores
+    .filter((score) => score.name === name)
+    .flatMap((score) => Array.from({ length: weight }, () => score)),
+)
 
-/** A session as scoring leaves it: the quality and the reasons are those that the formula gives. */
+/** A session of one of the visitors, as the scorer left it. */
 export const makeSession = (random: Random, at: number): DemoSession => {
-  const isBot = random.isTrue(0.09)
-  const isInattentive = !isBot && random.isTrue(0.08)
-  const components: Components = {
-    focus: rounded(isInattentive ? random.between(0.3, 0.7) : random.between(0.82, 1)),
-    probe: isInattentive ? 0.4 : random.pick([0.75, 0.75, 0.8, 0.833]),
-    input: random.isTrue(0.15)
-      ? null
-      : rounded(isBot ? random.between(0.1, 0.5) : random.between(0.55, 0.95)),
-    gaze: null,
-    device: random.isTrue(0.4) ? 0.6 : 0.3,
-    history: null,
-  }
-  const flags = isBot
-    ? [random.pick(rareFlags)]
-    : isInattentive && random.isTrue(0.5)
-      ? ['background' as const]
-      : []
-  const { verified, reasons } = evaluateAttention({
-    components,
-    flags,
-    probesOffered,
-    oneProbe: false,
-    answerCorrect: null,
-  })
-  const durationMs = random.integer(6_000, 19_000)
-  const named = {
+  const { name: _, ...score } = random.pick(scoresByWeight)
+  const session = {
     id: random.id('ses_'),
     at: new Date(at).toISOString(),
     hostname: random.pick(hostnames),
@@ -76,40 +35,28 @@ export const makeSession = (random: Random, at: number): DemoSession => {
   }
   if (random.isTrue(abandonedShare))
     return {
-      ...named,
+      ...session,
       endedAt: null,
       quality: null,
       verified: null,
+      scoring: null,
       components: null,
-      flags: [],
-      reasons: [],
+      flags: null,
+      reasons: null,
       counted: null,
     }
-  return {
-    ...named,
-    endedAt: new Date(at + durationMs).toISOString(),
-    quality: qualityOf(components, flags),
-    verified,
-    components,
-    flags,
-    reasons,
-    counted: {
-      probes: probesOffered,
-      hits: isInattentive ? 1 : random.pick([2, 3, 3, 3]),
-      durationMs,
-      visibleMs: Math.round(durationMs * (components.focus ?? 1)),
-    },
-  }
+  return { ...session, ...score, endedAt: new Date(at + score.counted.durationMs).toISOString() }
 }
 
 type Owner = { readonly agentId: string; readonly mode: Mode }
 /** The owner of the tables: a pool, or one connection inside a transaction. */
 export type OwnerConnection = { readonly owner: Pick<Harness['owner'], 'query'> }
 const rowsOf = `jsonb_to_recordset($3::jsonb) as row ("id" text, "at" timestamptz, "endedAt" timestamptz, quality float8,
-  verified boolean, components jsonb, flags jsonb, reasons jsonb, hostname text, "workflowId" text, counted jsonb)`
+  verified boolean, scoring text, components jsonb, flags jsonb, reasons jsonb, hostname text, "workflowId" text, counted jsonb)`
 const thumbprintOf = (column: string) =>
   `left(translate(encode(sha256(${column}::bytea), 'base64'), '+/=', '-_'), 43)`
-const textsOf = (column: string) => `array(select jsonb_array_elements_text(${column}))`
+const textsOf = (column: string) =>
+  `array(select jsonb_array_elements_text(case when ${column} <> 'null' then ${column} else '[]' end))`
 
 export const insertSessions = async (
   { owner }: OwnerConnection,
@@ -125,7 +72,7 @@ export const insertSessions = async (
     `insert into sessions (agent_id, session_id, at, mode, kind, status, simulated, ended_at, quality, verified,
        assurance, scoring, components, flags, reasons, evidence, salt, hostname, workflow_id, counted, jkt)
      select $1, id, at, $2, 'view', case when quality is null then 'expired' else 'scored' end, $2 = 'test', "endedAt",
-       quality, verified, case when quality is not null then 'low' end, 'demo', nullif(components, 'null'),
+       quality, verified, case when quality is not null then 'low' end, scoring, nullif(components, 'null'),
        ${textsOf('flags')}, ${textsOf('reasons')},
        jsonb_build_array(jsonb_build_object('type', 'answer', 'alg', 'sha-256', 'hash', ${thumbprintOf('id')})),
        sha256(('salt ' || id)::bytea), hostname, "workflowId", nullif(counted, 'null'), ${thumbprintOf('id')}
