@@ -80,7 +80,7 @@ const ownCard = (): Buffer => readFileSync(new URL('../../assets/card.png', impo
 export const ownTexts = {
   name: 'PoHF',
   headline: 'Did a person do this, and what would it cost to fake?',
-  lead: 'PoHF answers with a signed credential for one act: it names what was recorded, what answered and what a thousand forgeries would cost. Anybody verifies it offline with public keys. You run it on your own servers.',
+  lead: 'PoHF answers with a signed credential for one act: it names what was recorded, what answered and what a thousand forgeries would cost. Anybody verifies it offline. It is for teams that run agents, owners of sites, communities and buyers of human work, on their own servers.',
   description:
     'A signed credential for one act, which anybody can verify offline: what was recorded, what answered, and what a forgery would cost.',
   footer: 'Open source, and self-hosted.',

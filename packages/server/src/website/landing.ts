@@ -73,7 +73,8 @@ const hero = (options: LandingOptions): Html => {
         <a class="btn main" href="#key">Get a test key</a><a class="btn" href="${docsPath}">Read the docs</a>
       </p>
       <p class="faint small gap">
-        Free in test mode. No cookies here, no account for visitors, no request to third parties.
+        A test key is free and works at once: in five minutes you hold a credential that you verified. No
+        cookies here, no account for visitors, no request to third parties.
       </p>
     </div>
     <div class="card try">
@@ -84,7 +85,7 @@ const hero = (options: LandingOptions): Html => {
           <p class="chips"><span class="chip" id="result-tag">Example</span>${assuranceChip('low')}</p>
           <p class="h3" id="result-title">A visitor passed the check.</p>
           <p class="muted small" id="result-text">
-            Each seal is drawn from an id. It fills toward the centre as assurance rises. ${lowText(forging)}
+            Each seal is drawn from an id. A credential never says who the person is. ${lowText(forging)}
           </p>
         </div>
       </div>
