@@ -39,10 +39,10 @@ export const home: Page = {
   handler: async () => {
     const page = renderPage(
       'Proof of human',
-      html`<h1>Proof that a human did it.</h1>
+      html`<h1>Did a person do this?</h1>
         <p class="muted">
-          This service signs credentials which say that a real, attentive person did a specific act. Anyone
-          checks them offline against public keys.
+          This service signs credentials about one act: what was recorded, what answered, and what a forgery
+          would cost. Anyone checks them offline against public keys.
         </p>
         <ul class="plain">
           <li><a href="/verify">Verify a credential</a></li>
