@@ -32,7 +32,7 @@ const readVersion = (): string => {
 export const createProgram = (): Command => {
   const program = new Command('pohf')
     .description(
-      'Proof that a human did it.\n\nA name in parentheses is a group: pohf help GROUP lists its commands with examples.',
+      'Did a person do this, and what would it cost to fake?\n\nA name in parentheses is a group: pohf help GROUP lists its commands with examples.',
     )
     .usage('COMMAND [options]')
     .configureHelp({ formatHelp })
