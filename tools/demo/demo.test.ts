@@ -61,11 +61,11 @@ test('demo data agrees with the ledger, the card payments and the audit log, and
   assert.ok(earnings.books.find(({ mode }: { mode: string }) => mode === 'live').measured.seconds > 60)
 })
 
+const withoutTimes = (scores: readonly VisitorScore[]) =>
+  scores.map(({ counted: { probes, hits, strokes }, ...score }) => ({ ...score, probes, hits, strokes }))
 test('the scores of the demo are those that its visitors get', async () => {
   const harness = await startHarness()
   const { agentId } = await harness.register('live')
-  const withoutTimes = (scores: readonly VisitorScore[]) =>
-    scores.map(({ counted: { probes, hits, strokes }, ...score }) => ({ ...score, probes, hits, strokes }))
   const played = await playVisitors(harness, agentId)
   assert.deepEqual(withoutTimes(played), withoutTimes(visitorScores))
   assert.deepEqual(
