@@ -72,15 +72,10 @@ const argumentsOf = ({
   ...(stateFile === undefined ? [] : ['--state', stateFile, '--state-interval', '10']),
 ]
 
-const startDeadlineMs = 30_000
-/** anvil prints its port in its last line; it chooses one where none is named. */
+/** anvil prints its port in its last line; it chooses one where none is named. It is waited for as long as it lives. */
 const urlOf = (child: ChildProcess): Promise<string> =>
   new Promise((resolve, reject) => {
     let output = ''
-    const timer = setTimeout(
-      () => reject(new Error(`anvil did not listen within ${startDeadlineMs} ms`)),
-      startDeadlineMs,
-    )
     child.once('error', reject)
     child.once('exit', (exitCode) =>
       reject(new Error(`anvil exited with code ${exitCode} before it listened: ${output.slice(-2_000)}`)),
@@ -89,9 +84,7 @@ const urlOf = (child: ChildProcess): Promise<string> =>
     child.stdout?.on('data', (chunk: Buffer) => {
       output = `${output}${chunk.toString()}`.slice(-10_000)
       const address = /Listening on (127\.0\.0\.1:\d+)/.exec(output)?.[1]
-      if (address === undefined) return
-      clearTimeout(timer)
-      resolve(`http://${address}`)
+      if (address !== undefined) resolve(`http://${address}`)
     })
   })
 
@@ -125,16 +118,17 @@ type MinedTransaction = {
   readonly gasUsed: Hex
 }
 
+const minedDeadlineMs = 30_000
 /** Sends and waits for the block, which comes at once or with the block time. */
 const sendFrom = async (rpc: Rpc, from: Address, transaction: Transaction): Promise<MinedTransaction> => {
   const hash = await rpc('eth_sendTransaction', [{ from, gas: '0x989680', ...transaction }])
-  const deadline = performance.now() + startDeadlineMs
+  const deadline = performance.now() + minedDeadlineMs
   for (;;) {
     const receipt = (await rpc('eth_getTransactionReceipt', [hash])) as MinedTransaction | null
     if (receipt?.status === '0x0') throw new Error(`transaction ${String(hash)} from ${from} was reverted`)
     if (receipt) return receipt
     if (performance.now() > deadline)
-      throw new Error(`transaction ${String(hash)} from ${from} not mined within ${startDeadlineMs} ms`)
+      throw new Error(`transaction ${String(hash)} from ${from} not mined within ${minedDeadlineMs} ms`)
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

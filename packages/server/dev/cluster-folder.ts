@@ -19,7 +19,7 @@ export const runningPort = async (folder: string): Promise<number | undefined> =
   const port = Number(readFileSync(pidFile, 'utf8').split('\n')[3])
   const client = new Client({
     connectionString: `postgres://postgres@127.0.0.1:${port}/postgres`,
-    connectionTimeoutMillis: 1_000,
+    connectionTimeoutMillis: 10_000,
   })
   try {
     await client.connect()

@@ -1,10 +1,12 @@
 import { spawn, spawnSync, type ChildProcess } from 'node:child_process'
 import {
   chownSync,
+  closeSync,
   cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  openSync,
   readFileSync,
   readdirSync,
   statfsSync,
@@ -80,11 +82,21 @@ const executableFolder = (binaries: Binaries, owner: Owner | undefined, folder: 
 
 export const freePort = (): Promise<number> => findPortBlock(1)
 
-/** Waits for our own server: between the search for a free port and its use another cluster may have taken the port. */
-const waitReady = async (url: string, data: string, server: ChildProcess): Promise<void> => {
-  const deadline = performance.now() + 30_000
-  while (performance.now() < deadline) {
-    if (server.exitCode !== null) throw new Error('PostgreSQL stopped at start; see its log')
+const shownLogLines = 20
+
+/**
+ * Waits for our own server, as long as it lives: between the search for a free port and its use another cluster may have
+ * taken the port.
+ */
+const waitReady = async (
+  url: string,
+  { data, log, server }: { readonly data: string; readonly log: string; readonly server: ChildProcess },
+): Promise<void> => {
+  for (;;) {
+    if (server.exitCode !== null || server.signalCode !== null) {
+      const lines = readFileSync(log, 'utf8').trim().split('\n').slice(-shownLogLines)
+      throw new Error(`PostgreSQL stopped at start. The last lines of its log:\n\n${lines.join('\n')}\n`)
+    }
     const client = new Client({ connectionString: url, connectionTimeoutMillis: 1_000 })
     try {
       await client.connect()
@@ -97,7 +109,6 @@ const waitReady = async (url: string, data: string, server: ChildProcess): Promi
     }
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
-  throw new Error('PostgreSQL did not get ready within 30 s')
 }
 
 const initialise = (bin: string, data: string, owner: Owner | undefined): void => {
@@ -150,7 +161,7 @@ export const startCluster = async (options: {
   mkdirSync(folder, { recursive: true, mode: 0o755 })
   if (owner) chownSync(folder, owner.uid, owner.gid)
   const bin = executableFolder(findBinaries(options.source), owner, folder)
-  const data = join(folder, 'data')
+  const [data, log] = [join(folder, 'data'), join(folder, 'postgres.log')]
   if (!existsSync(join(data, 'PG_VERSION'))) initialise(bin, data, owner)
   const start = async (port: number): Promise<Cluster> => {
     const settings = {
@@ -162,20 +173,22 @@ export const startCluster = async (options: {
       logging_collector: 'off',
       ...options.settings,
     }
+    const logFile = openSync(log, 'w', 0o600)
     const server = spawn(
       join(bin, 'postgres'),
       ['-D', data, ...Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])],
       {
         ...owner,
         cwd: '/',
-        stdio: 'ignore',
+        stdio: ['ignore', logFile, logFile],
         env: { ...process.env, ...options.env },
         detached: options.detached ?? false,
       },
     )
+    closeSync(logFile)
     const url = (database: string) => `postgres://postgres@127.0.0.1:${port}/${database}`
     const ended = new Promise<void>((resolve) => server.once('exit', () => resolve()))
-    await waitReady(url('postgres'), data, server)
+    await waitReady(url('postgres'), { data, log, server })
     return {
       port,
       url,

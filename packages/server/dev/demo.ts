@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../src/platform/ops/config.ts'
+import { endOf, keepLog } from './child-log.ts'
+import type { Progress } from './steps.ts'
 
 export const demoDatabase = 'pohf_demo'
 const keptMs = 86_400_000
@@ -47,15 +49,20 @@ export const prepareDemoFolder = ({ DATA_DIR: folder, BASE_URL }: Config): boole
   return true
 }
 
+/** Runs a program of the repository, which prints one line of JSON. What else it writes is its progress. */
 const runProgram = async (
   path: string,
   parameters: readonly string[],
-  env: NodeJS.ProcessEnv,
+  { env, progress }: { readonly env: NodeJS.ProcessEnv; readonly progress?: Progress },
 ): Promise<string> => {
   const file = fileURLToPath(new URL(`../../../${path}`, import.meta.url))
-  const child = spawn(process.execPath, [file, ...parameters], { env, stdio: ['ignore', 'pipe', 'inherit'] })
-  const printed = await text(child.stdout)
-  if (!printed.startsWith('{')) throw new Error(`${path} printed no result; see the output above`)
+  const child = spawn(process.execPath, [file, ...parameters], { env, stdio: ['ignore', 'pipe', 'pipe'] })
+  const log = keepLog(child, { streams: ['stderr'], show: ({ text }) => progress?.describe(text.trim()) })
+  log.release(true)
+  const ended = new Promise((resolve) => child.once('exit', resolve))
+  const [printed] = await Promise.all([text(child.stdout), ended])
+  if (!printed.startsWith('{'))
+    throw new Error(`${path} printed no result: it ${endOf(child)}. ${await log.readEnd()}`)
   return printed
 }
 
@@ -64,15 +71,17 @@ export const buyDemoUnits = async ({ DATA_DIR, BASE_URL }: Config, payerKey: str
   const { test } = readDemo(DATA_DIR)
   for (let n = 0; n < 3; n++)
     await runProgram('packages/cli/src/main.ts', ['buy', 'wf_test_ok', '--url', BASE_URL, '--json'], {
-      ...process.env,
-      POHF_KEY: test.apiKey,
-      PAYER_PRIVATE_KEY: payerKey,
+      env: { ...process.env, POHF_KEY: test.apiKey, PAYER_PRIVATE_KEY: payerKey },
     })
 }
 
 /** Seeds the database in a process of its own, with the settings of the server. */
-export const seedDemo = async (environment: NodeJS.ProcessEnv, folder: string): Promise<void> => {
-  const printed = await runProgram('tools/demo/main.ts', [], environment)
+export const seedDemo = async (
+  environment: NodeJS.ProcessEnv,
+  folder: string,
+  progress: Progress,
+): Promise<void> => {
+  const printed = await runProgram('tools/demo/main.ts', [], { env: environment, progress })
   const { test, operatorKeys } = JSON.parse(printed) as DemoAccess
   // The agent and the operator of this start are those of the demo.
   writeFileSync(join(folder, 'dev-agent.json'), JSON.stringify(test), { mode: 0o600 })

@@ -8,6 +8,7 @@ import { Client } from 'pg'
 import { startCheckoutSimulator, type CheckoutSimulator } from '@pohf/checkout-simulator'
 import { ConfigFaults, readConfig, type Config } from '../src/platform/ops/config.ts'
 import { buildPages } from './build-pages.ts'
+import { keepLog, waitUntilReady } from './child-log.ts'
 import { openChain, type DevChain } from './chain.ts'
 import { clusterFolder, devDatabase, runningPort } from './cluster-folder.ts'
 import { createDatabase, startCluster } from './cluster.ts'
@@ -15,6 +16,7 @@ import { buyDemoUnits, demoDatabase, demoFolder, prepareDemoFolder, seedDemo } f
 import { seedOperator, writeDevVariables } from './dev-variables.ts'
 import { startMailCatcher } from './mail-catcher.ts'
 import { portsOf, requirePorts, type Listener } from './ports.ts'
+import { makeSteps, type Progress } from './steps.ts'
 import { demoNoteOf, startedJson, welcomeOf, type StartedDevelopment } from './welcome.ts'
 
 // Node 22 warns in each process that it runs TypeScript, which is nothing that a developer could change.
@@ -25,16 +27,7 @@ const isJson = process.argv.includes('--json')
 /** With --json, standard output has one object and nothing else. */
 const output = isJson ? process.stderr : process.stdout
 const print = (line: string) => output.write(`${line}\n`)
-const step = async <T>(name: string, work: () => Promise<T>): Promise<T> => {
-  const startedAt = performance.now()
-  const live = output.isTTY
-  if (live) output.write(`  … ${name}`)
-  const result = await work()
-  output.write(
-    `${live ? '\r\u001b[K' : ''}  ✓ ${name} (${((performance.now() - startedAt) / 1_000).toFixed(1)} s)\n`,
-  )
-  return result
-}
+const step = makeSteps(output)
 
 const isDemo = process.argv.includes('--demo')
 const databaseName = isDemo ? demoDatabase : devDatabase
@@ -55,20 +48,6 @@ const openDatabase = async (
   await client.end()
   if (rowCount === 0) await createDatabase({ url }, databaseName)
   return { url: url(databaseName), stop: async () => cluster?.stop() }
-}
-
-const waitUntilReady = async (url: string, server: ChildProcess): Promise<void> => {
-  const deadline = performance.now() + 60_000
-  while (performance.now() < deadline) {
-    if (server.exitCode !== null) throw new Error('the server stopped at start; see its output above')
-    const ready = await fetch(url).then(
-      (response) => response.ok,
-      () => false,
-    )
-    if (ready) return
-    await sleep(100)
-  }
-  throw new Error(`${url} did not get ready within 60 s`)
 }
 
 /** The same test agent at every start: its key is stored beside the other secrets. */
@@ -282,14 +261,22 @@ const startServices = async (preparation: Preparation, { services }: Stops) => {
   return { environment, catcher, cardSimulator, chain, sitePort: portOf('sample site') }
 }
 
-const startServer = async (environment: NodeJS.ProcessEnv, config: Config, stops: Stops) => {
+const startServer = async (
+  { environment, config }: { readonly environment: NodeJS.ProcessEnv; readonly config: Config },
+  stops: Stops,
+  progress: Progress,
+) => {
   const child = spawn(process.execPath, [fileURLToPath(new URL('../src/main.ts', import.meta.url))], {
     env: environment,
-    stdio: ['inherit', isJson ? 2 : 1, 2],
+    stdio: ['inherit', 'pipe', 'pipe'],
     detached: true,
   })
   stops.clients.push(() => endGroup(child))
-  await waitUntilReady(`http://127.0.0.1:${config.PORT}/readyz`, child)
+  const log = keepLog(child, {
+    streams: ['stdout', 'stderr'],
+    show: ({ text, stream }) => (stream === 'stderr' ? process.stderr : output).write(`${text}\n`),
+  })
+  await waitUntilReady(`http://127.0.0.1:${config.PORT}/readyz`, child, { log, progress })
   return child
 }
 
@@ -297,11 +284,10 @@ type Services = Awaited<ReturnType<typeof startServices>>
 
 /** Starts the sample site, makes the operator and writes the variables. */
 const prepareAccess = async (
-  config: Config,
-  started: Services,
+  { config, services }: { readonly config: Config; readonly services: Services },
   { clients }: Stops,
 ): Promise<StartedDevelopment> => {
-  const { environment, catcher, cardSimulator, chain, sitePort } = started
+  const { environment, catcher, cardSimulator, chain, sitePort } = services
   const chainDescription =
     typeof chain === 'string' ? chain : await chain.registerKeys(`http://127.0.0.1:${config.PORT}`)
   const { apiKey, agentId } = await step('test agent', () => seedAgent(config))
@@ -341,12 +327,13 @@ const dev = async (): Promise<void> => {
     const services = await startServices(preparation, stops)
     const { environment, chain } = services
     const config = readConfig(environment)
-    if (preparation.isNew) await step('demo data of a year', () => seedDemo(environment, config.DATA_DIR))
-    const server = await step('server', () => startServer(environment, config, stops))
+    if (preparation.isNew)
+      await step('demo data of a year', (progress) => seedDemo(environment, config.DATA_DIR, progress))
+    const server = await step('server', (progress) => startServer({ environment, config }, stops, progress))
     server.once('exit', stopAndExit)
     if (preparation.isNew && typeof chain !== 'string')
       await step('demo purchases', () => buyDemoUnits(config, chain.variables.PAYER_PRIVATE_KEY))
-    const started = await prepareAccess(config, services, stops)
+    const started = await prepareAccess({ config, services }, stops)
     print(welcomeOf(started))
     if (isDemo) print(demoNoteOf(config))
     if (isJson) console.log(startedJson(started))
