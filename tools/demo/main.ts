@@ -3,8 +3,9 @@ import { Client } from 'pg'
 import { demoDatabase } from '../../packages/server/dev/demo.ts'
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
 import { openServer } from '../../packages/server/test/fixtures/harness.ts'
-import { seedDemo, yearOfData } from './seed.ts'
+import { makeProgressBar } from './progress-bar.ts'
 import { dayMs } from './rhythm.ts'
+import { seedDemo, yearOfData } from './seed.ts'
 
 const { DATABASE_URL: url, STRIPE_API_BASE: simulatorUrl } = process.env
 if (url === undefined || simulatorUrl === undefined)
@@ -26,7 +27,15 @@ const server = await openServer({ url, environment: process.env, skewMs: -yearOf
 // The card simulator sends its events there.
 await server.app.api.listen({ host: '127.0.0.1', port: server.ctx.config.PORT })
 try {
-  const seeded = await seedDemo(server, yearOfData, async (sessionId) => {
+  const { days } = yearOfData
+  const showProgress = makeProgressBar(days, process.stderr, 'days')
+  const startedAt = Date.now()
+  const advance = async (ms: number): Promise<void> => {
+    await server.advance(ms)
+    const passedDays = (server.ctx.clock.now().getTime() - startedAt) / dayMs + days
+    showProgress(Math.min(days, Math.floor(passedDays)))
+  }
+  const seeded = await seedDemo({ ...server, advance }, yearOfData, async (sessionId) => {
     const response = await fetch(`${simulatorUrl}/control/sessions/${sessionId}/pay`, {
       method: 'POST',
       body: '{}',

@@ -8,7 +8,7 @@ const formatRemaining = (seconds: number): string =>
       : `${(seconds / 3_600).toFixed(1)} h left`
 
 /** One line that is written again; where there is no terminal, a line for each tenth. */
-export const makeProgressBar = (total: number, output: NodeJS.WriteStream) => {
+export const makeProgressBar = (total: number, output: NodeJS.WriteStream, unit = 'views') => {
   const startedAt = performance.now()
   let lastTenth = 0
   return (done: number): void => {
@@ -19,7 +19,7 @@ export const makeProgressBar = (total: number, output: NodeJS.WriteStream) => {
     const filled = Math.round(share * barWidth)
     const bar = `${'█'.repeat(filled)}${'░'.repeat(barWidth - filled)}`
     const rate = done / ((performance.now() - startedAt) / 1_000)
-    const figures = `${done.toLocaleString('en')} views, ${Math.round(rate).toLocaleString('en')}/s`
+    const figures = `${done.toLocaleString('en')} ${unit}, ${Math.round(rate).toLocaleString('en')}/s`
     const remaining = done < total ? `, ${formatRemaining((total - done) / rate)}` : ''
     const line = `${bar} ${(share * 100).toFixed(0).padStart(3)}%  ${figures}${remaining}`
     output.write(output.isTTY ? `\r\u001b[K${line}` : `${line}\n`)

@@ -59,7 +59,7 @@ const findInstallation = async (isDemo: boolean) => {
       `npm run dev${isDemo ? ' -- --demo' : ''} does not run here. Start it in another terminal, wait for "PoHF is ready", and keep it running`,
     )
   const { agentId } = JSON.parse(readFileSync(agentFile, 'utf8')) as { agentId: string }
-  const variables = join(folder, 'dev.env')
+  const variables = join(DATA_DIR, 'dev.env')
   const [, service = ''] = existsSync(variables)
     ? (/^export POHF_URL='([^']*)'$/m.exec(readFileSync(variables, 'utf8')) ?? [])
     : []

@@ -75,7 +75,10 @@ export const buyDemoUnits = async ({ DATA_DIR, BASE_URL }: Config, payerKey: str
     })
 }
 
-/** Seeds the database in a process of its own, with the settings of the server. */
+/**
+ * Seeds the database in a process of its own, with the settings of the server. Where that fails, the folder has no access
+ * to the demo, and the next start makes the data from the beginning.
+ */
 export const seedDemo = async (
   environment: NodeJS.ProcessEnv,
   folder: string,

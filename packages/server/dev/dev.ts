@@ -12,7 +12,7 @@ import { keepLog, waitUntilReady } from './child-log.ts'
 import { openChain, type DevChain } from './chain.ts'
 import { clusterFolder, devDatabase, runningPort } from './cluster-folder.ts'
 import { createDatabase, startCluster } from './cluster.ts'
-import { buyDemoUnits, demoDatabase, demoFolder, prepareDemoFolder, seedDemo } from './demo.ts'
+import { buyDemoUnits, demoDatabase, demoFolder, prepareDemoFolder, readDemo, seedDemo } from './demo.ts'
 import { seedOperator, writeDevVariables } from './dev-variables.ts'
 import { startMailCatcher } from './mail-catcher.ts'
 import { portsOf, requirePorts, type Listener } from './ports.ts'
@@ -284,6 +284,7 @@ type Services = Awaited<ReturnType<typeof startServices>>
 
 /** Starts the sample site, makes the operator and writes the variables. */
 const prepareAccess = async (
+  { clusterDir }: Preparation,
   { config, services }: { readonly config: Config; readonly services: Services },
   { clients }: Stops,
 ): Promise<StartedDevelopment> => {
@@ -296,11 +297,13 @@ const prepareAccess = async (
   if (demo) clients.push(demo.stop)
   const operatorKey = await step('operator', () => seedOperator(config, environment))
   const mailUrl = catcher && `http://127.0.0.1:${catcher.httpPort}`
-  const variablesFile = writeDevVariables(config.DATA_DIR, {
+  // The documents name this one file, so it is of the start that runs, with or without --demo.
+  const variablesFile = writeDevVariables(clusterDir, {
     SIGNER_OPERATOR_SOCKET: config.SIGNER_OPERATOR_SOCKET,
     POHF_URL: config.BASE_URL,
     POHF_AGENT_ID: agentId,
     POHF_KEY: apiKey,
+    POHF_LIVE_KEY: isDemo ? readDemo(config.DATA_DIR).live.apiKey : undefined,
     POHF_OPERATOR_URL: `http://${config.OPERATOR_HOST}:${config.OPERATOR_PORT}`,
     POHF_OPERATOR_KEY: operatorKey,
     POHF_MAIL_URL: mailUrl,
@@ -333,7 +336,7 @@ const dev = async (): Promise<void> => {
     server.once('exit', stopAndExit)
     if (preparation.isNew && typeof chain !== 'string')
       await step('demo purchases', () => buyDemoUnits(config, chain.variables.PAYER_PRIVATE_KEY))
-    const started = await prepareAccess({ config, services }, stops)
+    const started = await prepareAccess(preparation, { config, services }, stops)
     print(welcomeOf(started))
     if (isDemo) print(demoNoteOf(config))
     if (isJson) console.log(startedJson(started))
