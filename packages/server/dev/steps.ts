@@ -22,7 +22,7 @@ export const makeSteps =
   async <T>(name: string, work: (progress: Progress) => Promise<T>): Promise<T> => {
     const startedAt = performance.now()
     let state = ''
-    let beforeLine = (): void => undefined
+    let beforeLine: (() => void) | undefined
     const live = output.isTTY === true
     const clear = () => live && output.write(clearLine)
     const show = () => {
@@ -33,7 +33,7 @@ export const makeSteps =
     if (live) output.write(`  … ${name}`)
     const timer = setInterval(() => {
       clear()
-      beforeLine()
+      beforeLine?.()
       show()
     }, everyMs)
     try {

@@ -112,13 +112,13 @@ for (const isTTY of [false, true])
   test(`a step shows that it goes on ${isTTY ? 'in one line of a terminal' : 'in lines of a file'}`, async () => {
     let written = ''
     const step = makeSteps({ isTTY, columns: 60, write: (text) => (written += text) }, { everyMs: 1 })
-    let finish = (): void => undefined
+    const work = Promise.withResolvers<void>()
     const done = step('server', async ({ describe }) => {
       describe(`waits for ${'x'.repeat(80)}`)
-      await new Promise<void>((resolve) => (finish = resolve))
+      await work.promise
     })
     await pollUntil('a line of progress', async () => written.includes('waits for'))
-    finish()
+    work.resolve()
     await done
     const lines = written.split(isTTY ? '\r\u001b[K' : '\n')
     assert.match(written, / {2}✓ server \(\d+\.\d s\)\n$/)
