@@ -11,9 +11,14 @@ export const figuresOf = (figures: Readonly<Record<string, number>>): string =>
     Object.entries(figures).map(([name, value]) => [name, value.toLocaleString('en')]),
   )
 
-/** Writes docs/reports/<day>-<file>. A second run on the same day replaces the first. */
-export const writeReport = (file: string, text: string): void => {
-  const folder = new URL('../docs/reports/', import.meta.url)
+const reportsFolder = new URL('../docs/reports/', import.meta.url)
+
+/** docs/reports/<day>-<file>, or the same name in another folder. */
+export const reportUrlOf = (file: string, folder: URL = reportsFolder): URL =>
+  new URL(`${today()}-${file}`, folder)
+
+/** Writes docs/reports/<day>-<file>, or into another folder. A second run on the same day replaces the first. */
+export const writeReport = (file: string, text: string, folder: URL = reportsFolder): void => {
   mkdirSync(folder, { recursive: true })
-  writeFileSync(new URL(`${today()}-${file}`, folder), text)
+  writeFileSync(reportUrlOf(file, folder), text)
 }

@@ -87,3 +87,6 @@ export const makeStripeClient = (options: {
 
 export const asStripeError = (error: unknown): Stripe.errors.StripeError | undefined =>
   error instanceof Stripe.errors.StripeError ? error : undefined
+
+/** The version of the API that the SDK names in every request. */
+export const apiVersion: string = Stripe.API_VERSION

@@ -1,0 +1,25 @@
+import { contactStripe } from './stripe.ts'
+import type { Input } from './steps.ts'
+
+/** A first contact with a third party that the tests only simulate. */
+export type Contact = {
+  /** What works if it passes, for the list of `npm run contact`. */
+  readonly checks: string
+  /** What the operator needs. */
+  readonly needs: string
+  readonly run: (input: Input) => Promise<void>
+}
+
+/** Every first contact by its name. `npm run contact -- NAME` runs one. */
+export const contacts = {
+  stripe: {
+    checks: 'a card payment at Stripe in test mode, its event and its refund',
+    needs: 'STRIPE_SECRET_KEY with a test key, STRIPE_WEBHOOK_SECRET',
+    run: contactStripe,
+  },
+} as const satisfies Readonly<Record<string, Contact>>
+
+export const contactNames: readonly string[] = Object.keys(contacts)
+
+export const findContact = (name: string): Contact | undefined =>
+  Object.entries(contacts).find(([known]) => known === name)?.[1]

@@ -1,0 +1,23 @@
+import type { Server } from 'node:http'
+import { StepFailure } from './steps.ts'
+
+/** Listens on loopback, and returns what ends it. */
+export const listen = async (
+  server: Server,
+  port: number,
+  host = '127.0.0.1',
+): Promise<() => Promise<void>> => {
+  await new Promise<void>((resolve, reject) =>
+    server.once('error', reject).listen(port, host, resolve),
+  ).catch((cause: unknown) => {
+    throw new StepFailure(
+      `port ${port} of ${host} cannot be opened`,
+      'End the program that uses it, or choose another with --port.',
+      { cause },
+    )
+  })
+  return async () => {
+    server.closeAllConnections()
+    await new Promise<void>((resolve) => server.close(() => resolve()))
+  }
+}
