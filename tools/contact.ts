@@ -53,7 +53,6 @@ const run = async (
   const config = readSettings(process.env)
   const input = { config, environment: process.env, options }
   const result = await runSteps(contact.run, input, (line) => console.log(line))
-  const report = reportOf(name, contact, result)
   const file = `contact-${name}.md`
   const reports = folder === undefined ? undefined : pathToFileURL(`${folder}/`)
   writeReport(file, reportOf(name, contact, result), reports)

@@ -1,12 +1,15 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { after, test } from 'node:test'
 import { startCheckoutSimulator } from '@pohf/checkout-simulator'
+import { startChain } from '@pohf/chain'
 import { freePort } from '../../packages/server/dev/cluster.ts'
+import { startMailCatcher } from '../../packages/server/dev/mail-catcher.ts'
 import { contactNames } from './contacts.ts'
 
 const reports = mkdtempSync(join(tmpdir(), 'pohf-contact-'))
@@ -111,3 +114,134 @@ test('stripe: no server, and an event that another secret signed, are told apart
   })
   assertFailed(outcome, 4, /signature does not fit STRIPE_WEBHOOK_SECRET/)
 })
+
+test('mail: the server is checked and one mail is sent', async () => {
+  const catcher = await startMailCatcher({ smtp: 0, http: 0 })
+  after(() => catcher.stop())
+  const settings = {
+    SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}`,
+    MAIL_FROM: 'PoHF <pohf@pohf.example>',
+    BASE_URL: 'https://pohf.example',
+  }
+  const outcome = await runContact(['mail', '--to', 'ada@mail.example'], settings)
+  assertPassed(outcome, 3)
+  assert.match(outcome.report, /- \[ \] .*spf=pass, dkim=pass and dmarc=pass/)
+  assert.equal(outcome.report.includes('ada@'), false, 'the report names no mailbox')
+  const [mail] = catcher.mails
+  assert.equal(catcher.mails.length, 1)
+  assert.deepEqual(
+    [mail?.to, mail?.from, mail?.subject],
+    [['ada@mail.example'], settings.MAIL_FROM, 'First contact of PoHF'],
+  )
+  assert.match(mail?.html ?? '', /https:\/\/pohf\.example/)
+})
+
+test('mail: without settings, without a server and where it refuses the user it says so', async () => {
+  const catcher = await startMailCatcher({ smtp: 0, http: 0 })
+  after(() => catcher.stop())
+  const to = ['--to', 'ada@mail.example']
+  const withUrl = (url: string, from = 'pohf@pohf.example') =>
+    runContact(['mail', ...to], { SMTP_URL: url, MAIL_FROM: from })
+  assertFailed(await runContact(['mail', ...to], {}), 0, /SMTP_URL is not set/)
+  const local = `smtp://127.0.0.1:${catcher.smtpPort}`
+  assertFailed(await runContact(['mail'], { SMTP_URL: local }), 0, /no mailbox is named/)
+  assertFailed(await withUrl('smtps://mail.example', 'pohf@localhost'), 0, /MAIL_FROM is pohf@localhost/)
+  const away = `smtp://127.0.0.1:${await freePort()}`
+  assertFailed(await withUrl(away), 1, /was not reached or refused us: .*ECONNREFUSED/)
+  // An address that is not this machine by its name, and reaches it: TLS is required there.
+  const withoutTls = await withUrl(local.replace('127.0.0.1', '0.0.0.0'))
+  assertFailed(withoutTls, 1, /was not reached or refused us: .*TLS/)
+  assert.equal(catcher.mails.length, 0)
+})
+
+/** A mail server that refuses every password. */
+const startRefusingServer = async (): Promise<number> => {
+  const server = createTcpServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.write('220 mail.example ESMTP\r\n')
+    createInterface(socket).on('line', (line) => {
+      if (line.startsWith('EHLO')) socket.write('250-mail.example\r\n250 AUTH PLAIN\r\n')
+      else socket.write('535 5.7.8 Authentication failed\r\n')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  after(() => server.close())
+  const address = server.address()
+  return address !== null && typeof address === 'object' ? address.port : 0
+}
+
+test('mail: a password that the server refuses is named as the cause, and never shown', async () => {
+  const url = `smtp://ada:password-of-ada@127.0.0.1:${await startRefusingServer()}`
+  const settings = { SMTP_URL: url, MAIL_FROM: 'pohf@pohf.example' }
+  const outcome = await runContact(['mail', '--to', 'ada@mail.example'], settings)
+  assertFailed(outcome, 1, /Authentication failed/)
+  assert.match(outcome.output, /Correct the user and the password in SMTP_URL/)
+  assert.equal(`${outcome.output}${outcome.report}`.includes('password-of-ada'), false)
+})
+
+const chain = await startChain()
+if (chain) after(() => chain.stop())
+
+const chainSettings = (url: string): Record<string, string> => {
+  if (!chain) throw new Error('there is no chain')
+  const file = join(reports, 'gas.keys')
+  writeFileSync(file, `${chain.gasAccounts.map(({ privateKey }) => privateKey).join('\n')}\n`, {
+    mode: 0o600,
+  })
+  return { X402_CHAIN_RPC: url, X402_PAY_TO: chain.payTo.address, X402_GAS_KEYS_FILE: file }
+}
+const withChain = { skip: chain ? false : 'anvil is not built for this system' }
+
+test(
+  'chain: node, token, gas and a simulated payment are checked, and nothing is spent',
+  withChain,
+  async () => {
+    if (!chain) return
+    const blocks = () => chain.rpc('eth_blockNumber')
+    await chain.rpc('anvil_mine', ['0x1'])
+    const before = await blocks()
+    const registry = await chain.deploy('0x6001600c60003960016000f300')
+    const settings = {
+      ...chainSettings(chain.url),
+      EVM_RPC_URLS: `${chain.chainId}=${chain.url}`,
+      ONCHAIN_REGISTRIES: `${chain.chainId}=${registry.address}`,
+    }
+    const mined = await blocks()
+    assert.notEqual(mined, before)
+    assertPassed(await runContact(['chain'], settings), 10)
+    assert.equal(await blocks(), mined, 'no transaction was sent')
+  },
+)
+
+test('chain: without settings, without a node and on another chain it says so', withChain, async () => {
+  if (!chain) return
+  assertFailed(await runContact(['chain'], {}), 0, /X402_CHAIN_RPC is not set/)
+  const away = `http://127.0.0.1:${await freePort()}/secret-key-of-the-node`
+  const unreachable = await runContact(['chain'], chainSettings(away))
+  assertFailed(unreachable, 1, /the node of X402_CHAIN_RPC did not answer/)
+  assert.equal(`${unreachable.output}${unreachable.report}`.includes('secret-key'), false)
+  const base = { ...chainSettings(chain.url), X402_NETWORK: 'base' }
+  assertFailed(await runContact(['chain'], base), 1, /the node is of chain 84532, and base is chain 8453/)
+})
+
+test(
+  'chain: another domain, no token, an empty account and a purchase without a wallet are told apart',
+  withChain,
+  async () => {
+    if (!chain) return
+    await chain.rpc('anvil_mine', ['0x1'])
+    const settings = chainSettings(chain.url)
+    const named = { ...settings, X402_ASSET_NAME: 'USD Coin' }
+    assertFailed(await runContact(['chain'], named), 4, /the token names the domain 0x/)
+    const noToken = { ...settings, X402_ASSET: chain.buyer.address }
+    assertFailed(await runContact(['chain'], noToken), 3, /there is no contract at/)
+    const emptyKeys = join(reports, 'empty.keys')
+    writeFileSync(emptyKeys, `0x${'1'.repeat(64)}\n`, { mode: 0o600 })
+    assertFailed(
+      await runContact(['chain'], { ...settings, X402_GAS_KEYS_FILE: emptyKeys }),
+      5,
+      /has too few coins/,
+    )
+    assertFailed(await runContact(['chain', '--spend'], settings), 8, /PAYER_PRIVATE_KEY is not set/)
+  },
+)

@@ -1,3 +1,5 @@
+import { contactChain } from './chain.ts'
+import { contactMail } from './mail.ts'
 import { contactStripe } from './stripe.ts'
 import type { Input } from './steps.ts'
 
@@ -16,6 +18,16 @@ export const contacts = {
     checks: 'a card payment at Stripe in test mode, its event and its refund',
     needs: 'STRIPE_SECRET_KEY with a test key, STRIPE_WEBHOOK_SECRET',
     run: contactStripe,
+  },
+  chain: {
+    checks: 'the node, the token, the gas accounts and a simulated payment',
+    needs: 'X402_CHAIN_RPC, X402_PAY_TO, X402_GAS_KEYS_FILE or X402_FACILITATOR_URL',
+    run: contactChain,
+  },
+  mail: {
+    checks: 'the mail server, and one mail to a mailbox',
+    needs: 'SMTP_URL, MAIL_FROM, --to',
+    run: contactMail,
   },
 } as const satisfies Readonly<Record<string, Contact>>
 

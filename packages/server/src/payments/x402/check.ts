@@ -25,7 +25,8 @@ const validitySecondsMax = 3_600n
 /** A billion dollars. A ledger account holds at most 2^53 - 1 millionths: nine such payments. */
 const valueMax = 10n ** 15n
 
-const types = {
+/** EIP-712: what the payer of an EIP-3009 authorization signs. */
+export const authorizationTypes = {
   TransferWithAuthorization: [
     { name: 'from', type: 'address' },
     { name: 'to', type: 'address' },
@@ -110,16 +111,19 @@ const lowSMax = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20
 /** ERC-6492: the wallet is not deployed yet. Checking it would run code that the payer chose. */
 const undeployedWalletSuffix = '6492'.repeat(16)
 
+/** EIP-712: the token for which it is signed. */
+export const domainOf = (network: Network) => ({
+  name: network.assetName,
+  version: network.assetVersion,
+  chainId: network.chainId,
+  verifyingContract: network.asset.toLowerCase() as `0x${string}`,
+})
+
 const isSignedByPayer = async ({ signature, authorization }: Payment, network: Network): Promise<boolean> => {
   try {
     const signer = await recoverTypedDataAddress({
-      domain: {
-        name: network.assetName,
-        version: network.assetVersion,
-        chainId: network.chainId,
-        verifyingContract: network.asset.toLowerCase() as `0x${string}`,
-      },
-      types,
+      domain: domainOf(network),
+      types: authorizationTypes,
       primaryType: 'TransferWithAuthorization',
       message: authorization,
       signature,

@@ -1,6 +1,7 @@
 import type { Hex } from 'viem'
 import { keccak256 } from 'viem/utils'
 import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
+import type { Config } from '../../platform/ops/config.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
@@ -20,7 +21,14 @@ import {
   type GasKeyRow,
   type GasTransaction,
 } from './store.ts'
-import { receipt, transferData, type Authorization, type Receipt, type SignatureForm } from './token.ts'
+import {
+  receipt,
+  transferData,
+  type Authorization,
+  type Block,
+  type Receipt,
+  type SignatureForm,
+} from './token.ts'
 
 /** A transfer by authorization takes 68,000 to 90,000; a contract wallet runs its own code before it. */
 const gasLimits: Readonly<Record<SignatureForm, bigint>> = { key: 150_000n, contract: 500_000n }
@@ -44,6 +52,8 @@ export type TransferOrder = {
   /** For a payer with code: what its simulation needed, and a margin. */
   readonly gasLimit: bigint | null
 }
+
+const maxFeeWeiOf = (gwei: number): bigint => BigInt(gwei) * 1_000_000_000n
 
 const methodNotFoundCode = -32_601
 const isUnknownMethod = (error: unknown) =>
@@ -93,10 +103,19 @@ const chooseSender = async ({ ctx, chainId, addresses }: Pool): Promise<Hex> => 
 }
 
 /** Twice the base fee outlasts six full blocks in a row; the setting is the upper bound. */
-const feesOf = async ({ chain, maxFeeWei }: Pool): Promise<Fees> => {
-  const proposed = ((await chain.head()).baseFeePerGas ?? 0n) * 2n + tipWei
+export const feesAt = (
+  { baseFeePerGas = 0n }: Pick<Block, 'baseFeePerGas'>,
+  { X402_MAX_FEE_GWEI: maxFeeGwei }: Pick<Config, 'X402_MAX_FEE_GWEI'>,
+): Fees => {
+  const proposed = baseFeePerGas * 2n + tipWei
+  const maxFeeWei = maxFeeWeiOf(maxFeeGwei)
   return { maxFeePerGas: proposed < maxFeeWei ? proposed : maxFeeWei, maxPriorityFeePerGas: tipWei }
 }
+const feesOf = async ({ chain, ctx }: Pool): Promise<Fees> => feesAt(await chain.head(), ctx.config)
+
+/** Below this an account is not used. */
+export const lowBalanceWei = ({ maxFeePerGas }: Pick<Fees, 'maxFeePerGas'>): bigint =>
+  gasLimits.key * maxFeePerGas * lowSettlements
 
 const sign = async (
   { accounts, chainId, asset }: Pool,
@@ -233,8 +252,7 @@ const maintainAccount = async (pool: Pool, address: Hex): Promise<void> => {
   const { ctx, rpc, chainId } = pool
   const minedNonce = await countOf(pool, address, 'latest')
   const balanceWei = BigInt(String(await rpc('eth_getBalance', [address, 'latest'])))
-  const { maxFeePerGas } = await feesOf(pool)
-  const low = balanceWei < gasLimits.key * maxFeePerGas * lowSettlements
+  const low = balanceWei < lowBalanceWei(await feesOf(pool))
   const unmined = await inTransaction(ctx, 'system', async (tx) => {
     await updateGasKeyMined(tx, { chainId, address }, minedNonce)
     await updateGasKeyBalance(tx, { chainId, address }, { balanceWei, low })
@@ -285,7 +303,7 @@ export const makeGasPool = ({ keys, ...settings }: Settings) => {
     ...settings,
     accounts,
     addresses: [...accounts.keys()],
-    maxFeeWei: BigInt(settings.ctx.config.X402_MAX_FEE_GWEI) * 1_000_000_000n,
+    maxFeeWei: maxFeeWeiOf(settings.ctx.config.X402_MAX_FEE_GWEI),
     learned: { accountsKnown: false, hasSync: true },
   }
   return {

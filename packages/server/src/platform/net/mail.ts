@@ -1,4 +1,5 @@
 import { createTransport } from 'nodemailer'
+import type { Config } from '../ops/config.ts'
 import type { Ctx } from '../ops/context.ts'
 import type { Tx } from '../db/db.ts'
 import { countMail } from '../db/mails.ts'
@@ -132,16 +133,19 @@ const redactMailText = (row: OutboxRow, error: unknown): unknown =>
       )
     : error
 
+/** Sends a mail in both parts. The id makes a second delivery after a crash recognisable. */
+export const makeMailDelivery = ({ MAIL_FROM: from }: Pick<Config, 'MAIL_FROM'>, url: string) => {
+  const transport = createTransport({ url, ...smtpTimeouts }, { from })
+  return (mail: Mail, id: string) =>
+    transport.sendMail({ ...mail, html: renderMailHtml(mail), messageId: `<${id}@pohf>` })
+}
+
 const makeMailSender = (ctx: Ctx, url: string): ((row: OutboxRow) => Promise<void>) => {
-  const transport = createTransport({ url, ...smtpTimeouts }, { from: ctx.config.MAIL_FROM })
+  const deliver = makeMailDelivery(ctx.config, url)
   return async (row) => {
-    const mail = readMail(ctx, row)
-    // The id makes a second delivery after a crash recognisable.
-    await transport
-      .sendMail({ ...mail, html: renderMailHtml(mail), messageId: `<${row.outboxId}@pohf>` })
-      .catch((error: unknown) => {
-        throw redactMailText(row, error)
-      })
+    await deliver(readMail(ctx, row), row.outboxId).catch((error: unknown) => {
+      throw redactMailText(row, error)
+    })
   }
 }
 
