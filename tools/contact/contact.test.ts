@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,10 +11,20 @@ import { startCheckoutSimulator } from '@pohf/checkout-simulator'
 import { startChain } from '@pohf/chain'
 import { freePort } from '../../packages/server/dev/cluster.ts'
 import { startMailCatcher } from '../../packages/server/dev/mail-catcher.ts'
+import {
+  createPasskey,
+  makePasskey,
+  usePasskey,
+} from '../../packages/server/test/fixtures/people/authenticator.ts'
+import { makeAttestedModel } from '../../packages/server/test/fixtures/people/attested-model.ts'
 import { contactNames } from './contacts.ts'
 
 const reports = mkdtempSync(join(tmpdir(), 'pohf-contact-'))
 after(() => rmSync(reports, { recursive: true }))
+
+// Before the first test: the hooks of a file run when its tests are done, also where it still registers others.
+const chain = await startChain()
+if (chain) after(() => chain.stop())
 
 type Outcome = { readonly code: number | null; readonly output: string; readonly report: string }
 /** Runs the command as an operator does, with these settings only. `onLine` plays the person. */
@@ -179,9 +190,6 @@ test('mail: a password that the server refuses is named as the cause, and never 
   assert.equal(`${outcome.output}${outcome.report}`.includes('password-of-ada'), false)
 })
 
-const chain = await startChain()
-if (chain) after(() => chain.stop())
-
 const chainSettings = (url: string): Record<string, string> => {
   if (!chain) throw new Error('there is no chain')
   const file = join(reports, 'gas.keys')
@@ -245,3 +253,141 @@ test(
     assertFailed(await runContact(['chain', '--spend'], settings), 8, /PAYER_PRIVATE_KEY is not set/)
   },
 )
+
+type Asked = {
+  readonly kind: string
+  readonly message?: string
+  readonly publicKey: { readonly challenge: string; readonly attestation?: string }
+}
+const passkeySettings = (port: number): Record<string, string> => ({
+  PORT: String(port),
+  BASE_URL: `http://localhost:${port}`,
+})
+
+test('passkey: an authenticator of a certified model registers and signs in, and its model is recorded', async () => {
+  const port = await freePort()
+  const origin = `http://localhost:${port}`
+  const model = await makeAttestedModel()
+  after(model.close)
+  const passkey = makePasskey()
+  const asked: Asked[] = []
+  const settings = { ...passkeySettings(port), ...model.settings }
+  const outcome = await runContact(['passkey', '--wait', '30'], settings, async (line) => {
+    const [, path] = /Open http:\/\/localhost:\d+(\S+) /.exec(line) ?? []
+    if (path === undefined) return
+    const page = `http://127.0.0.1:${port}${path}`
+    assert.match(await (await fetch(`${page}passkey.js`)).text(), /export async function createWith/)
+    assert.equal((await fetch(`http://127.0.0.1:${port}/next`, { method: 'POST' })).status, 404)
+    const next = async (answer: object): Promise<Asked> => {
+      const response = await fetch(`${page}next`, { method: 'POST', body: JSON.stringify(answer) })
+      const question = (await response.json()) as Asked
+      asked.push(question)
+      return question
+    }
+    const create = await next({})
+    const signed = { origin, rpId: 'localhost', aaguid: model.aaguid }
+    const use = await next({
+      credential: createPasskey(
+        passkey,
+        { ...signed, challenge: create.publicKey.challenge, counter: 1 },
+        { fmt: 'packed', batch: model.batch },
+      ),
+    })
+    await next({
+      credential: usePasskey(passkey, { ...signed, challenge: use.publicKey.challenge, counter: 2 }),
+    })
+  })
+  assertPassed(outcome, 4)
+  assert.deepEqual(
+    asked.map(({ kind }) => kind),
+    ['create', 'use', 'done'],
+  )
+  assert.equal(asked[0]?.publicKey.attestation, 'direct')
+  assert.match(outcome.report, new RegExp(`attestation packed, AAGUID ${model.aaguid}`))
+  assert.match(outcome.report, /assurance hardware_strong, bound to the device/)
+})
+
+test('passkey: an address without passkeys, nobody at the browser and a wrong answer are told apart', async () => {
+  const port = await freePort()
+  const settings = passkeySettings(port)
+  const bare = { ...settings, BASE_URL: 'http://pohf.example' }
+  assertFailed(await runContact(['passkey'], bare), 0, /http:\/\/pohf\.example is not a host name with TLS/)
+  assertFailed(
+    await runContact(['passkey', '--wait', '1'], settings),
+    2,
+    /no authenticator answered within 1/,
+  )
+  const outcome = await runContact(['passkey', '--wait', '30'], settings, async (line) => {
+    const [, path] = /Open http:\/\/localhost:\d+(\S+) /.exec(line) ?? []
+    if (path === undefined) return
+    const credential = createPasskey(
+      makePasskey(),
+      { challenge: 'another', origin: settings['BASE_URL'] ?? '' },
+      { fmt: 'none' },
+    )
+    const response = await fetch(`http://127.0.0.1:${port}${path}next`, {
+      method: 'POST',
+      body: JSON.stringify({ credential }),
+    })
+    assert.match(((await response.json()) as Asked).message ?? '', /The check failed/)
+  })
+  assertFailed(outcome, 2, /the service refuses what the authenticator signed/)
+})
+
+const githubToken = 'github_pat_0123456789'
+/** As much of the API of GitHub as the contact reads. */
+const startGithub = async (changed: Readonly<Record<string, unknown>> = {}) => {
+  const passed = {
+    conclusion: 'success',
+    created_at: '2026-11-19T00:00:00Z',
+    html_url: 'https://github.example/1',
+  }
+  const runs = (name: string) => `/repos/pohf/pohf/actions/workflows/${name}/runs`
+  const resources: Readonly<Record<string, unknown>> = {
+    '/repos/pohf/pohf': {
+      default_branch: 'main',
+      visibility: 'public',
+      owner: { login: 'pohf', type: 'Organization' },
+    },
+    '/repos/pohf/pohf/private-vulnerability-reporting': { enabled: true },
+    '/repos/pohf/pohf/security-advisories': [],
+    '/orgs/pohf/packages': [{ name: 'verify' }],
+    [runs('check.yml')]: { workflow_runs: [passed] },
+    [runs('codeql.yml')]: { workflow_runs: [passed] },
+    [runs('scorecard.yml')]: { workflow_runs: [passed] },
+    ...changed,
+  }
+  const server = createServer((request, response) => {
+    const resource = resources[request.url?.split('?')[0] ?? '']
+    const isKnown = request.headers.authorization === `Bearer ${githubToken}`
+    response.writeHead(isKnown ? (resource ? 200 : 404) : 401).end(JSON.stringify(resource ?? {}))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  after(() => server.close())
+  const address = server.address()
+  return {
+    GITHUB_API_URL: `http://127.0.0.1:${address !== null && typeof address === 'object' ? address.port : 0}`,
+    GITHUB_REPOSITORY: 'pohf/pohf',
+    GITHUB_TOKEN: githubToken,
+  }
+}
+
+test('github: workflows, repository, advisories, packages and runs are read', async () => {
+  assertPassed(await runContact(['github'], await startGithub()), 7)
+})
+
+test('github: without a token, with a wrong one, without a run and without reporting it says so', async () => {
+  assertFailed(await runContact(['github'], {}), 1, /GITHUB_REPOSITORY and GITHUB_TOKEN are not set/)
+  const settings = await startGithub()
+  const wrong = { ...settings, GITHUB_TOKEN: 'github_pat_wrong' }
+  assertFailed(await runContact(['github'], wrong), 2, /GitHub does not know the token/)
+  const other = { ...settings, GITHUB_REPOSITORY: 'pohf/other' }
+  assertFailed(await runContact(['github'], other), 2, /refused \/repos\/pohf\/other: status 404/)
+  const unreported = await startGithub({
+    '/repos/pohf/pohf/private-vulnerability-reporting': { enabled: false },
+  })
+  assertFailed(await runContact(['github'], unreported), 3, /private vulnerability reporting is off/)
+  const neverRun = '/repos/pohf/pohf/actions/workflows/codeql.yml/runs'
+  const unrun = await startGithub({ [neverRun]: { workflow_runs: [] } })
+  assertFailed(await runContact(['github'], unrun), 6, /codeql\.yml never ran/)
+})

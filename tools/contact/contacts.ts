@@ -1,5 +1,7 @@
 import { contactChain } from './chain.ts'
+import { contactGithub } from './github.ts'
 import { contactMail } from './mail.ts'
+import { contactPasskey } from './passkey.ts'
 import { contactStripe } from './stripe.ts'
 import type { Input } from './steps.ts'
 
@@ -28,6 +30,16 @@ export const contacts = {
     checks: 'the mail server, and one mail to a mailbox',
     needs: 'SMTP_URL, MAIL_FROM, --to',
     run: contactMail,
+  },
+  passkey: {
+    checks: 'a passkey of a real authenticator, made and used on the origin of the service',
+    needs: 'BASE_URL, HOST, PORT, a browser; the service must not run on this port',
+    run: contactPasskey,
+  },
+  github: {
+    checks: 'the workflows, and what the project says it has on GitHub',
+    needs: 'GITHUB_REPOSITORY, GITHUB_TOKEN',
+    run: contactGithub,
   },
 } as const satisfies Readonly<Record<string, Contact>>
 

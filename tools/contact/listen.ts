@@ -1,7 +1,10 @@
 import type { Server } from 'node:http'
 import { StepFailure } from './steps.ts'
 
-/** Listens on loopback, and returns what ends it. */
+/** A browser may hold a connection open on which it sends nothing. */
+const closeMs = 1_000
+
+/** Listens, and returns what ends it after the answers that are under way. */
 export const listen = async (
   server: Server,
   port: number,
@@ -17,7 +20,8 @@ export const listen = async (
     )
   })
   return async () => {
-    server.closeAllConnections()
+    const timer = setTimeout(() => server.closeAllConnections(), closeMs)
     await new Promise<void>((resolve) => server.close(() => resolve()))
+    clearTimeout(timer)
   }
 }
