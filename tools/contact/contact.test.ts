@@ -17,6 +17,8 @@ import {
   usePasskey,
 } from '../../packages/server/test/fixtures/people/authenticator.ts'
 import { makeAttestedModel } from '../../packages/server/test/fixtures/people/attested-model.ts'
+import { findChromium, launch } from '../../packages/web/test/browser.ts'
+import { addSyncedPasskeys } from '../ci/kinds/person.ts'
 import { contactNames } from './contacts.ts'
 
 const reports = mkdtempSync(join(tmpdir(), 'pohf-contact-'))
@@ -305,6 +307,35 @@ test('passkey: an authenticator of a certified model registers and signs in, and
   assert.equal(asked[0]?.publicKey.attestation, 'direct')
   assert.match(outcome.report, new RegExp(`attestation packed, AAGUID ${model.aaguid}`))
   assert.match(outcome.report, /assurance hardware_strong, bound to the device/)
+})
+
+const chromium = findChromium()
+const withChromium = { skip: 'path' in chromium ? false : chromium.missing }
+
+test('passkey: in a browser the page makes a passkey and signs in with it', withChromium, async () => {
+  if (!('path' in chromium)) return
+  const browser = await launch(chromium.path)
+  const faults: string[] = []
+  let shown = ''
+  const outcome = await runContact(
+    ['passkey', '--wait', '60'],
+    passkeySettings(await freePort()),
+    async (line) => {
+      const [, address] = /Open (http:\/\/localhost:\S+) /.exec(line) ?? []
+      if (address === undefined) return
+      const page = await browser.newPage()
+      page.on('pageerror', (error) => faults.push(error.message))
+      await addSyncedPasskeys(page)
+      await page.goto(address)
+      await page.getByRole('button', { name: 'Start' }).click()
+      await page.waitForSelector('text=Done')
+      shown = await page.locator('output').innerText()
+    },
+  ).finally(() => browser.close())
+  assertPassed(outcome, 4)
+  assert.match(outcome.report, /synced between devices/)
+  assert.match(shown, /Done: the terminal names the report/)
+  assert.deepEqual(faults, [])
 })
 
 test('passkey: an address without passkeys, nobody at the browser and a wrong answer are told apart', async () => {

@@ -17,7 +17,7 @@ const attemptsMax = 3
 const attentionMsMax = 30_000
 
 /** Passkeys as most people have them: in the phone or the computer, and synced. */
-const addSyncedPasskeys = async (page: Page): Promise<void> => {
+export const addSyncedPasskeys = async (page: Page): Promise<void> => {
   const devtools = await page.context().newCDPSession(page)
   await devtools.send('WebAuthn.enable')
   await devtools.send('WebAuthn.addVirtualAuthenticator', {
