@@ -10,7 +10,7 @@ const usage = `
   --to ADDRESS     mail: the mailbox that gets the mail
   --port PORT      stripe, passkey: the port that waits for the event or the browser
   --wait SECONDS   how long a step waits for a person (default 600)
-  --spend          chain: buys one unit at BASE_URL with the wallet of PAYER_PRIVATE_KEY
+  --spend ID       chain: buys one unit of this workflow at BASE_URL with the wallet of PAYER_PRIVATE_KEY
   --report FOLDER  where the report is written (default docs/reports)`
 
 const list = (write: (line: string) => void): void => {
@@ -75,7 +75,7 @@ const main = async (): Promise<number> => {
       to: { type: 'string' },
       port: { type: 'string' },
       wait: { type: 'string' },
-      spend: { type: 'boolean', default: false },
+      spend: { type: 'string' },
       report: { type: 'string' },
     },
   })

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { domainSeparator, encodeFunctionData, formatEther, parseAbi, type Hex } from 'viem'
 import { generatePrivateKey, privateKeyToAccount } from 'viem/accounts'
 
@@ -195,35 +196,46 @@ const checkOtherChains = async ({ config, step }: Input): Promise<void> => {
 
 const buyPriceUsdMax = '0.10'
 const cliFile = join(import.meta.dirname, '../../packages/cli/src/main.ts')
+/** The exit codes of `pohf buy`, as docs/guides/buy.md lists them. */
+const buyFaults: Readonly<Record<number, string>> = {
+  1: 'it was refused, and nothing was charged',
+  2: 'the call was wrong, and nothing was charged',
+  3: 'it is not known yet how it ended',
+  4: 'the wallet was charged, and there is no credential that verifies',
+  5: 'the service does not answer, and nothing was charged',
+}
 
 /** Buys one unit of the running service, with the command that buyers use. */
 const buyOne = async ({ config, environment, options, step, say }: Input): Promise<void> => {
-  if (!options.spend) return say('Nothing was spent. With --spend it also buys one unit at BASE_URL.')
-  await step(
-    `A wallet buys one unit at ${config.BASE_URL} for at most ${buyPriceUsdMax} USD`,
-    async (note) => {
-      if (!environment['PAYER_PRIVATE_KEY'])
-        throw new StepFailure(
-          'PAYER_PRIVATE_KEY is not set',
-          'Make a wallet for this purchase, send it a dollar of the token, and set PAYER_PRIVATE_KEY to its key.',
-        )
-      const parameters = ['buy', '--url', config.BASE_URL, '--max-usd', buyPriceUsdMax]
-      const child = spawn(process.execPath, [cliFile, ...parameters], {
-        env: environment,
-        stdio: ['ignore', 'pipe', 'pipe'],
-      })
-      let output = ''
-      for (const stream of [child.stdout, child.stderr])
-        stream.on('data', (chunk: Buffer) => (output = `${output}${chunk.toString()}`.slice(-4_000)))
-      const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
-      if (code !== 0)
-        throw new StepFailure(
-          `pohf buy ended with code ${code}: ${output.trim()}`,
-          'Read its last lines: they say whether the wallet was charged, and how to resume.',
-        )
-      note(output.trim())
-    },
-  )
+  const { spend: workflowId } = options
+  if (workflowId === undefined)
+    return say('Nothing was spent. With --spend WORKFLOW_ID it also buys one unit at BASE_URL.')
+  const title = `A wallet buys one unit of ${workflowId} at ${config.BASE_URL} for at most ${buyPriceUsdMax} USD`
+  await step(title, async (note) => {
+    if (!environment['PAYER_PRIVATE_KEY'])
+      throw new StepFailure(
+        'PAYER_PRIVATE_KEY is not set',
+        'Make a wallet for this purchase, send it a dollar of the token, and set PAYER_PRIVATE_KEY to its key.',
+      )
+    const parameters = ['buy', workflowId, '--url', config.BASE_URL, '--max-usd', buyPriceUsdMax]
+    const child = spawn(process.execPath, [cliFile, ...parameters], {
+      env: environment,
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    const lines: string[] = []
+    // Only on the terminal: the id of the purchase gives access to what was bought.
+    createInterface(child.stderr).on('line', (line) => {
+      lines.push(line.trim())
+      say(line.trim())
+    })
+    const code = await new Promise<number | null>((resolve) => child.once('close', resolve))
+    if (code !== 0)
+      throw new StepFailure(
+        `${buyFaults[code ?? 0] ?? 'the command was killed'} (pohf buy, exit code ${code})`,
+        'Read the lines above: they say why, and how to resume.',
+      )
+    for (const line of lines.filter((text) => /transaction 0x/.test(text))) note(line)
+  })
 }
 
 /** Reads the chain that purchases are paid on, and simulates a payment. It signs nothing that moves money. */

@@ -10,6 +10,7 @@ import { after, test } from 'node:test'
 import { startCheckoutSimulator } from '@pohf/checkout-simulator'
 import { startChain } from '@pohf/chain'
 import { freePort } from '../../packages/server/dev/cluster.ts'
+import { startPurchaseHarness } from '../../packages/server/test/fixtures/payments/purchases.ts'
 import { startMailCatcher } from '../../packages/server/dev/mail-catcher.ts'
 import {
   createPasskey,
@@ -252,9 +253,30 @@ test(
       5,
       /has too few coins/,
     )
-    assertFailed(await runContact(['chain', '--spend'], settings), 8, /PAYER_PRIVATE_KEY is not set/)
+    assertFailed(
+      await runContact(['chain', '--spend', 'wf_test_ok'], settings),
+      8,
+      /PAYER_PRIVATE_KEY is not set/,
+    )
   },
 )
+
+test('chain: with --spend a wallet buys one unit of the running service', withChain, async () => {
+  const port = await freePort()
+  const baseUrl = `http://127.0.0.1:${port}`
+  const shop = await startPurchaseHarness({ BASE_URL: baseUrl })
+  assert.ok(shop)
+  await shop.harness.app.api.listen({ port, host: '127.0.0.1' })
+  const { privateKey } = shop.chain.buyer
+  const settings = { ...shop.settings, BASE_URL: baseUrl, PAYER_PRIVATE_KEY: privateKey }
+  await shop.chain.rpc('anvil_mine', ['0x1'])
+  const outcome = await runContact(['chain', '--spend', 'wf_test_ok'], settings)
+  assertPassed(outcome, 9)
+  assert.match(outcome.report, /paid by transaction 0x[0-9a-f]{64}/)
+  assert.equal(/pur_|ey[\w-]+\.[\w-]+\./.test(outcome.report), false, 'the report names no purchase')
+  const unknown = await runContact(['chain', '--spend', 'wf_none'], settings)
+  assertFailed(unknown, 8, /it was refused, and nothing was charged/)
+})
 
 type Asked = {
   readonly kind: string
@@ -315,6 +337,7 @@ const withChromium = { skip: 'path' in chromium ? false : chromium.missing }
 test('passkey: in a browser the page makes a passkey and signs in with it', withChromium, async () => {
   if (!('path' in chromium)) return
   const browser = await launch(chromium.path)
+  after(() => browser.close())
   const faults: string[] = []
   let shown = ''
   const outcome = await runContact(
@@ -331,7 +354,7 @@ test('passkey: in a browser the page makes a passkey and signs in with it', with
       await page.waitForSelector('text=Done')
       shown = await page.locator('output').innerText()
     },
-  ).finally(() => browser.close())
+  )
   assertPassed(outcome, 4)
   assert.match(outcome.report, /synced between devices/)
   assert.match(shown, /Done: the terminal names the report/)
@@ -366,6 +389,8 @@ test('passkey: an address without passkeys, nobody at the browser and a wrong an
 })
 
 const githubToken = 'github_pat_0123456789'
+const runsOf = (name: string) => `/repos/pohf/pohf/actions/workflows/${name}/runs`
+
 /** As much of the API of GitHub as the contact reads. */
 const startGithub = async (changed: Readonly<Record<string, unknown>> = {}) => {
   const passed = {
@@ -373,7 +398,6 @@ const startGithub = async (changed: Readonly<Record<string, unknown>> = {}) => {
     created_at: '2026-11-19T00:00:00Z',
     html_url: 'https://github.example/1',
   }
-  const runs = (name: string) => `/repos/pohf/pohf/actions/workflows/${name}/runs`
   const resources: Readonly<Record<string, unknown>> = {
     '/repos/pohf/pohf': {
       default_branch: 'main',
@@ -383,9 +407,9 @@ const startGithub = async (changed: Readonly<Record<string, unknown>> = {}) => {
     '/repos/pohf/pohf/private-vulnerability-reporting': { enabled: true },
     '/repos/pohf/pohf/security-advisories': [],
     '/orgs/pohf/packages': [{ name: 'verify' }],
-    [runs('check.yml')]: { workflow_runs: [passed] },
-    [runs('codeql.yml')]: { workflow_runs: [passed] },
-    [runs('scorecard.yml')]: { workflow_runs: [passed] },
+    [runsOf('check.yml')]: { workflow_runs: [passed] },
+    [runsOf('codeql.yml')]: { workflow_runs: [passed] },
+    [runsOf('scorecard.yml')]: { workflow_runs: [passed] },
     ...changed,
   }
   const server = createServer((request, response) => {
@@ -418,7 +442,6 @@ test('github: without a token, with a wrong one, without a run and without repor
     '/repos/pohf/pohf/private-vulnerability-reporting': { enabled: false },
   })
   assertFailed(await runContact(['github'], unreported), 3, /private vulnerability reporting is off/)
-  const neverRun = '/repos/pohf/pohf/actions/workflows/codeql.yml/runs'
-  const unrun = await startGithub({ [neverRun]: { workflow_runs: [] } })
+  const unrun = await startGithub({ [runsOf('codeql.yml')]: { workflow_runs: [] } })
   assertFailed(await runContact(['github'], unrun), 6, /codeql\.yml never ran/)
 })

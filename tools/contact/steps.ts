@@ -19,8 +19,8 @@ export type Options = {
   readonly port: number | undefined
   /** How long a step waits for a person. */
   readonly waitSeconds: number
-  /** Buys one unit with the wallet of PAYER_PRIVATE_KEY. */
-  readonly spend: boolean
+  /** The workflow of which one unit is bought with the wallet of PAYER_PRIVATE_KEY. */
+  readonly spend: string | undefined
 }
 
 export type Input = {
@@ -34,10 +34,7 @@ export type Input = {
   readonly leaveToPerson: (text: string) => void
 }
 /** Runs one step. `note` records what was found; the first step that throws ends the run. */
-export type StepRunner = <T>(
-  sentence: string,
-  act: (note: (found: string) => void) => T | Promise<T>,
-) => Promise<T>
+type StepRunner = <T>(sentence: string, act: (note: (found: string) => void) => T | Promise<T>) => Promise<T>
 
 type StepOutcome = {
   readonly sentence: string
@@ -80,7 +77,7 @@ const secretsOf = (config: Config, environment: NodeJS.ProcessEnv): string[] => 
 }
 
 /** Cuts every secret out of a text. */
-export const makeRedact = (config: Config, environment: NodeJS.ProcessEnv): ((text: string) => string) => {
+const makeRedact = (config: Config, environment: NodeJS.ProcessEnv): ((text: string) => string) => {
   const secrets = secretsOf(config, environment).toSorted((one, other) => other.length - one.length)
   return (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, '[secret]'), text)
 }
