@@ -37,6 +37,27 @@ const sdkOperations = (): string => {
   return `// Written by npm run generate.\n// prettier-ignore\nexport const operations = [\n${rows.join('\n')}\n] as const\n`
 }
 
+const depthMax = 5
+const widthMax = 100
+
+/**
+ * The OpenAPI document with a line for each response and for each field of a component, so that a diff shows which one
+ * changed. With every value on lines of its own it would have twice the length.
+ */
+const printDocument = (value: unknown, depth = 0): string => {
+  const line = JSON.stringify(value)
+  if (typeof value !== 'object' || value === null) return line
+  if (depth === depthMax || depth + line.length <= widthMax) return line
+  const [start, end] = Array.isArray(value) ? ['[', ']'] : ['{', '}']
+  const parts = Object.entries(value)
+    .filter(([, inner]) => inner !== undefined)
+    .map(([key, inner]) => {
+      const text = printDocument(inner, depth + 1)
+      return `${' '.repeat(depth + 1)}${Array.isArray(value) ? '' : `${JSON.stringify(key)}: `}${text}`
+    })
+  return `${start}\n${parts.join(',\n')}\n${' '.repeat(depth)}${end}`
+}
+
 const expectedFiles = new Map<string, string>([
   ...approvalAttackFiles(),
   ...architectureFiles(),
@@ -50,7 +71,7 @@ const expectedFiles = new Map<string, string>([
   ...masterKeyFiles(),
   ...metricFiles(),
   ...settingFiles(),
-  ['docs/openapi.json', `${JSON.stringify(openApiDocument(), null, 2)}\n`],
+  ['docs/openapi.json', `${printDocument(openApiDocument())}\n`],
   ['packages/chain/src/contracts.ts', contractsFile()],
   ['packages/sdk/src/operations.ts', sdkOperations()],
   ['packages/server/src/platform/db/schema.ts', await schemaTypes()],

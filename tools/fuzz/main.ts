@@ -5,6 +5,7 @@ import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import * as fc from 'fast-check'
 import { bodyArbitrary, parameterArbitrary, type Json, type FuzzBody } from './arbitraries.ts'
+import { resolveReferences } from '../../packages/protocol/src/index.ts'
 import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
 
 const { values: options } = parseArgs({
@@ -40,9 +41,8 @@ const recordOf = (value: unknown): Json => (isRecord(value) ? value : {})
 const operationsOf = (document: Json): Operation[] => {
   const ajv = new Ajv2020({ strict: false, allErrors: false, validateFormats: true })
   formats.default(ajv)
-  const components = recordOf(document['components'])
-  const compile = (schema: unknown): ValidateFunction => ajv.compile({ ...recordOf(schema), components })
-  return Object.entries(recordOf(document['paths'])).flatMap(([path, methods]) =>
+  const compile = (schema: unknown): ValidateFunction => ajv.compile(recordOf(schema))
+  return Object.entries(recordOf(resolveReferences(document, document['paths']))).flatMap(([path, methods]) =>
     Object.entries(recordOf(methods)).map(([method, raw]) => {
       const operation = recordOf(raw)
       const jsonOf = (holder: unknown) =>

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { endpoints, errorsOf, openApiDocument, type Endpoint } from '@pohf/protocol'
+import { endpoints, errorsOf, unsharedOpenApiDocument, type Endpoint } from '@pohf/protocol'
 import { apiDocuments } from '../src/api/pages.ts'
 import { bodyOf } from '../src/api/request.ts'
 import { fieldsOf, meaningOf, type Schema } from '../src/api/schema.ts'
@@ -30,7 +30,7 @@ test('the reference has every endpoint with its errors and a request', () => {
 })
 
 test('the body of every request is one that the endpoint takes', () => {
-  const { paths } = openApiDocument() as {
+  const { paths } = unsharedOpenApiDocument() as {
     paths: Record<string, Record<string, { requestBody?: { content: Record<string, { schema: Schema }> } }>>
   }
   const refused = rows.flatMap((row) => {

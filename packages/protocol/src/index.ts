@@ -46,7 +46,8 @@ export {
 } from './endpoints.ts'
 export { overviewCountMax } from './operators/overview.ts'
 export { accountRoles, type AccountRole } from './accounts/operations.ts'
-export { openApiDocument } from './platform/openapi.ts'
+export { openApiDocument, unsharedOpenApiDocument } from './platform/openapi.ts'
+export { resolveReferences } from './platform/openapi-references.ts'
 export {
   assurances,
   credentialKinds,

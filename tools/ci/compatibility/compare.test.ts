@@ -24,6 +24,7 @@ const metrics = 'GET /api/agents/metrics'
 const buy = 'GET /api/agent/tasks/{workflowId}/buy'
 const available = 'GET /api/workflows/available'
 const series = 'GET /api/index/{code}'
+const checkout = 'POST /api/agents/credits/buy'
 const balance = 'GET /api/agents/credits/balance'
 // oxlint-disable-next-line typescript/no-explicit-any
 type Change = (row: any) => void
@@ -250,9 +251,9 @@ const breaking: readonly (readonly [
   ],
   [
     'another format of a response',
-    buy,
-    (row) => (responseOf(row, '202').properties.statusUrl = { type: 'string' }),
-    [`${buy}: response 202.statusUrl has format none instead of "uri"`],
+    checkout,
+    (row) => (responseOf(row).properties.checkoutUrl = { type: 'string' }),
+    [`${checkout}: response 200.checkoutUrl has format none instead of "uri"`],
   ],
 ]
 

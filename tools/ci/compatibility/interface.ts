@@ -2,6 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import {
   endpoints,
   openApiDocument,
+  resolveReferences,
   usualBodyLimitBytes,
   type Endpoint,
 } from '../../../packages/protocol/src/index.ts'
@@ -103,7 +104,8 @@ const operationOf = (row: Endpoint, described: OperationDescription): Operation 
 
 /** The interface of these sources, from the endpoint table and the document that is generated from it. */
 export const currentInterface = (): Interface => {
-  const document = openApiDocument() as {
+  const published = openApiDocument()
+  const document = resolveReferences(published, published, '#/components/responses/') as {
     readonly paths: Readonly<Record<string, Readonly<Record<string, OperationDescription>>>>
     readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
   }

@@ -1,4 +1,4 @@
-import { endpoints, errorCatalogue, errorsOf, openApiDocument, type Endpoint } from '@pohf/protocol'
+import { endpoints, errorCatalogue, errorsOf, unsharedOpenApiDocument, type Endpoint } from '@pohf/protocol'
 import type { Document } from '../documents.ts'
 import { requestOf, type Parameter } from './request.ts'
 import { fieldsOf, meaningOf, typeOf, type Schema } from './schema.ts'
@@ -160,7 +160,7 @@ const requestNote =
 
 /** The API reference: `introduction` with a list of all endpoints behind it, and a page for each group. */
 export const apiDocuments = (introduction: Document): Document[] => {
-  const { paths } = openApiDocument() as unknown as OpenApi
+  const { paths } = unsharedOpenApiDocument() as unknown as OpenApi
   const groups = Map.groupBy<string, Endpoint>(endpoints, groupOf)
   const pages = [...groups].map(([group, rows]) => {
     const operations = rows.map((row) => {

@@ -7,7 +7,7 @@ import { displayName, email, instant, json, text } from '../platform/fields.ts'
 export const accountRoles = ['owner', 'developer', 'viewer'] as const
 export type AccountRole = (typeof accountRoles)[number]
 
-const role = z.enum(accountRoles).meta({
+export const role = z.enum(accountRoles).meta({
   description:
     'owner: everything. developer: everything but people, and in live mode keys and billing. viewer: reads only.',
 })
@@ -17,7 +17,7 @@ const accountId = text(64).optional().meta({
     'The account that the page shows. Where the session is in another one, the answer is other_account.',
 })
 
-const linkSent = z.object({
+export const linkSent = z.object({
   sent: z.literal(true).meta({ description: 'The answer is the same for every address.' }),
   note: z.string(),
 })

@@ -8,7 +8,7 @@ const jsonPointer = z
   .max(200)
   .regex(/^(\/([^~/]|~[01])*)+$/, 'must be a JSON Pointer')
 
-const actionType = actionTypeView.extend({
+export const actionType = actionTypeView.extend({
   schema: z.record(z.string(), z.unknown()),
   policy: approvalPolicy,
   createdAt: instant(),
@@ -41,7 +41,7 @@ export const typesRetire = operation({
   response: z.object({ type: z.string(), retired: z.literal(true) }),
 })
 
-const approver = z.object({
+export const approver = z.object({
   approver: z.string(),
   name: z.string(),
   email: z.string().nullable().meta({ description: 'Null for an API key, and once the person is erased.' }),
@@ -68,7 +68,7 @@ export const approversRemove = operation({
   response: z.object({ approver: z.string(), removed: z.literal(true) }),
 })
 
-const group = z.object({
+export const group = z.object({
   name: z.string(),
   approvers: z.array(z.string()).max(approversMax),
   changedAt: instant(),

@@ -12,7 +12,7 @@ export const reportDaysMax = 366
 /** A period with more decisions is refused: choose a shorter one. */
 export const reportDecisionsMax = 100_000
 
-const settings = z.object({
+export const settings = z.object({
   perPerson: z.boolean().meta({
     description: 'Whether the report names people. Labour law may apply; off unless an owner turns it on.',
   }),
@@ -33,7 +33,7 @@ export const settingsWrite = operation({
   response: settings,
 })
 
-const share = z.object({
+export const share = z.object({
   n: z.int().min(0),
   of: z.int().min(0),
   /** Null where there is none. */
@@ -41,7 +41,7 @@ const share = z.object({
   low: unitInterval().nullable(),
   high: unitInterval().nullable(),
 })
-const figures = z.object({
+export const figures = z.object({
   /** With those about known-bad requests, which nobody can tell from others. */
   decisions: z.int().min(0),
   approved: z.int().min(0),
@@ -54,7 +54,7 @@ const figures = z.object({
   medianAttention: unitInterval().nullable(),
 })
 export type ApprovalFigures = z.output<typeof figures>
-const report = z.object({
+export const report = z.object({
   from: instant(),
   to: instant(),
   requests: z.int().min(0),
@@ -106,7 +106,7 @@ export const pack = operation({
   }),
 })
 
-const knownBad = z.object({
+export const knownBad = z.object({
   approvalId,
   type: z.string(),
   reason: z.string(),

@@ -52,7 +52,7 @@ export const strictestPolicy = {
 export const sandboxTypePrefix = 'test.'
 export const sandboxPolicy = { quorum: 1, minSeconds: 0, passkey: 'any', delaySeconds: 0 } as const
 
-const envelope = z.object({
+export const envelope = z.object({
   audience: z.string(),
   requestId: z.string(),
   salt: z.string(),
@@ -75,7 +75,7 @@ export const actionTypeView = z.object({
   critical: z.array(z.string()).max(20),
 })
 
-const decision = z.object({
+export const decision = z.object({
   approver: z.string(),
   name: z.string(),
   decision: z.enum(approvalDecisions),
@@ -85,7 +85,7 @@ const decision = z.object({
   pohf_jwt: z.string().nullable(),
 })
 
-const approval = z.object({
+export const approval = z.object({
   approvalId: z.string(),
   mode: z.enum(modes),
   status: z.enum(approvalStates),
@@ -198,7 +198,7 @@ const approverEntry = z.object({
   name: z.string(),
   decision: z.enum(approvalDecisions).nullable(),
 })
-const waiting = z.object({
+export const waiting = z.object({
   approvalId: z.string(),
   mode: z.enum(modes),
   status: z.enum(approvalStates),

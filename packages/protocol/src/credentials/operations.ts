@@ -51,7 +51,7 @@ const floor = {
       'Refuse the call, uncharged, where 1,000 such credentials cost less to forge by the table at /.well-known/pohf-forging.json, or where the price is unknown.',
   }),
 }
-const kindFloor = z.strictObject(floor).optional()
+export const kindFloor = z.strictObject(floor).optional()
 /** For the kinds that verify and verify-personhood mint. */
 export const credentialPolicy = z
   .strictObject({ work: kindFloor, view: kindFloor, presence: kindFloor, personhood: kindFloor })
@@ -59,7 +59,7 @@ export const credentialPolicy = z
 export type CredentialPolicy = z.output<typeof credentialPolicy>
 export type CredentialFloor = NonNullable<CredentialPolicy['view']>
 
-const telemetry = z.object({ alg: z.string(), link: z.string(), root: z.string(), n: z.int().min(0) })
+export const telemetry = z.object({ alg: z.string(), link: z.string(), root: z.string(), n: z.int().min(0) })
 export const credentialResponse = z.object({
   pohf_jwt: z.string().meta({ description: 'ES256 compact JWT; verify it against the JWKS.' }),
   verified: z.boolean(),

@@ -46,7 +46,7 @@ const jsonRpc = z.unknown().meta({
     examples: [{ jsonrpc: '2.0', id: 1, method: 'tools/list' }],
   },
 })
-const jsonRpcError = z.looseObject({
+export const jsonRpcError = z.looseObject({
   jsonrpc: z.literal('2.0'),
   error: z.looseObject({ code: z.int(), message: z.string() }),
 })

@@ -7,7 +7,7 @@ import { instant, json, queryInteger, reference, text, unitInterval } from '../p
 
 const memberStatuses = ['invited', 'consented', 'enrolled', 'withdrawn'] as const
 
-const member = z.object({
+export const member = z.object({
   memberId: z.string(),
   externalRef: z.string().nullable(),
   status: z.enum(memberStatuses).meta({

@@ -23,7 +23,7 @@ const question = z
     'has an answer that is no option',
   )
 
-const campaign = z.object({
+export const campaign = z.object({
   campaignId: z.string(),
   name: z.string(),
   status: z.enum(campaignStates),

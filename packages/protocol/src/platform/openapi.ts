@@ -1,8 +1,10 @@
 import { z } from 'zod'
 import { consoleCookie, errorsOf, memberCookie, type Endpoint } from './endpoint.ts'
+import { sharedRequestSchemas, sharedSchemas } from '../components.ts'
 import { apiVersion, endpoints } from '../endpoints.ts'
-import { errorCatalogue } from './errors.ts'
+import { errorCatalogue, type ErrorCode } from './errors.ts'
 import { errorBody } from './fields.ts'
+import { shareResponses, shareSchemas } from './openapi-references.ts'
 
 type Json = Record<string, unknown>
 
@@ -42,6 +44,14 @@ const content = (schema: Json, also?: string): Json => ({
   ...(also ? { [also]: { schema: { type: 'string' } } } : {}),
 })
 
+const errorsByStatus = (endpoint: Endpoint): ReadonlyMap<number, ErrorCode[]> =>
+  Map.groupBy(errorsOf(endpoint), (code) => errorCatalogue[code].status)
+
+const errorResponse = (codes: readonly ErrorCode[]): Json => ({
+  description: codes.join(', '),
+  content: content({ $ref: '#/components/schemas/Error' }),
+})
+
 const responsesOf = (endpoint: Endpoint): Json => {
   const responses: Record<string, Json> = {
     200: {
@@ -51,14 +61,7 @@ const responsesOf = (endpoint: Endpoint): Json => {
         : content(schemaOf(endpoint.response, 'output'), endpoint.alsoMediaType),
     },
   }
-  const codes = errorsOf(endpoint)
-  const statuses = new Set(codes.map((code) => errorCatalogue[code].status))
-  for (const status of [...statuses].toSorted((a, b) => a - b)) {
-    responses[status] = {
-      description: codes.filter((code) => errorCatalogue[code].status === status).join(', '),
-      content: content({ $ref: '#/components/schemas/Error' }),
-    }
-  }
+  for (const [status, codes] of errorsByStatus(endpoint)) responses[status] = errorResponse(codes)
   for (const [status, schema] of Object.entries(endpoint.also ?? {})) {
     const existing = responses[status]
     const body = schemaOf(schema, 'output')
@@ -112,8 +115,8 @@ const operationOf = (endpoint: Endpoint): Json => {
   }
 }
 
-/** The OpenAPI 3.1 document, generated from the table alone. */
-export const openApiDocument = (): Json => {
+/** The OpenAPI 3.1 document, generated from the table alone, with every schema at the places where it holds. */
+export const unsharedOpenApiDocument = () => {
   const paths: Record<string, Json> = {}
   for (const endpoint of endpoints) {
     paths[endpoint.path] = { ...paths[endpoint.path], [endpoint.method.toLowerCase()]: operationOf(endpoint) }
@@ -155,5 +158,43 @@ export const openApiDocument = (): Json => {
         },
       },
     },
+  }
+}
+
+/** More codes than these make a name that nobody reads. */
+const namedCodesMax = 3
+
+const nameOf = (codes: readonly string[]): string =>
+  codes.join('_or_').replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase())
+
+/** The error responses by the names of their codes, such as `NotFound` and `InvalidJsonOrValidationFailed`. */
+const sharedResponses = (): Record<string, Json> =>
+  Object.fromEntries(
+    endpoints.flatMap((endpoint) =>
+      [...errorsByStatus(endpoint)]
+        .filter(([status, { length }]) => length <= namedCodesMax && !endpoint.also?.[status])
+        .map(([, codes]) => [nameOf(codes), errorResponse(codes)]),
+    ),
+  )
+
+const schemasOf = (
+  schemas: Readonly<Record<string, z.ZodType>>,
+  io: 'input' | 'output',
+): Record<string, Json> =>
+  Object.fromEntries(Object.entries(schemas).map(([name, schema]) => [name, schemaOf(schema, io)]))
+
+/** The OpenAPI 3.1 document: responses and schemas that several operations have are components with a name. */
+export const openApiDocument = (): Json => {
+  const { paths, components, ...head } = unsharedOpenApiDocument()
+  const responses = sharedResponses()
+  const schemas = {
+    ...schemasOf(sharedSchemas(), 'output'),
+    ...schemasOf(sharedRequestSchemas(), 'input'),
+  }
+  const shared = shareSchemas(shareResponses(paths, responses), schemas)
+  return {
+    ...head,
+    paths: shared.value,
+    components: { ...components, responses, schemas: shared.components },
   }
 }

@@ -31,13 +31,13 @@ export const receipt = z.object({
   amount: z.string().meta({ description: 'In the smallest unit of the token.' }),
 })
 /** The delivery of a paid purchase. */
-const purchaseDelivery = credentialResponse.extend({
+export const purchaseDelivery = credentialResponse.extend({
   purchaseId: z.string(),
   answer: z.unknown(),
   payment: receipt,
 })
 
-const recovery = z.object({
+export const recovery = z.object({
   message: z.string().meta({
     description:
       'Sign this with the wallet that paid (EIP-191), with {time} replaced by the seconds since 1970, and read the purchase with X-Wallet-Proof: <time>.<signature>.',
@@ -54,7 +54,7 @@ export const purchasePending = z.object({
   recover: recovery.optional(),
 })
 
-const paymentRequirement = z.object({
+export const paymentRequirement = z.object({
   scheme: z.literal('exact'),
   network: z.string(),
   maxAmountRequired: z.string(),

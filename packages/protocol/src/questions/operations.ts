@@ -62,7 +62,7 @@ export const quote = operation({
   }),
 })
 
-const questionRecord = z.object({
+export const questionRecord = z.object({
   questionId: z.string().meta({ description: 'The id of an order of one unit.' }),
   status: z.enum(questionStates),
   question: z.string(),

@@ -16,7 +16,7 @@ const base64url = (bytes: number) =>
 const sessionParams = z.object({ sessionId: reference(128) })
 
 /** A probe is an image, or, where the alternative was requested, a list of words. The right answer stays here. */
-const probe = z.union([
+export const probe = z.union([
   z.object({
     id: z.string(),
     kind: z.literal('point'),
@@ -34,7 +34,7 @@ const probe = z.union([
     windowMs: z.int(),
   }),
 ])
-const receipt = z.object({
+export const receipt = z.object({
   seq: z.int().min(0),
   /** The server's time in milliseconds since 1970. */
   at: z.int(),

@@ -35,7 +35,7 @@ const metricsRow = z.object({
   flags: z.array(z.string()),
 })
 export type MetricsRow = z.infer<typeof metricsRow>
-const viewSummary = z.object({
+export const viewSummary = z.object({
   views: z.int(),
   verified: z.int(),
   rejected: z.int(),

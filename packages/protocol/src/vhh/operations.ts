@@ -4,8 +4,8 @@ import { instant, queryInteger, reference, text } from '../platform/fields.ts'
 
 const month = z.string().regex(/^\d{4}-(0[1-9]|1[0-2])$/, 'must be YYYY-MM')
 const seriesCode = z.string().regex(/^VHH_[A-Za-z0-9_]{1,64}$/, 'must be of the form VHH_<category>')
-const counts = z.object({ hours: z.number(), clusters: z.int(), workers: z.int() })
-const epoch = z.object({
+export const counts = z.object({ hours: z.number(), clusters: z.int(), workers: z.int() })
+export const epoch = z.object({
   code: z.string(),
   epoch: z.string(),
   value: z.number().nullable(),
@@ -31,7 +31,7 @@ const epoch = z.object({
   demo: z.literal(true).optional(),
 })
 export type Epoch = z.infer<typeof epoch>
-const monthToDate = z.object({
+export const monthToDate = z.object({
   month: z.string(),
   value: z.number().nullable(),
   status: z.string(),
@@ -78,7 +78,7 @@ export const series = operation({
   }),
 })
 /** What an epoch was computed from. `@pohf/verify/vhh` recomputes the value from it. */
-const inputsDocument = z.object({
+export const inputsDocument = z.object({
   code: z.string(),
   epoch: z.string(),
   method: z.string(),
@@ -87,7 +87,7 @@ const inputsDocument = z.object({
     .max(20_000),
   workers: z.array(z.string()).max(20_000),
 })
-const epochWithInputs = z.object({
+export const epochWithInputs = z.object({
   epoch,
   inputs: inputsDocument.nullable(),
   note: z.string(),

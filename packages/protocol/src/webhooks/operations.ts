@@ -17,7 +17,7 @@ const signingSecret = z.string().meta({ description: 'Shown once.' })
 const webhookId = z.object({ webhookId: text(64) })
 const cursor = z.string().max(1_000).optional()
 
-const endpoint = z.object({
+export const endpoint = z.object({
   id: z.string(),
   url: z.string(),
   events: z.array(z.string()).max(100),

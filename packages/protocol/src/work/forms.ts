@@ -6,7 +6,7 @@ const name = z.string().regex(/^[a-z][a-z0-9_]{0,39}$/)
 const label = text(200)
 
 /** The input of a unit of work: each field is one value of the item. `image` and `link` are https addresses. */
-const inputField = z.object({
+export const inputField = z.object({
   name,
   label,
   type: z.enum(['text', 'image', 'link']),
@@ -14,7 +14,7 @@ const inputField = z.object({
 })
 
 /** The fields of an answer. A closed set, so that every form fits a phone and every answer can be validated. */
-const answerField = z.object({
+export const answerField = z.object({
   name,
   label,
   type: z.enum(['choice', 'many', 'scale', 'yes_no', 'line', 'paragraph']),

@@ -112,7 +112,7 @@ export const orderReview = () =>
 const orderParams = z.object({ orderId: text(128) })
 const unitParams = z.object({ orderId: text(128), n: queryInteger(1, 10_000) })
 
-const orderRecord = z.object({
+export const orderRecord = z.object({
   orderId: z.string(),
   status: z.enum(orderStates),
   taskType: z.string(),
@@ -139,7 +139,7 @@ const orderRecord = z.object({
   warnings: workWarnings,
 })
 
-const unit = z.object({
+export const unit = z.object({
   n: z.int().min(1),
   status: z.enum(unitStates),
   input: z.unknown(),

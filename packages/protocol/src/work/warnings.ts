@@ -3,7 +3,7 @@ import { assurances } from '../credentials/operations.ts'
 import { usd } from '../platform/fields.ts'
 
 /** What a buyer should know before paying. It refuses nothing. */
-const workWarning = z.object({
+export const workWarning = z.object({
   code: z.enum(['reward_above_forging_price']),
   message: z.string(),
   rewardUsd: usd().meta({ description: 'The reward of one unit.' }),

@@ -40,7 +40,7 @@ const task = z.object({
   rewardStars: z.int(),
   available: z.int().min(1).meta({ description: 'The number of waiting units; the count stops at 100.' }),
 })
-const assignmentSummary = z.object({
+export const assignmentSummary = z.object({
   assignmentId: z.string(),
   workflowId: z.string().nullable(),
   mode: z.enum(modes),
@@ -63,7 +63,7 @@ const assignmentSummary = z.object({
     })
     .nullable(),
 })
-const assignment = assignmentSummary.extend({
+export const assignment = assignmentSummary.extend({
   /** The parameters of the recording: POST /api/sessions with kind work. */
   site: z.string(),
   challenge: z.string(),
