@@ -44,8 +44,13 @@ const content = (schema: Json, also?: string): Json => ({
   ...(also ? { [also]: { schema: { type: 'string' } } } : {}),
 })
 
-const errorsByStatus = (endpoint: Endpoint): ReadonlyMap<number, ErrorCode[]> =>
-  Map.groupBy(errorsOf(endpoint), (code) => errorCatalogue[code].status)
+const errorsByStatus = (endpoint: Endpoint): ReadonlyMap<number, readonly ErrorCode[]> => {
+  const codes = errorsOf(endpoint)
+  const statuses = new Set(codes.map((code) => errorCatalogue[code].status))
+  return new Map(
+    [...statuses].map((status) => [status, codes.filter((code) => errorCatalogue[code].status === status)]),
+  )
+}
 
 const errorResponse = (codes: readonly ErrorCode[]): Json => ({
   description: codes.join(', '),
