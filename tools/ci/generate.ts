@@ -15,6 +15,7 @@ import { indexRateFiles } from './pages/index-rate.ts'
 import { root } from './pages/markdown.ts'
 import { masterKeyFiles } from './pages/master-key.ts'
 import { metricFiles } from './pages/metrics.ts'
+import { repositoryFiles } from './pages/repository.ts'
 import { settingFiles } from './pages/settings.ts'
 import { schemaTypes } from './schema-types.ts'
 
@@ -70,6 +71,7 @@ const expectedFiles = new Map<string, string>([
   ...indexRateFiles(),
   ...masterKeyFiles(),
   ...metricFiles(),
+  ...repositoryFiles(),
   ...settingFiles(),
   ['docs/openapi.json', `${printDocument(openApiDocument())}\n`],
   ['packages/chain/src/contracts.ts', contractsFile()],

@@ -1,5 +1,5 @@
 // Builds the tarballs of the packages that are published.
-// npm run packages:build [-- --out FOLDER --repository URL]
+// npm run packages:build [-- --out FOLDER]
 import { parseArgs } from 'node:util'
 import { resolve } from 'node:path'
 import { tableOf } from '../ci/pages/markdown.ts'
@@ -9,10 +9,9 @@ import { buildPackages } from './staging.ts'
 const { values } = parseArgs({
   options: {
     out: { type: 'string', default: `${root}/dist/packages` },
-    repository: { type: 'string' },
   },
 })
-const tarballs = buildPackages(resolve(values.out), values.repository)
+const tarballs = buildPackages(resolve(values.out))
 console.log(
   tableOf(
     ['Package', 'Files', 'KB packed', 'KB unpacked'],

@@ -33,6 +33,9 @@ export type SourceManifest = {
   readonly description: string
   readonly keywords: readonly string[]
   readonly license: string
+  readonly homepage: string
+  readonly bugs: { readonly url: string }
+  readonly repository: { readonly type: 'git'; readonly url: string; readonly directory: string }
   readonly exports?: Readonly<Record<string, string>>
   readonly bin?: Readonly<Record<string, string>>
   readonly dependencies?: Readonly<Record<string, string>>

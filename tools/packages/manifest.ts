@@ -23,14 +23,10 @@ const entryOf = (source: string): Entry => ({
 const mapValues = <T, U>(record: Readonly<Record<string, T>>, map: (value: T) => U): Record<string, U> =>
   Object.fromEntries(Object.entries(record).map(([name, value]) => [name, map(value)]))
 
-/** The manifest of the package, from that of the workspace. `repository` is the address of the published sources, if any. */
-export const manifestOf = (
-  published: PublishedPackage,
-  source: SourceManifest,
-  repository?: string,
-): Manifest => {
-  const { name, version, description, keywords, license, bin, peerDependencies, peerDependenciesMeta } =
-    source
+/** The manifest of the package, from that of the workspace. */
+export const manifestOf = (published: PublishedPackage, source: SourceManifest): Manifest => {
+  const { name, version, description, keywords, license, homepage, bugs, repository } = source
+  const { bin, peerDependencies, peerDependenciesMeta } = source
   const dependencies = Object.entries(source.dependencies ?? {}).filter(
     ([dependency]) => !published.leaveOut?.includes(dependency),
   )
@@ -41,9 +37,9 @@ export const manifestOf = (
     description,
     keywords,
     license,
-    ...(repository === undefined
-      ? {}
-      : { repository: { type: 'git', url: repository, directory: `packages/${published.folder}` } }),
+    homepage,
+    bugs,
+    repository,
     type: 'module',
     engines: { node: `>=${nodeMin}` },
     sideEffects: published.isProgram ? true : (published.sideEffects ?? false),

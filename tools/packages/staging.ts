@@ -20,7 +20,7 @@ export type Tarball = {
   readonly unpackedBytes: number
 }
 
-const stage = (published: PublishedPackage, staging: string, repository: string | undefined): string => {
+const stage = (published: PublishedPackage, staging: string): string => {
   const folder = join(staging, published.folder)
   mkdirSync(folder)
   compile(published, staging)
@@ -28,7 +28,7 @@ const stage = (published: PublishedPackage, staging: string, repository: string 
   nameBuiltFiles(published, staging)
   if (published.hasScripts)
     execFileSync(process.execPath, [join(sourceFolderOf(published), 'build.ts'), join(folder, 'scripts')])
-  const manifest = manifestOf(published, readSourceManifest(published), repository)
+  const manifest = manifestOf(published, readSourceManifest(published))
   const known = [
     manifest.name,
     ...Object.keys(manifest.dependencies),
@@ -52,11 +52,11 @@ type PackedPackage = {
 }
 
 /** Builds every package and packs it into `out`, which is emptied before. The folders that were packed stay in `out/staging`. */
-export const buildPackages = (out: string, repository?: string): Tarball[] => {
+export const buildPackages = (out: string): Tarball[] => {
   const staging = join(out, 'staging')
   rmSync(out, { recursive: true, force: true })
   mkdirSync(staging, { recursive: true })
-  const folders = publishedPackages.map((published) => stage(published, staging, repository))
+  const folders = publishedPackages.map((published) => stage(published, staging))
   const printed = execFileSync('npm', ['pack', '--json', '--pack-destination', out, ...folders], {
     encoding: 'utf8',
     stdio: ['ignore', 'pipe', 'ignore'],

@@ -54,7 +54,7 @@ export const sections: readonly Section[] = [
     title: 'Operate',
     paths: inFolder(
       'operate',
-      'install operations checklist containers systemd high-availability scale clickhouse keys master-key backup restore upgrade release branding observability runbooks budgets faults threat-model abuse-cases',
+      'install operations checklist containers systemd high-availability scale clickhouse keys master-key backup restore upgrade release support branding observability runbooks budgets faults threat-model abuse-cases',
     ),
   },
   {

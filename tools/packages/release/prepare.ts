@@ -1,10 +1,10 @@
 // Writes the files of a release: tarballs, bill of materials, notes, checksums and their signature. It publishes nothing.
-// npm run release:prepare -- --key KEY [--out FOLDER --repository URL]
+// npm run release:prepare -- --key KEY [--out FOLDER]
 import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { currentInterface, printInterface, readReleased } from '../../ci/compatibility/interface.ts'
-import { root } from '../catalogue.ts'
+import { publishedPackages, readSourceManifest, root } from '../catalogue.ts'
 import { contentFaults } from '../inspect.ts'
 import { buildPackages } from '../staging.ts'
 import { signChecksums, writeChecksums } from './checksums.ts'
@@ -15,7 +15,6 @@ const { values } = parseArgs({
   options: {
     key: { type: 'string' },
     out: { type: 'string', default: join(root, 'dist/release') },
-    repository: { type: 'string' },
   },
 })
 if (values.key === undefined) throw new Error('--key is needed: the SSH key that signs the checksums')
@@ -26,8 +25,14 @@ const pending = readdirSync(join(root, '.changeset')).filter(
 if (pending.length > 0)
   throw new Error(`changesets are pending: ${pending.join(', ')}. Run npx changeset version and commit first`)
 
+const addresses = publishedPackages.map((published) => readSourceManifest(published).repository.url)
+if (addresses.some((address) => new URL(address).hostname.endsWith('.example')))
+  throw new Error(
+    'repository.url in package.json is an example. Set it, run npm run generate and commit first',
+  )
+
 const out = resolve(values.out)
-const tarballs = buildPackages(join(root, 'dist/packages'), values.repository)
+const tarballs = buildPackages(join(root, 'dist/packages'))
 const versions = [...new Set(tarballs.map(({ version }) => version))]
 const [version = ''] = versions
 if (versions.length !== 1) throw new Error(`the packages have several versions: ${versions.join(', ')}`)
