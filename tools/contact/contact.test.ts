@@ -351,13 +351,13 @@ test('passkey: in a browser the page makes a passkey and signs in with it', with
       await addSyncedPasskeys(page)
       await page.goto(address)
       await page.getByRole('button', { name: 'Start' }).click()
-      await page.waitForSelector('text=Done')
+      await page.waitForSelector('text=Finished')
       shown = await page.locator('output').innerText()
     },
   )
   assertPassed(outcome, 4)
   assert.match(outcome.report, /synced between devices/)
-  assert.match(shown, /Done: the terminal names the report/)
+  assert.match(shown, /Finished: the terminal names the report/)
   assert.deepEqual(faults, [])
 })
 
@@ -414,8 +414,8 @@ const startGithub = async (changed: Readonly<Record<string, unknown>> = {}) => {
   }
   const server = createServer((request, response) => {
     const resource = resources[request.url?.split('?')[0] ?? '']
-    const isKnown = request.headers.authorization === `Bearer ${githubToken}`
-    response.writeHead(isKnown ? (resource ? 200 : 404) : 401).end(JSON.stringify(resource ?? {}))
+    const hasAccount = request.headers.authorization === `Bearer ${githubToken}`
+    response.writeHead(hasAccount ? (resource ? 200 : 404) : 401).end(JSON.stringify(resource ?? {}))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   after(() => server.close())

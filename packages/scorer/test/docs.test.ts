@@ -53,7 +53,7 @@ test('docs/evidence/scoring.md has the weights, the times, the rule and the vers
   assert.ok(page.includes(`probe score of ${verifiedRule.probeMin}`))
   const best = { focus: 1, probe: probeScore(3, 3), input: 1, gaze: null }
   const recorded = { ...best, device: deviceScores.none, history: historyScore(0, 0) }
-  assert.ok(page.includes(`the maximum is ${qualityOf(recorded, [])}`))
+  assert.ok(page.includes(`the formula gives at most ${qualityOf(recorded, [])}`))
 })
 
 test('the worked examples have the results that docs/evidence/scoring.md states', () => {

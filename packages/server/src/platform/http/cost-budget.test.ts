@@ -95,10 +95,11 @@ test('a network that has most of its savings waits for nothing', async () => {
 test('calls that would wait for longer than a second are refused', async () => {
   const { charge, codeFor } = makeBudget()
   charge('192.0.2.1', 300)
-  // The starts of these calls together take five seconds, so that a slow machine makes them in much less.
+  // The starts of these calls together take five seconds, so that a slow machine makes them in much less. A refused call
+  // makes room for one that comes 20 ms later, so which ones are refused depends on the machine.
   const codes = await Promise.all(Array.from({ length: 250 }, () => codeFor('192.0.2.1', 5)))
   assert.equal(codes[0], undefined)
-  assert.equal(codes.at(-1), 'rate_limited')
+  assert.deepEqual([...new Set(codes)], [undefined, 'rate_limited'])
 })
 
 test('a flood of networks does not fill memory, and forgets the network that spent longest ago', async () => {
