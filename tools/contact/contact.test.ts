@@ -351,13 +351,13 @@ test('passkey: in a browser the page makes a passkey and signs in with it', with
       await addSyncedPasskeys(page)
       await page.goto(address)
       await page.getByRole('button', { name: 'Start' }).click()
-      await page.waitForSelector('text=Finished')
+      await page.waitForSelector('text=The passkey works')
       shown = await page.locator('output').innerText()
     },
   )
   assertPassed(outcome, 4)
   assert.match(outcome.report, /synced between devices/)
-  assert.match(shown, /Finished: the terminal names the report/)
+  assert.match(shown, /The passkey works: the terminal names the report/)
   assert.deepEqual(faults, [])
 })
 

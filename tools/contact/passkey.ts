@@ -113,7 +113,7 @@ export const contactPasskey = async (input: Input): Promise<void> => {
   let message = 'The check failed: the terminal says why.'
   try {
     await registerAndSignIn(input, page)
-    message = 'Finished: the terminal names the report.'
+    message = 'The passkey works: the terminal names the report.'
   } finally {
     await page.close(message)
   }

@@ -126,6 +126,7 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
     'it needs Docker; npm run battery -- image runs the same containers by podman',
     'it needs Docker; npm run battery -- image runs the same image by podman',
   ],
+  'docs/operate/support.md': ['it changes the addresses of the sources'],
   'docs/operate/systemd.md': [
     'it clones into /opt',
     'it adds users; npm run battery -- image runs it',
