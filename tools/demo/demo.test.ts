@@ -67,7 +67,11 @@ test('the scores of the demo are those that its visitors get', async () => {
   const harness = await startHarness()
   const { agentId } = await harness.register('live')
   const played = await playVisitors(harness, agentId)
-  assert.deepEqual(withoutTimes(played), withoutTimes(visitorScores))
+  assert.deepEqual(
+    withoutTimes(played),
+    withoutTimes(visitorScores),
+    `visitor-scores.json is now: ${JSON.stringify(played)}`,
+  )
   assert.deepEqual(
     [...new Set(visitorScores.map(({ components }) => components.device))],
     [deviceScores.none],

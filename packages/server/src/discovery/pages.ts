@@ -41,8 +41,8 @@ export const home: Page = {
       'Proof of human',
       html`<h1>Did a person do this?</h1>
         <p class="muted">
-          This service signs credentials about one act: what was recorded, what answered, and what a forgery
-          would cost. Anyone checks them offline against public keys.
+          This service signs credentials about one act: what was recorded and what answered. A signed table
+          says what forgeries cost. Anyone checks them offline against public keys.
         </p>
         <ul class="plain">
           <li><a href="/verify">Verify a credential</a></li>

@@ -80,9 +80,9 @@ const ownCard = (): Buffer => readFileSync(new URL('../../assets/card.png', impo
 export const ownTexts = {
   name: 'PoHF',
   headline: 'Did a person do this, and what would it cost to fake?',
-  lead: 'PoHF answers with a signed credential for one act: it names what was recorded, what answered and what a thousand forgeries would cost. Anybody verifies it offline. It is for teams that run agents, owners of sites, communities and buyers of human work, on their own servers.',
+  lead: 'PoHF answers with a signed credential for one act: it names what was recorded and what answered, and a signed table says what a thousand forgeries would cost. Anybody verifies it offline. It is for teams that run agents, owners of sites, communities and buyers of human work, on their own servers.',
   description:
-    'A signed credential for one act, which anybody can verify offline: what was recorded, what answered, and what a forgery would cost.',
+    'A signed credential for one act, which anybody can verify offline: what was recorded and what answered, with a signed table of what forgeries cost.',
   footer: 'Open source, and self-hosted.',
 } as const
 

@@ -1,4 +1,5 @@
 import { freeSealsPerMonth, type ForgingFile } from '@pohf/protocol'
+import { supportOf } from '@pohf/protocol/statements'
 import { html, type Html } from '../platform/http/html.ts'
 import type { Config } from '../platform/ops/config.ts'
 import { audiences, codeBlock, testKeySection } from './audiences.ts'
@@ -10,7 +11,6 @@ import {
   comparedSeconds,
   errorRatePicture,
   errorRates,
-  priceRows,
   pricePicture,
 } from './pictures.ts'
 
@@ -49,22 +49,8 @@ const tryIt = ({ demoSite, config }: LandingOptions): Html =>
         >
       </div>`
 
-const cheapest = (table: ForgingFile, assurance: string): number =>
-  Math.min(
-    ...priceRows(table).flatMap((row) => (row.assurance === assurance ? [row.costPer1000] : [])),
-    Number.POSITIVE_INFINITY,
-  )
-
-/** What a reader can do with the price of one forgery at `low`. */
-const lowText = (table: ForgingFile): Html =>
-  cheapest(table, 'low') < 10
-    ? html`At <code>low</code> a script does this for less than a cent: use it to slow floods, not to protect
-        value.`
-    : html`At <code>low</code> nothing says that a person did this: use it to slow floods, not to protect
-        value.`
-
 const hero = (options: LandingOptions): Html => {
-  const { branding, forging, docsPath } = options
+  const { branding, docsPath } = options
   return html`<div class="hero">
     <div>
       <h1>${branding.headline}</h1>
@@ -85,7 +71,8 @@ const hero = (options: LandingOptions): Html => {
           <p class="chips"><span class="chip" id="result-tag">Example</span>${assuranceChip('low')}</p>
           <p class="h3" id="result-title">A visitor passed the check.</p>
           <p class="muted small" id="result-text">
-            Each seal is drawn from an id. A credential never says who the person is. ${lowText(forging)}
+            Each seal is drawn from an id. A credential never says who the person is. At <code>low</code>:
+            ${supportOf('view', 'low')}
           </p>
         </div>
       </div>

@@ -34,7 +34,7 @@ const answers = [
   {
     question: 'What does it cost to fake?',
     readme: 'At low a script does this for less than a cent: use it to slow floods, not to protect value.',
-    landing: 'a script does this for less than a cent: use it to slow floods, not to protect value.',
+    landing: 'a script can do it for less than a cent. Use it to slow floods, not to protect value.',
   },
 ]
 const oneLine = (text: string): string => text.replaceAll(/[`*]/g, '').replaceAll(/\s+/g, ' ')
@@ -53,4 +53,14 @@ test('the first screen of the landing page answers the same', async () => {
   const seen = oneLine(hero.replaceAll(/<[^>]*>/g, ''))
   for (const { question, landing: answer } of answers) assert.ok(seen.includes(answer), question)
   assert.ok(Buffer.byteLength(text) <= 60_000)
+})
+
+test('what the texts say of low is what the price table says', () => {
+  const table = readFileSync(join(repositoryRoot, 'docs/evidence/price.md'), 'utf8')
+  const prices = [...table.matchAll(/^\| `network` +\| `low` .*?\$([\d.]+)/gm)].map(([, price]) =>
+    Number(price),
+  )
+  assert.ok(prices.length > 0)
+  // Less than a cent for one is less than ten dollars for a thousand.
+  for (const price of prices) assert.ok(price < 10, `${price} dollars for a thousand`)
 })

@@ -9,7 +9,7 @@ export type DocumentFacts = {
 }
 
 export const summary =
-  'Signed credentials about one act (what was recorded, what answered, what a forgery would cost), and paid human work.'
+  'Signed credentials about one act (what was recorded and what answered), a signed table of what forgeries cost, and paid human work.'
 
 export const catalogueAddress = '/.well-known/api-catalog'
 /** RFC 8288: where the home page leads programs. */

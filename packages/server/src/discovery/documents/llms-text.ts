@@ -20,7 +20,7 @@ const lineOf = (baseUrl: string, row: Endpoint): string =>
 /** /llms.txt: what a language model needs to use the service, generated from the endpoint table. */
 export const llmsText = ({ baseUrl }: DocumentFacts): string => `# PoHF
 
-> Proof of human: signed credentials (ES256 JWT) about one act, which say what was recorded, what answered and what a forgery would cost. Anyone checks them offline against public keys.
+> Proof of human: signed credentials (ES256 JWT) about one act, which say what was recorded and what answered; a signed table says what forgeries cost. Anyone checks them offline against public keys.
 
 A key comes from \`POST ${baseUrl}/api/agents/register\` with \`{"name", "contactEmail", "mode"}\`; mode \`test\` is a free sandbox whose credentials are marked \`test:true\` and are never proof. Send \`Authorization: Bearer <key>\`. Every error is \`{"ok": false, "error", "message", "docs", ...}\`; \`error\` is one of a closed list.
 
