@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { basename, join, resolve } from 'node:path'
 import { test } from 'node:test'
 import { filesToRepeat, groupFilesByProcess, isolatedFiles, writeEntries } from './test-processes.ts'
+import { parseTestResults } from './test-results.ts'
 
 test('every file is in one list, the longest lists are first, and files that run alone exist', () => {
   const modules = Array.from({ length: 13 }, (_, n) => `packages/server/src/part-${n}/one.test.ts`)
@@ -60,19 +61,22 @@ test('files that share a process run one after another, and one that fails or ca
   assert.equal(runFiles({ 'e.mjs': textOfFile('e'), 'f.mjs': "import './missing.mjs'" }).status, 1)
 })
 
-const failedIn = (...files: string[]) => [{ code: 1, failed: files.map((file) => resolve(file)) }]
+const failedIn = (...files: string[]) => [
+  { code: 1, results: files.map((file) => ({ file, hasPassed: false, seconds: 1 })) },
+]
+const passed = { code: 0, results: [{ file: 'c.test.ts', hasPassed: true, seconds: 1 }] }
 test('a few files that failed run again; many, unknown ones, and a run that failed otherwise do not', () => {
   const all = ['a.test.ts', 'b.test.ts', 'c.test.ts', 'd.test.ts']
   assert.deepEqual(filesToRepeat(all, failedIn('b.test.ts', 'a.test.ts', 'b.test.ts')), [
     'b.test.ts',
     'a.test.ts',
   ])
-  assert.deepEqual(filesToRepeat(all, [{ code: 0, failed: [] }, ...failedIn('a.test.ts')]), ['a.test.ts'])
-  assert.deepEqual(filesToRepeat(all, [{ code: 0, failed: [] }]), [])
+  assert.deepEqual(filesToRepeat(all, [passed, ...failedIn('a.test.ts')]), ['a.test.ts'])
+  assert.deepEqual(filesToRepeat(all, [passed]), [])
   assert.deepEqual(filesToRepeat(all, failedIn(...all)), [])
   assert.deepEqual(filesToRepeat(all, failedIn('a.test.ts', 'files-000.test.mjs')), [])
   assert.deepEqual(filesToRepeat(all, failedIn()), [])
-  assert.deepEqual(filesToRepeat(all, [{ code: 1, failed: [] }, ...failedIn('a.test.ts')]), [])
+  assert.deepEqual(filesToRepeat(all, [{ code: 1, results: [] }, ...failedIn('a.test.ts')]), [])
 })
 
 test('the reporter names the file of a failed test, of a helper too, or that cannot be loaded, and the entry of a process that ended', (t) => {
@@ -82,16 +86,15 @@ test('the reporter names the file of a failed test, of a helper too, or that can
     for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, name), text)
     const paths = Object.keys(texts).map((name) => join(folder, name))
     const { NODE_TEST_CONTEXT: _ours, ...env } = process.env
-    const reporter = resolve('tools/ci/failed-files.ts')
+    const reporter = resolve('tools/ci/test-results.ts')
     const entries = writeEntries(folder, [paths])
     const { stdout } = spawnSync(process.execPath, ['--test', `--test-reporter=${reporter}`, ...entries], {
       env,
       encoding: 'utf8',
     })
-    return stdout
-      .split('\n')
-      .filter(Boolean)
-      .map((file) => file.replace(`${folder}/`, ''))
+    return parseTestResults(stdout).flatMap((result) =>
+      result.file === undefined || result.hasPassed ? [] : [basename(result.file)],
+    )
   }
   const good = { 'a.mjs': textOfFile('a') }
   assert.deepEqual(listFailed({ ...good, 'b.mjs': textOfFile('b') }), [])

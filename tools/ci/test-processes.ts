@@ -1,6 +1,7 @@
 import { writeFileSync } from 'node:fs'
-import { join, relative, resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import type { TestResult } from './test-results.ts'
 
 /**
  * Most files load the whole server, which takes 1.9 s of CPU, and need less than that for their tests. So the files of the modules
@@ -14,6 +15,28 @@ export const isolatedFiles: readonly string[] = [
   'packages/arena/test/person.test.ts',
   'packages/server/src/signing/pkcs11.test.ts',
   'packages/server/test/operations/plans.test.ts',
+]
+
+/**
+ * Files in which a person of a test answers within seconds, in a real browser whose clock cannot be moved. They run after the
+ * others, each in a process: they wait most of the time, but beside a file that computes, a slow machine makes a person late.
+ */
+export const timedFiles: readonly string[] = [
+  'packages/arena/test/journey.test.ts',
+  'packages/arena/test/work-journey.test.ts',
+  'packages/demo/test/demo.test.ts',
+  'packages/server/test/verification/ceremony.test.ts',
+  'packages/tag/test/check-consent.test.ts',
+  'packages/tag/test/check.test.ts',
+  'packages/tag/test/compat.test.ts',
+  'packages/tag/test/states.test.ts',
+  'packages/web/test/approve-safety.test.ts',
+  'packages/web/test/approve.test.ts',
+  'packages/web/test/ask-human.test.ts',
+  'packages/web/test/website.test.ts',
+  'packages/web/test/work-images.test.ts',
+  'packages/web/test/work-pointing.test.ts',
+  'packages/web/test/work.test.ts',
 ]
 
 /** Each file leaves some memory behind: 23 files took 960 MB. */
@@ -53,15 +76,18 @@ export const writeEntries = (folder: string, lists: readonly (readonly string[])
 /** More than this many files do not fail by chance. */
 const repeatsMax = 3
 
+const failedOf = (results: readonly TestResult[]): string[] =>
+  results.flatMap((result) => (result.file === undefined || result.hasPassed ? [] : [result.file]))
+
 /**
- * The files to run once more, alone, after a run of all (0437): none if nothing failed, if too many did, or if something else than
- * a test of a known file did, such as a process that ended.
+ * The files to run once more, alone, after a run of all: none if nothing failed, if too many did, or if something else than a test
+ * of a known file did, such as a process that ended. A file that passes then is unsteady and has to be repaired.
  */
 export const filesToRepeat = (
   all: readonly string[],
-  results: readonly { readonly code: number; readonly failed: readonly string[] }[],
+  runs: readonly { readonly code: number; readonly results: readonly TestResult[] }[],
 ): string[] => {
-  const isExplained = results.every(({ code, failed }) => (code === 0) === (failed.length === 0))
-  const files = [...new Set(results.flatMap(({ failed }) => failed.map((file) => relative('.', file))))]
+  const isExplained = runs.every(({ code, results }) => (code === 0) === (failedOf(results).length === 0))
+  const files = [...new Set(runs.flatMap(({ results }) => failedOf(results)))]
   return isExplained && files.length <= repeatsMax && files.every((file) => all.includes(file)) ? files : []
 }

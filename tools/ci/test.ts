@@ -1,50 +1,43 @@
-// Runs the tests on a real PostgreSQL: one private cluster, one migrated template, a database per test file.
-// A file named on the command line runs in a process of its own; of all files, short ones share processes, and a few that failed
-// run a second time alone (0437).
-// npm test [-- files…]
+// Runs tests on a real PostgreSQL: one private cluster, one migrated template, a database per test file. Files share processes; of
+// a whole run, a few files that failed run a second time alone.
+// npm test [-- files or folders…] [-- --long] [-- --test-name-pattern PATTERN]
 import { spawn, spawnSync } from 'node:child_process'
-import { chmodSync, globSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createDatabase, makeClusterFolder, startCluster } from '../../packages/server/dev/cluster.ts'
-import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
+import { parseArgs } from 'node:util'
+import { makeClusterFolder } from '../../packages/server/dev/cluster.ts'
+import { missingBuilds } from './built-pages.ts'
 import { compileCache } from './compile-cache.ts'
-import { filesToRepeat, groupFilesByProcess, writeEntries } from './test-processes.ts'
+import { startTestCluster } from './test-cluster.ts'
+import { isLong, listTestFiles, resolveTestFiles } from './test-files.ts'
+import { filesToRepeat, groupFilesByProcess, timedFiles, writeEntries } from './test-processes.ts'
+import { parseTestResults, type TestResult } from './test-results.ts'
 
-const cliArguments = process.argv.slice(2)
-const files = cliArguments.filter((argument) => !argument.startsWith('-'))
-const flags = cliArguments.filter((argument) => argument.startsWith('-'))
-const all = globSync([
-  'packages/*/{src,test}/**/*.test.ts',
-  'conformance/src/**/*.test.ts',
-  'tools/**/*.test.ts',
-]).toSorted()
-const chosen = files.length > 0 ? files : all
-if (chosen.length === 0) throw new Error('no test files found')
-
-/**
- * Tests in which somebody answers within seconds, in a real browser whose clock cannot be moved. They run after the
- * others: they wait most of the time, but beside a file that computes, a slow machine makes a person late.
- */
-const timed = [
-  'packages/arena/test/journey.test.ts',
-  'packages/arena/test/work-journey.test.ts',
-  'packages/demo/test/demo.test.ts',
-  'packages/server/test/verification/ceremony.test.ts',
-  'packages/tag/test/check-consent.test.ts',
-  'packages/tag/test/check.test.ts',
-  'packages/tag/test/compat.test.ts',
-  'packages/tag/test/states.test.ts',
-  'packages/web/test/approve-safety.test.ts',
-  'packages/web/test/approve.test.ts',
-  'packages/web/test/ask-human.test.ts',
-  'packages/web/test/website.test.ts',
-  'packages/web/test/work-images.test.ts',
-  'packages/web/test/work-pointing.test.ts',
-  'packages/web/test/work.test.ts',
+const { values, positionals } = parseArgs({
+  options: {
+    long: { type: 'boolean', default: false },
+    'test-name-pattern': { type: 'string', multiple: true, default: [] },
+    'test-only': { type: 'boolean', default: false },
+  },
+  allowPositionals: true,
+})
+const flags = [
+  ...values['test-name-pattern'].map((pattern) => `--test-name-pattern=${pattern}`),
+  ...(values['test-only'] ? ['--test-only'] : []),
 ]
-const unknown = timed.filter((file) => !all.includes(file))
-if (unknown.length > 0) throw new Error(`tools/ci/test.ts lists what is not there: ${unknown.join(', ')}`)
+const all = listTestFiles()
+const isWhole = positionals.length === 0
+const chosen = isWhole
+  ? all.filter((file) => isLong(file) === values.long)
+  : resolveTestFiles(positionals, all)
+if (chosen.length === 0) throw new Error('no test files found')
+const missing = missingBuilds(chosen)
+if (missing.length > 0) {
+  console.error(`${missing.join(', ')}: not built, or built from older sources. Run npm run build first.`)
+  process.exit(1)
+}
 
 /** Some systems mount their memory without the right to run programs, and some tests write programs. */
 const runsPrograms = (place: string): boolean => {
@@ -69,16 +62,15 @@ const makeTemporaryFolder = (): string => {
 }
 
 const folder = makeClusterFolder('pohf-test-')
-// The connections of the service have jit off themselves; those of the tests' owner compile statements that run once.
-const cluster = await startCluster({ folder, settings: { max_connections: '400', jit: 'off' } })
+const cluster = await startTestCluster(folder)
 
 const temporary = makeTemporaryFolder()
-const failedList = join(folder, 'failed-files')
+const resultsFile = join(folder, 'results')
 
-type Result = { readonly code: number; readonly failed: readonly string[] }
+type Run = { readonly code: number; readonly results: readonly TestResult[] }
 
-/** Node's runner over one group of files; its exit code, and the files of the tests that failed. */
-const run = async (group: readonly string[], concurrency: 1 | 2 | 3): Promise<Result> => {
+/** Node's runner over lists of files that share a process: its exit code, and what each file did. */
+const run = async (lists: readonly (readonly string[])[], concurrency: 1 | 2 | 3): Promise<Run> => {
   const child = spawn(
     process.execPath,
     [
@@ -89,10 +81,10 @@ const run = async (group: readonly string[], concurrency: 1 | 2 | 3): Promise<Re
       '--test-timeout=1200000',
       '--test-reporter=spec',
       '--test-reporter-destination=stdout',
-      '--test-reporter=./tools/ci/failed-files.ts',
-      `--test-reporter-destination=${failedList}`,
+      '--test-reporter=./tools/ci/test-results.ts',
+      `--test-reporter-destination=${resultsFile}`,
       ...flags,
-      ...group,
+      ...writeEntries(folder, lists),
     ],
     {
       stdio: 'inherit',
@@ -106,29 +98,48 @@ const run = async (group: readonly string[], concurrency: 1 | 2 | 3): Promise<Re
       },
     },
   )
-  const code = await new Promise<number>((resolve) => child.once('exit', (exit) => resolve(exit ?? 1)))
-  return { code, failed: readFileSync(failedList, 'utf8').split('\n').filter(Boolean) }
+  const [code] = await once(child, 'exit')
+  return { code: code ?? 1, results: parseTestResults(readFileSync(resultsFile, 'utf8')) }
+}
+
+const slowestShown = 15
+
+/** What the whole run says at its end; the last line is the same in every form of the run. */
+const printSummary = (runs: readonly Run[]): void => {
+  const results = runs.flatMap(({ results: each }) => each)
+  const files = results
+    .filter((result) => result.file !== undefined)
+    .toSorted((a, b) => b.seconds - a.seconds)
+  if (isWhole) {
+    console.log('\nThe slowest files:')
+    for (const { file, seconds } of files.slice(0, slowestShown))
+      console.log(`${seconds.toFixed(1).padStart(7)} s  ${file}`)
+  }
+  const counts = results.filter((result) => result.file === undefined)
+  const sumOf = (key: 'passed' | 'failed') => counts.reduce((sum, result) => sum + result[key], 0)
+  console.log(`\n${sumOf('passed')} passed, ${sumOf('failed')} failed`)
 }
 
 try {
-  await migrate(await createDatabase(cluster, 'pohf_template'))
-  const entriesOf = (lists: readonly (readonly string[])[]): string[] =>
-    files.length > 0 ? lists.flat() : writeEntries(folder, lists)
-  const untimed = entriesOf(groupFilesByProcess(chosen.filter((file) => !timed.includes(file))))
-  const results: Result[] = []
+  const untimed = groupFilesByProcess(chosen.filter((file) => !timedFiles.includes(file)))
+  const timed = chosen.filter((file) => timedFiles.includes(file)).map((file) => [file])
+  const runs: Run[] = []
   // With two at once a fifth of two cores was idle. No test of these files has to answer within seconds.
-  if (untimed.length > 0) results.push(await run(untimed, 3))
-  const chosenTimed = entriesOf(chosen.filter((file) => timed.includes(file)).map((file) => [file]))
-  if (chosenTimed.length > 0) results.push(await run(chosenTimed, 2))
-  const repeated = files.length > 0 ? [] : filesToRepeat(all, results)
+  if (untimed.length > 0) runs.push(await run(untimed, 3))
+  if (timed.length > 0) runs.push(await run(timed, 2))
+  const repeated = isWhole ? filesToRepeat(all, runs) : []
   if (repeated.length > 0) {
     console.log(`\nonce more, alone: ${repeated.join(', ')}`)
-    const { code } = await run(repeated, 1)
-    if (code === 0) console.warn(`\nUNSTEADY: failed once and passed alone: ${repeated.join(', ')}`)
-    process.exitCode = code
-  } else process.exitCode = Math.max(...results.map(({ code }) => code))
+    const again = await run(
+      repeated.map((file) => [file]),
+      1,
+    )
+    if (again.code === 0) console.warn(`\nUNSTEADY: failed once and passed alone: ${repeated.join(', ')}`)
+    process.exitCode = again.code
+  } else process.exitCode = Math.max(...runs.map(({ code }) => code))
   const left = readdirSync(temporary).filter((name) => name.startsWith('pohf-'))
   if (left.length > 0) console.warn(`\nLEFT BEHIND in the temporary folder: ${left.join(', ')}`)
+  printSummary(runs)
 } finally {
   await cluster.stop()
   for (const made of [folder, temporary]) rmSync(made, { recursive: true, force: true })

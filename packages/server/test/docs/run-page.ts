@@ -223,6 +223,9 @@ const makeReaderFolder = (dataDir: string | undefined): string => {
   return folder
 }
 
+/** Ends a page that hangs, and nothing else: a slow machine compiles a program of a page for minutes. */
+const hangLimitMs = 900_000
+
 /** Runs the blocks of a page as a reader does. Throws where one fails. */
 export const runPage = async (page: string, options: RunOptions): Promise<PageResult> => {
   const { clone } = options
@@ -233,7 +236,7 @@ export const runPage = async (page: string, options: RunOptions): Promise<PageRe
   const folder = clone ?? makeReaderFolder(options.dataDir)
   writeSession(steps, session, folder, clone === undefined ? ['curl', 'npx'] : ['curl'])
   const child = startSession(session, folder, options.environment)
-  const timer = setTimeout(() => stopGroup(child), options.timeoutMs ?? 90_000)
+  const timer = setTimeout(() => stopGroup(child), options.timeoutMs ?? hangLimitMs)
   try {
     await once(child, 'exit')
     const fault = await findFault(steps, readFileSync(join(session, 'output.log'), 'utf8'), session)
