@@ -1,59 +1,79 @@
-// Runs the steps of CI in their order and stops at the first failure. Names the steps that took longer than their budget.
-// npm run check [-- --strict] [-- --all]: with --strict a step over its budget fails the run; without, a busy machine only
-// warns. With --all every battery runs after the steps, for hours, and all that failed are named at the end.
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { text } from 'node:stream/consumers'
+// Runs the merge gate: two lanes of steps at the same time. All that fail are named at the end.
+// npm run check [-- --all | --changed [BASE]] [-- --json]
+// --all runs every battery after the gate, for hours, and names all that failed. --changed checks what was changed since BASE.
+import { parseArgs } from 'node:util'
 import { batteryNames } from '../batteries.ts'
-import { budgetSecondsOf, overrunsOf, type Duration } from './budgets.ts'
-import { compileCache } from './compile-cache.ts'
-import { steps, type Step } from './steps.ts'
+import { checkChanged } from './changed.ts'
+import { hashFiles, hashInputs, keepPassed, readPassed } from './kept-results.ts'
+import { runCommand, runLanes, type RunStep, type StepResult } from './lanes.ts'
+import { lanes, steps } from './steps.ts'
 
-const isStrict = process.argv.includes('--strict')
+const { values, positionals } = parseArgs({
+  options: {
+    all: { type: 'boolean', default: false },
+    changed: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  },
+  allowPositionals: true,
+})
+
 const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1_000
 
-/** Whether a command passed. It prints at once, or what it printed is shown at its end. */
-const runCommand = async (command: Step['command'], isShownAtEnd: boolean): Promise<boolean> => {
-  const [program = '', ...parameters] = command
-  const child = spawn(program, parameters, {
-    stdio: ['inherit', isShownAtEnd ? 'pipe' : 'inherit', 'inherit'],
-    env: { ...compileCache, ...process.env },
-  })
-  const [printed, [code]] = await Promise.all([child.stdout ? text(child.stdout) : '', once(child, 'exit')])
-  if (printed !== '') console.log(printed.trimEnd())
-  return code === 0
+/** The last lines of a step that passed; all of one that failed. */
+const linesShown = 4
+const report = ({ name, hasPassed, seconds, output }: StepResult): void => {
+  const lines = output.split('\n')
+  const shown = hasPassed ? lines.slice(-linesShown).filter((line) => line.trim() !== '') : lines
+  console.log(`\n${hasPassed ? '✓' : '✗'} ${name}: ${seconds.toFixed(1)} s`)
+  if (shown.length > 0) console.log(shown.map((line) => `    ${line}`).join('\n'))
 }
 
-const startedAt = performance.now()
-const durations: Duration[] = []
-for (const [index, { name, command, beside }] of steps.entries()) {
-  const stepStartedAt = performance.now()
-  console.log(`\n[${index + 1}/${steps.length}] ${name}`)
-  const results = await Promise.all([runCommand(command, false), beside ? runCommand(beside, true) : true])
-  const seconds = secondsSince(stepStartedAt)
-  if (results.includes(false)) {
-    console.error(`\n${name} failed after ${seconds.toFixed(1)} s`)
-    process.exit(1)
+/** Leaves a step out that has passed with the same inputs. CI runs every step. */
+const runUnlessKept = (): RunStep => {
+  if (process.env['CI'] !== undefined) return runCommand
+  const files = hashFiles()
+  const kept = readPassed()
+  return async (step) => {
+    const hash = step.inputs && hashInputs(files, step.inputs)
+    if (hash !== undefined && kept[step.name] === hash)
+      return { name: step.name, hasPassed: true, seconds: 0, output: 'passed before with the same files' }
+    const result = await runCommand(step)
+    if (hash !== undefined && result.hasPassed) keepPassed(step.name, hash)
+    return result
   }
-  durations.push({ name, seconds })
-  console.log(`    ${name}: ${seconds.toFixed(1)} s of ${budgetSecondsOf(name)} s`)
 }
-console.log(`\nAll ${steps.length} checks passed in ${secondsSince(startedAt).toFixed(1)} s`)
-const overruns = overrunsOf(durations)
-for (const overrun of overruns) console.warn(overrun)
-if (isStrict && overruns.length > 0) process.exitCode = 1
 
-const failedBatteries: string[] = []
-for (const name of process.argv.includes('--all') ? batteryNames : []) {
-  const batteryStartedAt = performance.now()
-  console.log(`\n[battery] ${name}`)
-  const passed = await runCommand(['node', 'tools/battery.ts', name], false)
-  if (!passed) failedBatteries.push(name)
-  console.log(
-    `    ${name}: ${passed ? 'passed' : 'failed'} after ${secondsSince(batteryStartedAt).toFixed(1)} s`,
+const runGate = async (): Promise<boolean> => {
+  const startedAt = performance.now()
+  const results = await runLanes(lanes, runUnlessKept(), report)
+  const failed = steps.filter(
+    ({ name }) => !results.some((result) => result.name === name && result.hasPassed),
   )
+  if (failed.length > 0)
+    console.error(`\nFailed, or left out after a failure: ${failed.map(({ name }) => name).join(', ')}`)
+  const seconds = Math.round(secondsSince(startedAt))
+  if (values.json) console.log(JSON.stringify({ steps: steps.length, failed: failed.length, seconds }))
+  const counts = /(\d+) passed, (\d+) failed$/.exec(
+    results.find(({ name }) => name === 'tests')?.output ?? '',
+  )
+  console.log(`\nThe gate ${failed.length === 0 ? 'passed' : 'failed'} after ${seconds} s; of the tests`)
+  console.log(counts?.[0] ?? 'none ran')
+  return failed.length === 0
 }
-if (failedBatteries.length > 0) {
-  console.error(`\nBatteries that failed: ${failedBatteries.join(', ')}`)
-  process.exitCode = 1
+
+const runBatteries = async (): Promise<boolean> => {
+  const failed: string[] = []
+  for (const name of batteryNames) {
+    const step = { name, checks: '', command: ['node', 'tools/battery.ts', name] }
+    const result = await runCommand(step)
+    report(result)
+    if (!result.hasPassed) failed.push(name)
+  }
+  if (failed.length > 0) console.error(`\nBatteries that failed: ${failed.join(', ')}`)
+  return failed.length === 0
 }
+
+const hasPassed = values.changed
+  ? await checkChanged({ base: positionals[0], isJson: values.json })
+  : (await runGate()) && (!values.all || (await runBatteries()))
+if (!hasPassed) process.exitCode = 1

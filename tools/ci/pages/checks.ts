@@ -1,16 +1,12 @@
-import { steps, type Step } from '../steps.ts'
+import { lanes } from '../steps.ts'
 import { paddedTableOf, withGeneratedPart, type GeneratedFile } from './markdown.ts'
-
-const codeOf = (command: Step['command']): string => `\`${command.join(' ')}\``
 
 const checksTable = (): string =>
   paddedTableOf(
-    ['Check', 'What it checks', 'Commands'],
-    steps.map(({ name, checks, command, beside }) => [
-      name,
-      checks,
-      beside ? `${codeOf(command)} and ${codeOf(beside)}` : codeOf(command),
-    ]),
+    ['Lane', 'Check', 'What it checks', 'Command'],
+    lanes.flatMap(({ name: lane, steps }) =>
+      steps.map(({ name, checks, command }) => [lane, name, checks, `\`${command.join(' ')}\``]),
+    ),
   )
 
 /** CONTRIBUTING.md with the list of checks. */

@@ -1,0 +1,83 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { affectedTests, readSourcesOf } from './affected-tests.ts'
+import { missingBuilds } from './built-pages.ts'
+import { hashFiles } from './kept-results.ts'
+import { runCommand, runLanes } from './lanes.ts'
+import type { Step } from './steps.ts'
+import { listTestFiles } from './test-files.ts'
+
+/** With more files than this, only the tests of what changed run; those of what builds on it are left to the gate. */
+const testFilesMax = 45
+
+const git = (...parameters: readonly string[]): string => {
+  const { stdout, stderr, status } = spawnSync('git', parameters, {
+    encoding: 'utf8',
+    maxBuffer: 64 * 2 ** 20,
+  })
+  if (status !== 0) throw new Error(`git ${parameters.join(' ')} failed: ${stderr}`)
+  return stdout
+}
+
+/** Where this branch left the published one, or the last commit where there is no remote. */
+const defaultBase = (): string => {
+  const { stdout, status } = spawnSync('git', ['merge-base', 'HEAD', 'origin/main'], { encoding: 'utf8' })
+  return status === 0 ? stdout.trim() : 'HEAD'
+}
+
+/** Files that differ from the base, committed or not, and that still exist. */
+const listChanged = (base: string): string[] =>
+  [git('diff', '--name-only', '-z', base), git('ls-files', '-z', '--others', '--exclude-standard')]
+    .flatMap((names) => names.split('\0'))
+    .filter((path) => path !== '' && existsSync(path))
+    .toSorted()
+
+const step = (name: string, ...command: readonly string[]): Step => ({ name, checks: '', command })
+
+/** Checks what was changed since the base in a minute or a few: a first answer, not the gate. */
+export const checkChanged = async ({
+  base = defaultBase(),
+  isJson,
+}: {
+  readonly base: string | undefined
+  readonly isJson: boolean
+}): Promise<boolean> => {
+  const startedAt = performance.now()
+  const changed = listChanged(base)
+  if (changed.length === 0) {
+    console.log(`Nothing has changed since ${base}`)
+    return true
+  }
+  const sources = readSourcesOf([...hashFiles().keys()])
+  const { own, dependent } = affectedTests(changed, sources, listTestFiles())
+  const isWithin = own.length + dependent.length <= testFilesMax
+  const tests = isWithin ? [...own, ...dependent] : own
+  const scripts = changed.filter((path) => /\.(?:tsx?|mjs)$/.test(path))
+  const lanes = [
+    {
+      name: 'tests',
+      steps: [
+        ...(missingBuilds(tests).length > 0 ? [step('build', 'npm', 'run', '--silent', 'build')] : []),
+        ...(tests.length > 0 ? [step('tests', 'node', 'tools/ci/test.ts', ...tests)] : []),
+      ],
+    },
+    {
+      name: 'checks',
+      steps: [
+        step('format', 'prettier', '--check', '--ignore-unknown', '--log-level', 'warn', ...changed),
+        ...(scripts.length > 0 ? [step('lint', 'oxlint', '--type-aware', '--quiet', ...scripts)] : []),
+        step('types', 'node', 'tools/ci/types.ts', '--incremental'),
+        step('generated files', 'node', 'tools/ci/generate.ts', '--check'),
+      ],
+    },
+  ]
+  const results = await runLanes(lanes, runCommand, ({ name, hasPassed, seconds, output }) => {
+    console.log(`${hasPassed ? '✓' : '✗'} ${name}: ${seconds.toFixed(1)} s`)
+    if (!hasPassed) console.log(output)
+  })
+  const seconds = Math.round((performance.now() - startedAt) / 1_000)
+  console.log(`\n${changed.length} changed files since ${base}, ${tests.length} test files, ${seconds} s`)
+  if (!isWithin) console.log(`Left to the gate: ${dependent.length} test files of what builds on it`)
+  if (isJson) console.log(JSON.stringify({ changed: changed.length, tests: tests.length, seconds }))
+  return results.every(({ hasPassed }) => hasPassed)
+}
