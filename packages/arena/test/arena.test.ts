@@ -45,7 +45,7 @@ test('a script without a browser is taken for a person: the limit that we publis
   assert.ok(words)
   assert.ok(
     words.played.every(({ judgement }) => judgement?.verified),
-    'the alternative is no longer a way in: docs/evidence/arena.md and decision 0247 say that it is',
+    'the alternative is no longer a way in: docs/evidence/arena.md and docs/decisions/attention-checks.md say that it is',
   )
   // Two questions, the second answered once the page was seen for long enough: an earlier answer brings a third.
   for (const { judgement } of words.played)

@@ -374,6 +374,6 @@ test('two agents cannot tell that they have the same person, until the person sh
   const shared = new Set(sharedValues(shown[0] ?? [], shown[1] ?? []).map((value) => value.toLowerCase()))
   assert.ok(shared.delete(wallet.address.toLowerCase()))
   assert.ok(shared.delete(registry))
-  // The on-chain nullifier is searched too: it differs at each agent (decision 0266).
+  // The on-chain nullifier is searched too: it differs at each agent.
   assert.deepEqual([...shared], [])
 })
