@@ -54,7 +54,7 @@ export const writeEntries = (folder: string, lists: readonly (readonly string[])
 const repeatsMax = 3
 
 /**
- * The files to run once more, alone, after a run of all (0437): none if nothing failed, if too many did, or if something else than
+ * The files to run once more, alone, after a run of all: none if nothing failed, if too many did, or if something else than
  * a test of a known file did, such as a process that ended.
  */
 export const filesToRepeat = (

@@ -1,6 +1,6 @@
 // Runs the tests on a real PostgreSQL: one private cluster, one migrated template, a database per test file.
 // A file named on the command line runs in a process of its own; of all files, short ones share processes, and a few that failed
-// run a second time alone (0437).
+// run a second time alone.
 // npm test [-- files…]
 import { spawn, spawnSync } from 'node:child_process'
 import { chmodSync, globSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
