@@ -23,7 +23,7 @@ export const findChromium = (): { path: string } | { missing: string } => {
 /** How long a page may take for anything: a machine that runs other tests is slow, and a page that hangs is still found. */
 const timeoutMs = 120_000
 
-/** Chromium without its windows, which Debian packages apart: the same pages take about half the CPU (0510). */
+/** Chromium without its windows, which Debian packages apart: the same pages take about half the CPU. */
 const headlessShell = '/usr/bin/chromium-headless-shell'
 
 type LaunchOptions = {

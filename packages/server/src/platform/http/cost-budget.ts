@@ -27,7 +27,7 @@ const networksMax = 50_000
 
 /** A delay of the event loop above which calls are shed. */
 const lagMaxMs = 25
-/** A network that still has this share of its savings is never shed. */
+/** A network that has spent at most this share of its savings is never shed. */
 const reservedShare = 0.1
 const shedStepUp = 0.25
 const shedStepDown = 0.05
