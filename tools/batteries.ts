@@ -74,7 +74,7 @@ export const batteries = {
     checks: 'each known fault that is put into the code is found',
     command: program(
       'tools/ci/test.ts',
-      'packages/cli/test/tag-check.test.ts',
+      'packages/cli/test/tag-check.long.test.ts',
       'tools/chaos/planted/processes.ts',
       'tools/chaos/planted/purchases.ts',
       'tools/chaos/planted/restore.ts',
@@ -117,6 +117,10 @@ export const batteries = {
     checks: 'all tests pass several times in a row on a busy machine',
     command: program('tools/chaos/suite/run-suite.ts'),
   },
+  tests: {
+    checks: 'the tests that are long, wide or about other people’s programs pass',
+    command: program('tools/ci/test.ts', '--long'),
+  },
   views: {
     checks: 'every page holds in every width and colour scheme',
     command: program('tools/chaos/run-views.ts'),
@@ -124,6 +128,10 @@ export const batteries = {
   webhooks: {
     checks: 'every event is delivered while processes are killed',
     command: program('tools/chaos/run-webhooks.ts'),
+  },
+  x402: {
+    checks: 'stock x402 clients buy',
+    command: program('tools/interop/x402-clients.ts'),
   },
 } as const satisfies Readonly<Record<string, Battery>>
 

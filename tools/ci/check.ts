@@ -1,6 +1,7 @@
 // Runs the merge gate: two lanes of steps at the same time. All that fail are named at the end.
 // npm run check [-- --all | --changed [BASE]] [-- --json]
 // --all runs every battery after the gate, for hours, and names all that failed. --changed checks what was changed since BASE.
+import { spawnSync } from 'node:child_process'
 import { parseArgs } from 'node:util'
 import { batteryNames } from '../batteries.ts'
 import { checkChanged } from './changed.ts'
@@ -61,19 +62,22 @@ const runGate = async (): Promise<boolean> => {
   return failed.length === 0
 }
 
-const runBatteries = async (): Promise<boolean> => {
-  const failed: string[] = []
-  for (const name of batteryNames) {
-    const step = { name, checks: '', command: ['node', 'tools/battery.ts', name] }
-    const result = await runCommand(step)
-    report(result)
-    if (!result.hasPassed) failed.push(name)
-  }
+/** Runs every battery, also after one that failed. They print as they go, for hours. */
+const runBatteries = (): boolean => {
+  const failed = batteryNames.filter((name) => {
+    console.log(`\n[battery] ${name}`)
+    return spawnSync('node', ['tools/battery.ts', name], { stdio: 'inherit' }).status !== 0
+  })
   if (failed.length > 0) console.error(`\nBatteries that failed: ${failed.join(', ')}`)
   return failed.length === 0
 }
 
+const runWhole = async (): Promise<boolean> => {
+  const hasPassed = await runGate()
+  return (!values.all || runBatteries()) && hasPassed
+}
+
 const hasPassed = values.changed
   ? await checkChanged({ base: positionals[0], isJson: values.json })
-  : (await runGate()) && (!values.all || (await runBatteries()))
+  : await runWhole()
 if (!hasPassed) process.exitCode = 1

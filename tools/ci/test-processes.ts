@@ -22,20 +22,20 @@ export const isolatedFiles: readonly string[] = [
  * others, each in a process: they wait most of the time, but beside a file that computes, a slow machine makes a person late.
  */
 export const timedFiles: readonly string[] = [
-  'packages/arena/test/journey.test.ts',
-  'packages/arena/test/work-journey.test.ts',
-  'packages/demo/test/demo.test.ts',
+  'packages/arena/test/journey.long.test.ts',
+  'packages/arena/test/work-journey.long.test.ts',
+  'packages/demo/test/demo.long.test.ts',
   'packages/server/test/verification/ceremony.test.ts',
   'packages/tag/test/check-consent.test.ts',
   'packages/tag/test/check.test.ts',
-  'packages/tag/test/compat.test.ts',
+  'packages/tag/test/compat.long.test.ts',
   'packages/tag/test/states.test.ts',
   'packages/web/test/approve-safety.test.ts',
   'packages/web/test/approve.test.ts',
-  'packages/web/test/ask-human.test.ts',
+  'packages/web/test/ask-human.long.test.ts',
   'packages/web/test/website.test.ts',
-  'packages/web/test/work-images.test.ts',
-  'packages/web/test/work-pointing.test.ts',
+  'packages/web/test/work-images.long.test.ts',
+  'packages/web/test/work-pointing.long.test.ts',
   'packages/web/test/work.test.ts',
 ]
 

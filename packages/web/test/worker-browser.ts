@@ -53,7 +53,7 @@ export const openContext = async (
 const picture = `<svg xmlns="http://www.w3.org/2000/svg" width="640" height="420"><rect width="640" height="420" fill="#c9d3cf"/><path d="M120 300q30-180 120-190 30 70 130 90 120 20 150 70v40H120z" fill="#5c4a39"/><path d="M115 305h410v34H115z" fill="#2b2b2b"/></svg>`
 /**
  * Pictures in place of those that the service would fetch from the buyer, whose address is nowhere; returns what the page
- * requested. `work-images.test.ts` has a real buyer.
+ * requested. `work-images.long.test.ts` has a real buyer.
  */
 export const servePictures = async (page: Page): Promise<string[]> => {
   const requested: string[] = []

@@ -11,7 +11,7 @@ import {
 } from './judgement.ts'
 
 // Records as `npm run battery -- machines` makes them. The battery needs root and minutes; the comparison with the database and
-// the journals is tested with its other users, in failover/accounting.test.ts and signer.test.ts.
+// the journals is tested with its other users, in failover/accounting.test.ts and signer.long.test.ts.
 
 const [first, second] = ['http://198.18.0.2:80', 'http://198.18.0.3:80']
 const call = (baseUrl: string, startedAt: number, status: number, error = ''): LoadCall => ({

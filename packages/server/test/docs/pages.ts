@@ -111,7 +111,7 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
   'docs/guides/onchain.md': [
     'it deploys to a chain of the reader; packages/chain/test/deploy.test.ts runs it',
   ],
-  'docs/guides/tag-check.md': ['it needs Chromium; packages/cli/test/tag-check.test.ts runs it'],
+  'docs/guides/tag-check.md': ['it needs Chromium; packages/cli/test/tag-check.long.test.ts runs it'],
   'docs/guides/webhooks.md': [
     'it needs the frameworks; packages/verify/test/receivers.test.ts runs servers of each',
   ],
@@ -145,7 +145,7 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
     'it needs the settings of the server',
     'production',
     'production',
-    'it calls third parties; tools/contact/contact.test.ts runs it against their counterparts',
+    'it calls third parties; tools/contact/contact.long.test.ts runs it against their counterparts',
   ],
   'docs/operate/install.md': ['npm run battery -- setup runs it on a fresh clone'],
   'docs/operate/keys.md': [

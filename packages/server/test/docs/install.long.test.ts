@@ -21,7 +21,6 @@ const run = async (text: string, postgres: Awaited<ReturnType<typeof startFreshP
       5432: postgres.port,
     },
     environment: postgres.administrator,
-    timeoutMs: 170_000,
   })
 
 test('the installation page leads to a live credential', async (t) => {
