@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { runFaults } from './battery.ts'
 
 /**
- * One fault and one stop, to see that the battery works. database-faults.test.ts and stop.test.ts show stranded connections, a
+ * One fault and one stop, to see that the battery works. database-faults.long.test.ts and stop.test.ts show stranded connections, a
  * read-only database and a stop under load, each in a case of its own; `npm run battery -- faults` runs all faults.
  */
 test('verify survives stranded connections and a stop under load', async () => {

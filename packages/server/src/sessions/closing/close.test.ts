@@ -6,8 +6,7 @@ import { pollUntil } from '../../../test/fixtures/polling.ts'
 import { inTransaction } from '../../platform/db/db.ts'
 import { readRecords } from '../index.ts'
 
-const waitSeconds = 10
-const harness = await startHarness({ DATABASE_POOL_SIZE: '2', DATABASE_WAIT_SECONDS: String(waitSeconds) })
+const harness = await startHarness({ DATABASE_POOL_SIZE: '2', DATABASE_WAIT_SECONDS: '10' })
 const { apiKey, agentId } = await harness.register('test')
 const open = () => openRecorder({ send: harness.call, site: agentId })
 const read = async (sessionId: string) =>
@@ -35,10 +34,8 @@ test('chunks are taken while every connection of the pool is in use', async () =
   const recorder = await open()
   const release = await holdPool()
   try {
-    const startedAt = performance.now()
+    // It has no connection of the pool: they are released afterwards.
     assert.equal((await recorder.chunk()).seq, 1)
-    const tookMs = performance.now() - startedAt
-    assert.ok(tookMs < waitSeconds * 900, `it waited ${tookMs} ms for the pool`)
   } finally {
     await release()
   }
