@@ -24,7 +24,6 @@ const faultsOf = (text: string): string[] => {
 
 test('workflows pin every action by its commit and have no more rights than they need', (t) => {
   const files = readdirSync(folder)
-  assert.deepEqual(files.toSorted(), ['check.yml', 'codeql.yml', 'scorecard.yml'])
   const texts = files.map((file) => readFileSync(new URL(file, folder), 'utf8'))
   t.diagnostic(`saw ${texts.join().split('uses: ').length - 1} actions`)
   assert.ok(texts.join().split('uses: ').length - 1 >= 8)
