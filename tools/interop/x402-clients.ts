@@ -1,4 +1,4 @@
-// Other people's clients, unmodified, buy from a server of ours on a chain of its own. npm run conformance:x402 [-- --json]
+// Other people's clients, unmodified, buy from a server of ours on a chain of its own. npm run battery -- x402 [--json]
 import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
