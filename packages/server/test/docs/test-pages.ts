@@ -21,5 +21,5 @@ export const testPages = async (
       blocks += run
       assert.equal(notRun, notRunReasons[page]?.length ?? 0, 'blocks marked no-run')
     })
-  test('the pages have blocks that run', () => assert.ok(blocks > pages.length, `${blocks} blocks`))
+  test('the pages have blocks that run', () => assert.ok(blocks >= pages.length / 2, `${blocks} blocks`))
 }
