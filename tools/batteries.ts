@@ -38,6 +38,10 @@ export const batteries = {
     checks: 'nothing is lost through faults of network, disk and clock',
     command: program('tools/chaos/run-faults.ts'),
   },
+  fuzz: {
+    checks: 'random requests get answers of the OpenAPI document',
+    command: program('tools/fuzz/main.ts', '--requests', '20000'),
+  },
   guards: {
     checks: 'four agent frameworks respect a guarded tool',
     command: program('tools/interop/agent-clients.ts'),
@@ -84,6 +88,10 @@ export const batteries = {
       'packages/server/src/partners/payout-model.test.ts',
     ),
     environment: { POHF_EVERY_FAULT: '1', POHF_EVERY_GUARD: '1', POHF_LONG_MODELS: '1' },
+  },
+  packages: {
+    checks: 'the published packages install and run on each Node, compiler and bundler',
+    command: program('tools/packages/check.ts', '--all'),
   },
   parsers: {
     checks: 'no parser of foreign evidence accepts, crashes or hangs on changed input',

@@ -1,4 +1,4 @@
-// Measures what the registry costs on three kinds of chain and writes the table into docs/guides/onchain.md. npm run chain:gas
+// Measures what the registry costs on three kinds of chain and writes the table into docs/guides/onchain.md. npx node tools/bench/chain-gas.ts
 import { readFileSync, writeFileSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { compile, deployRegistry, startChain, type Chain } from '../../packages/chain/src/index.ts'
@@ -101,7 +101,7 @@ const rows = Object.keys(columns[0] ?? {}).map(
   (name) => `| ${name} | ${columns.map((column) => shown(column[name] ?? [])).join(' | ')} |`,
 )
 const table = `| Gas | ${forks.map(({ name }) => name).join(' | ')} |\n| --- | ${forks.map(() => '---').join(' | ')} |\n${rows.join('\n')}`
-const begin = '<!-- gas: written by npm run chain:gas -->'
+const begin = '<!-- gas: written by tools/bench/chain-gas.ts -->'
 const end = '<!-- end of gas -->'
 const text = readFileSync(page, 'utf8')
 const [head, rest] = text.split(begin)

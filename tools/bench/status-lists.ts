@@ -1,5 +1,5 @@
 // Sizes and times of status lists: a million credentials, some revoked, packed and compressed as the service does it.
-// npm run report:status
+// npx node tools/bench/status-lists.ts
 import { randomInt } from 'node:crypto'
 import { deflateSync, inflateSync } from 'node:zlib'
 import {

@@ -65,7 +65,7 @@ export const checkChanged = async ({
       name: 'checks',
       steps: [
         step('format', 'prettier', '--check', '--ignore-unknown', '--log-level', 'warn', ...changed),
-        ...(scripts.length > 0 ? [step('lint', 'oxlint', '--type-aware', '--quiet', ...scripts)] : []),
+        ...(scripts.length > 0 ? [step('lint', 'oxlint', '--type-aware', '--format=unix', ...scripts)] : []),
         step('types', 'node', 'tools/ci/types.ts', '--incremental'),
         step('generated files', 'node', 'tools/ci/generate.ts', '--check'),
       ],

@@ -1,7 +1,7 @@
 // npm writes only those optional packages into a lockfile that it could look up, and `npm ci` then refuses the lockfile as
 // incomplete. This names the missing ones by what their parents ask for, in every lockfile, and gives each package without a
 // hash the one that the registry has. lockfile-absent.json lists the packages that the registry did not have: only
-// these may have no hash. npm run lockfile [-- --check]
+// these may have no hash. npx node tools/ci/lockfile.ts [--check]
 import { execFile } from 'node:child_process'
 import { globSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
@@ -73,7 +73,7 @@ const check = (): void => {
   console.log(
     `${present.size} packages without integrity, which the registry did not have:\n${describe(unhashed)}`,
   )
-  if (process.exitCode === 1) console.error('Run npm run lockfile and commit the result.')
+  if (process.exitCode === 1) console.error('Run npx node tools/ci/lockfile.ts and commit the result.')
 }
 
 const write = async (): Promise<void> => {

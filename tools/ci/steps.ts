@@ -66,7 +66,7 @@ export const lanes: readonly Lane[] = [
       {
         name: 'lint',
         checks: 'lint rules, with types',
-        command: ['oxlint', '--type-aware', '--quiet'],
+        command: ['oxlint', '--type-aware', '--format=unix'],
         inputs: [...code, '.oxlintrc.json'],
       },
       {

@@ -188,7 +188,7 @@ const checkOtherChains = async ({ config, step }: Input): Promise<void> => {
       if (!(await ask('EVM_RPC_URLS', chain.hasCode(registry as Hex))))
         throw new StepFailure(
           `there is no contract at ${registry}`,
-          'Deploy it with `npm run chain:deploy`, or correct ONCHAIN_REGISTRIES.',
+          'Deploy it with `npx node packages/chain/src/deploy.ts`, or correct ONCHAIN_REGISTRIES.',
         )
     })
   }

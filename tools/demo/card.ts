@@ -1,5 +1,5 @@
 // Makes the pictures of packages/server/assets: card.png, which other sites show beside a link, favicon.ico, and the icons of the
-// installed page for approvals. npm run card
+// installed page for approvals. npx node tools/demo/card.ts
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findChromium, launch } from '../../packages/web/test/browser.ts'

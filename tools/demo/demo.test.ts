@@ -113,13 +113,13 @@ test('demo views are refused for every database but that of npm run dev', () => 
     const named = run([], { DATABASE_URL: 'postgres://pohf@127.0.0.1:5432/pohf' })
     assert.equal(named.status, 1)
     assert.match(named.stderr, /only into the database that npm run dev makes itself/)
-    assert.match(run([]).stderr, /^seed:views: npm run dev does not run here\. Start it in another terminal/)
+    assert.match(run([]).stderr, /^seed-views: npm run dev does not run here\. Start it in another terminal/)
     for (const rows of ['0', '1.5', 'many', '1e5', '50000001'])
       assert.match(run(['--rows', rows]).stderr, /--rows must be a whole number from 1 to 50000000, not "/)
     for (const wrong of [['--rows', '-5'], ['--row', '5'], ['5']]) {
       const { status, stderr } = run(wrong)
       assert.equal(status, 1)
-      assert.match(stderr, /^seed:views: .+\nUsage: npm run seed:views -- --rows 100000/)
+      assert.match(stderr, /^seed-views: .+\nUsage: npx node tools\/demo\/seed-views\.ts --rows 100000/)
       assert.doesNotMatch(stderr, /\n {4}at /, 'no stack trace')
     }
   } finally {

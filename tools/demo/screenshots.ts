@@ -1,4 +1,4 @@
-// Every page with the demo data, in Chromium, in two widths and two colour schemes. npm run screenshots [-- FOLDER]
+// Every page with the demo data, in Chromium, in two widths and two colour schemes. npx node tools/demo/screenshots.ts [FOLDER]
 // With --pictures only the pictures of the README, into docs/pictures.
 import { spawn } from 'node:child_process'
 import { mkdirSync } from 'node:fs'

@@ -1,5 +1,6 @@
-// npm run seed:views -- --rows 100000: fills the pages Attention and Funnel of a development installation. It takes no address:
-// it writes only into the database that npm run dev made beside this checkout, so that no other one can be meant.
+// npx node tools/demo/seed-views.ts --rows 100000
+// Fills the pages Attention and Funnel of a development installation. It takes no address: it writes only into the database
+// that npm run dev made beside this checkout, so that no other one can be meant.
 import { existsSync, readFileSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -15,7 +16,7 @@ const daysMax = 90
 /** 100,000 views with their visits took 180 MB, with the indexes. */
 const bytesPerView = 2_000
 
-const usage = 'npm run seed:views -- --rows 100000 [--days 30] [--seed 1] [--demo]'
+const usage = 'npx node tools/demo/seed-views.ts --rows 100000 [--days 30] [--seed 1] [--demo]'
 const format = (count: number): string => count.toLocaleString('en')
 
 const readOptions = () => {
@@ -125,6 +126,6 @@ Open ${consoleUrl}#/attention and ${consoleUrl}#/funnel with the test key that n
 try {
   await main()
 } catch (error) {
-  console.error(`seed:views: ${error instanceof Error ? error.message : String(error)}`)
+  console.error(`seed-views: ${error instanceof Error ? error.message : String(error)}`)
   process.exitCode = 1
 }

@@ -1,5 +1,5 @@
 // Fits the motion model on training people and every bot family, and writes it with its error-rate card.
-// POHF_DATA=folder npm run model:fit
+// POHF_DATA=folder npx node tools/evaluation/fit-model.ts
 import { writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { buildModel, VERSION } from './motion/build-model.ts'

@@ -1,5 +1,5 @@
 // Measures the replay detector and writes its table into docs/evidence/replay.md.
-// npm run eval:replay [-- --fit] [--sizes 3000,30000] [--repeats 10]
+// npx node tools/evaluation/run-replay.ts [--fit] [--sizes 3000,30000] [--repeats 10]
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'

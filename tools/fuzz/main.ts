@@ -1,5 +1,5 @@
 // Sends valid, near-valid and hostile requests to every operation of /openapi.json and holds each answer against the
-// document. npm run fuzz [-- --requests 5000 --seed 1 --base-url URL --json]
+// document. npm run battery -- fuzz [--requests 5000 --seed 1 --base-url URL --json]
 import { parseArgs } from 'node:util'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'

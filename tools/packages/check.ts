@@ -1,6 +1,6 @@
 // Builds the tarballs, inspects them, installs them into an empty project and uses them there.
-// npm run packages:check: with the Node and the compiler of the workspace, for CI.
-// npm run packages:check -- --all [--report]: with every Node, compiler and bundler of the matrix, and in Deno.
+// node tools/packages/check.ts [--json]: with the Node and the compiler of the workspace, for CI.
+// npm run battery -- packages [--report] [--json]: with every Node, compiler and bundler of the matrix, and in Deno.
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,7 +13,11 @@ import { installToolchain, matrixCases, smokeCases, type Case } from './matrix.t
 import { buildPackages, type Tarball } from './staging.ts'
 
 const { values } = parseArgs({
-  options: { all: { type: 'boolean', default: false }, report: { type: 'boolean', default: false } },
+  options: {
+    all: { type: 'boolean', default: false },
+    report: { type: 'boolean', default: false },
+    json: { type: 'boolean', default: false },
+  },
 })
 
 type Result = { readonly name: string; readonly seconds: number; readonly faults: readonly string[] }
@@ -30,7 +34,7 @@ const runCase = async ({ name, run }: Case): Promise<Result> => {
 const reportOf = (tarballs: readonly Tarball[], versions: readonly string[], results: readonly Result[]) =>
   `# Packages, ${today()}
 
-\`npm run packages:check -- --all --report\` built the tarballs of the packages that are published, inspected them, installed them by npm into
+\`npm run battery -- packages --report\` built the tarballs of the packages that are published, inspected them, installed them by npm into
 empty projects and used them there. ${results.filter(({ faults }) => faults.length === 0).length} of ${results.length} cases passed.
 
 ## Tarballs
@@ -77,7 +81,10 @@ try {
   const results: Result[] = []
   for (const each of [...inspections, ...uses]) results.push(await runCase(each))
   if (values.report) writeReport('packages.md', reportOf(tarballs, toolchain?.versions ?? [], results))
-  if (results.some(({ faults }) => faults.length > 0)) process.exitCode = 1
+  const failed = results.filter(({ faults }) => faults.length > 0).length
+  if (values.json)
+    console.log(JSON.stringify({ packages: tarballs.length, passed: results.length - failed, failed }))
+  if (failed > 0) process.exitCode = 1
 } finally {
   rmSync(folder, { recursive: true, force: true })
 }

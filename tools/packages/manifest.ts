@@ -1,6 +1,6 @@
 import type { PublishedPackage, SourceManifest } from './catalogue.ts'
 
-/** The oldest Node that packages:check runs the packages on. */
+/** The oldest Node that `check.ts` runs the packages on. */
 const nodeMin = '20.19'
 
 type Entry = { readonly types: string; readonly default: string }

@@ -1,4 +1,4 @@
-// Puts a HumanRegistry on a chain. RPC=… OWNER=0x… DEPLOYER_KEY=0x… [KEY_DELAY_DAYS=2] npm run chain:deploy
+// Puts a HumanRegistry on a chain. RPC=… OWNER=0x… DEPLOYER_KEY=0x… [KEY_DELAY_DAYS=2] npx node packages/chain/src/deploy.ts
 import { createPublicClient, createWalletClient, http, isAddress } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
 import { HumanRegistry } from './contracts.ts'

@@ -6,7 +6,7 @@ import fitted from './models/replay-2026.11.json' with { type: 'json' }
 
 type Sample = { readonly t: number; readonly x: number; readonly y: number }
 
-/** The fitted numbers, as `npm run eval:replay -- --fit` writes them. */
+/** The fitted numbers, as `npx node tools/evaluation/run-replay.ts --fit` writes them. */
 export type ReplayModel = {
   readonly version: string
   /** The ordinary stroke of people, before whitening. */

@@ -95,5 +95,5 @@ test('the guides name the method of each call about approvals and questions that
       assert.ok(guides[module].includes(`\`client.${module}.${camel(name)}\``), publicId)
     }
   }
-  assert.deepEqual(counts, { key: 11, owner: 12 })
+  assert.ok(counts.key >= 11 && counts.owner >= 12, JSON.stringify(counts))
 })

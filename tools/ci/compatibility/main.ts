@@ -1,6 +1,6 @@
 // Prints what would break clients of the last release, and what is wrong with the declarations.
-// npm run compatibility               compares; exit code 1 where the gate fails
-// npm run compatibility -- --release  makes the interface of these sources the one of the release
+// npx node tools/ci/compatibility/main.ts            compares; exit code 1 where the gate fails
+// npx node tools/ci/compatibility/main.ts --release  makes the interface of these sources the one of the release
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { findBreaks } from './compare.ts'

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { repositoryRoot } from '../architecture/vocabulary.ts'
+import { repositoryRoot } from '../docs/markdown.ts'
 
 const read = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
 const page = read('docs/operate/abuse-cases.md')

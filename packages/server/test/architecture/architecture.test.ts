@@ -63,16 +63,13 @@ test('a planted violation is seen: modules that import each other in a circle', 
   assert.throws(() => layersOf(circle), /circle: ledger, credits/)
 })
 
-test('every module is in the import table and has a README', (t) => {
+test('every module is in the import table and has a README', () => {
   const modules = readdirSync(join(serverRoot, 'src'), { withFileTypes: true }).filter(
     (entry) => entry.isDirectory() && !['platform', 'roles', 'wiring'].includes(entry.name),
   )
   for (const { name } of modules) {
     assert.ok(permittedImports[name], `${name} is not in the import table`)
-    const readme = readFileSync(join(serverRoot, 'src', name, 'README.md'), 'utf8')
-    const lines = readme.trimEnd().split('\n').length
-    assert.ok(lines >= 5, `the README of ${name} has ${lines} lines`)
-    if (lines > 30) t.diagnostic(`the README of ${name} has ${lines} lines: does the module have one task?`)
+    assert.ok(existsSync(join(serverRoot, 'src', name, 'README.md')), `${name} has no README.md`)
   }
   assert.ok(modules.length >= 16)
 })
@@ -191,7 +188,6 @@ const planted: readonly { name: string; path: string; text: string; fault: RegEx
     text: 'const f = (tx?: Tx) => 1',
     fault: /tx is optional/,
   },
-  { name: 'a folder that says nothing', path: 'work/utils.ts', text: '', fault: /says nothing/ },
 ]
 for (const violation of planted) {
   test(`a planted violation is seen: ${violation.name}`, () => {

@@ -30,7 +30,7 @@ const taggedCallers: ReadonlySet<Endpoint['auth']> = new Set([
 ])
 
 /** Rows that no cell owns: every cell answers them alike, or makes something new in the cell that got the call. */
-export const anyCell: Readonly<Record<string, string>> = {
+const anyCell: Readonly<Record<string, string>> = {
   'agents.register': 'makes a new agent in the cell that gets the call',
   'accounts.passkey-sign-in-options': 'makes a challenge, which the answer brings back with its tag',
   'accounts.sign-in':

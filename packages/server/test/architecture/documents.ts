@@ -1,20 +1,24 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { batteryNames } from '../../../../tools/batteries.ts'
-import { readTexts } from './sentences.ts'
+import { everyPage, listPages, repositoryRoot } from '../docs/markdown.ts'
 import { listRoutes } from '../fixtures/routes.ts'
-import { repositoryRoot, type Source } from './vocabulary.ts'
+import type { Source } from './whereabouts.ts'
 
 /** Every document that is written or generated as Markdown. */
-export const readDocuments = (): Source[] => readTexts().filter(({ path }) => path.endsWith('.md'))
+export const readDocuments = (): Source[] =>
+  listPages(everyPage).map((path) => ({ path, text: readText(path) }))
 
 const exists = (path: string): boolean => existsSync(join(repositoryRoot, path))
 
-/** Files of the repository that a document names in backticks and that do not exist. Dated reports name files of their time. */
+/** A file of the repository in backticks, or as a program of `node`. */
+const namedFile = /(?:`|\bnode )((?:packages|tools|docs|conformance|deploy)\/[\w./-]+\.\w+)(?=[`\s]|$)/g
+
+/** Files of the repository that a document names and that do not exist. Dated reports name files of their time. */
 export const missingFiles = ({ path, text }: Source): string[] =>
   path.startsWith('docs/reports/')
     ? []
-    : [...text.matchAll(/`((?:packages|tools|docs|conformance|deploy)\/[\w./-]+\.\w+)`/g)]
+    : [...text.matchAll(namedFile)]
         .map(([, name = '']) => name)
         .filter((name) => !name.includes('NNNN') && !exists(name))
         .map((name) => `${path}: ${name}`)
@@ -60,13 +64,12 @@ const isCommand = (commands: ReadonlySet<string>, name: string, inner: string | 
 /** Scripts, batteries, commands and endpoints that a document names and that do not exist. */
 export const unknownNames = ({ path, text }: Source, known: KnownNames): string[] => {
   const scripts = [...text.matchAll(/npm run ([a-z][\w:-]*[\w-])/g)].filter(
-    ([, name = '']) =>
-      !known.scripts.has(name) && ![...known.scripts].some((script) => script.startsWith(`${name}:`)),
+    ([, name = '']) => !known.scripts.has(name),
   )
-  const unknownBatteries = [...text.matchAll(/\bbattery -- ([a-z][a-z-]*)/g)].filter(
+  const unknownBatteries = [...text.matchAll(/\bbattery -- ([a-z][a-z\d-]*)/g)].filter(
     ([, name = '']) => !known.batteries.includes(name),
   )
-  const commands = [...text.matchAll(/(?:npm run pohf -- |`pohf |^pohf )([a-z]+)(?: ([a-z]+))?/gm)].filter(
+  const commands = [...text.matchAll(/(?:`pohf |^pohf )([a-z]+)(?: ([a-z]+))?/gm)].filter(
     ([, name = '', inner]) => !isCommand(known.commands, name, inner),
   )
   const calls = [...text.matchAll(/\b((?:GET|POST|PATCH|DELETE) \/[\w./{}-]*[\w}])/g)].filter(

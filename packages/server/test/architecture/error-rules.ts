@@ -221,7 +221,7 @@ const surveyFile = (file: ParsedFile, classes: ErrorClasses): ErrorSurvey => {
 }
 
 /** Faults that are meant. Each names a part of its text, so that it excuses nothing else in that file. */
-export const exceptions: readonly (Pick<ErrorFault, 'path' | 'rule' | 'text'> & {
+const exceptions: readonly (Pick<ErrorFault, 'path' | 'rule' | 'text'> & {
   readonly reason: string
 })[] = [
   {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { exceptions, reportFaults, surveyErrors, unusedExceptions, type ErrorRule } from './error-rules.ts'
+import { reportFaults, surveyErrors, unusedExceptions, type ErrorRule } from './error-rules.ts'
 import { readSources } from './import-rules.ts'
 
 test('internal errors name what they are about, and log calls have constant messages and fields', (t) => {
@@ -10,7 +10,6 @@ test('internal errors name what they are about, and log calls have constant mess
   assert.ok(survey.logCalls >= 40, `saw only ${survey.logCalls} log calls`)
   assert.deepEqual(reportFaults(survey.faults), [])
   assert.deepEqual(unusedExceptions(survey.faults), [])
-  assert.ok(exceptions.length <= 10 && exceptions.every(({ reason }) => reason.length >= 20))
 })
 
 /** Sources with one violation each, and beside them similar sources without one. */

@@ -55,7 +55,6 @@ const httpFiles =
 // The signer and its clients speak over a Unix socket, or with TLS to each other and to nobody else.
 const networkFiles =
   /^platform\/net\/(outbound|keep-alive|mail)\.ts$|^platform\/ops\/metrics-listener\.ts$|^platform\/db\/(pool|migrate|clickhouse)\.ts$|^signing\/transport\/signer-(socket|connection)\.ts$|^main\.ts$|^roles\/supervisor\.ts$/
-const meaninglessNames = new Set(['utils', 'helpers', 'lib', 'common'])
 
 const importsOf = (file: SourceFile): string[] =>
   [...file.text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '')
@@ -109,8 +108,6 @@ const restrictedCallFaults = (file: SourceFile): string[] => {
   )
     faults.push(`${path}: clock or randomness outside platform`)
   if (has(/\btx\?\s*:/)) faults.push(`${path}: tx is optional`)
-  if (path.split('/').some((part) => meaninglessNames.has(part.replace(/\.ts$/, ''))))
-    faults.push(`${path}: a name that says nothing`)
   if (path.endsWith('/rules.ts') && has(/\basync\b|\bawait\b/)) faults.push(`${path}: rules are pure`)
   return faults
 }

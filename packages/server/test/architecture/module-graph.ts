@@ -78,22 +78,3 @@ export const packageLinesOf = (files: readonly SourceFile[]): string => {
     .toSorted()
     .join('\n')
 }
-
-/** Groups of files that import each other in a circle, each as a list of paths. */
-export const circlesOf = (files: readonly SourceFile[]): string[][] => {
-  const imports = new Map(files.map((file) => [file.path, localImportsOf(file)]))
-  const circles: string[][] = []
-  const done = new Set<string>()
-  const visit = (path: string, trail: readonly string[]): void => {
-    const start = trail.indexOf(path)
-    if (start !== -1) {
-      circles.push([...trail.slice(start), path])
-      return
-    }
-    if (done.has(path)) return
-    for (const target of imports.get(path) ?? []) visit(target, [...trail, path])
-    done.add(path)
-  }
-  for (const path of imports.keys()) visit(path, [])
-  return circles
-}

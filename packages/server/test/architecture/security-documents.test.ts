@@ -56,27 +56,6 @@ test('every row of the threat model names tests that exist, or says that there i
   assert.deepEqual(faultsOfThreats(threats), [])
 })
 
-test('the threat model has every actor', () => {
-  assert.deepEqual(
-    [...new Set(threats.map(({ section }) => section))],
-    [
-      'Stranger or colleague against an account',
-      'Buyer against worker',
-      'Worker against operator',
-      'Agent against agent',
-      'Agent against operator',
-      'Partner',
-      'Payer',
-      'Member',
-      'Webhook receiver',
-      'Relying party',
-      'Operator insider',
-      'Supply chain',
-      'Network',
-    ],
-  )
-})
-
 test('a planted row without a test, and one with a test that does not exist, are found', () => {
   const head =
     '## Payer\n\n| Goal | Way | What must hold | What stops it | Test |\n| --- | --- | --- | --- | --- |\n'

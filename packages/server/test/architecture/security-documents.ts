@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { databaseRoles } from '../../src/platform/db/database-roles.ts'
 import { settings } from '../../src/platform/ops/settings.ts'
-import { repositoryRoot } from './vocabulary.ts'
+import { repositoryRoot } from '../docs/markdown.ts'
 
 const read = (path: string): string => readFileSync(join(repositoryRoot, path), 'utf8')
 

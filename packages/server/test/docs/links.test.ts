@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { anchorsOf, checkLinks } from './links.ts'
-import { listPages, repositoryRoot } from './markdown.ts'
+import { everyPage, listPages, repositoryRoot } from './markdown.ts'
 
 test('every link between pages leads to a file and a heading', () => {
-  const pages = listPages(['**/*.md', '.changeset/*.md', '.github/**/*.md'])
+  const pages = listPages(everyPage)
   const checked = pages.map((path) => checkLinks(path, readFileSync(join(repositoryRoot, path), 'utf8')))
   assert.deepEqual(
     checked.flatMap(({ faults }) => faults),

@@ -47,6 +47,9 @@ export const blocksOf = (page: string): Block[] => {
   return blocks
 }
 
+/** Patterns of every document that is written or generated as Markdown. */
+export const everyPage: readonly string[] = ['**/*.md', '.changeset/*.md', '.github/**/*.md']
+
 /** Paths of pages, relative to the repository. */
 export const listPages = (patterns: readonly string[]): string[] =>
   globSync(patterns, {

@@ -1,99 +1,36 @@
 // Which test file runs which page, and the blocks that no test can run.
 
+import { listPages } from './markdown.ts'
+
+/** Pages whose examples pay or read on a chain. */
+const withChain = [
+  'docs/guides/ask-human.md',
+  'docs/guides/bind.md',
+  'docs/guides/buy.md',
+  'docs/guides/credits.md',
+  'docs/guides/forwards.md',
+  'docs/guides/index-methodology.md',
+  'docs/guides/index-vhh.md',
+  'docs/guides/onchain.md',
+  'docs/guides/partners.md',
+  'docs/guides/webhooks.md',
+  'docs/guides/work.md',
+  'docs/guides/workers.md',
+  'docs/quickstart/agent-builder.md',
+]
+
+/** Pages for which a test file starts a server of its own, on a fresh PostgreSQL. */
+const install = ['docs/operate/install.md'] as const
+
+/** Every page with examples. */
+export const examplePages = listPages(['README.md', 'docs/{quickstart,guides,operate,reference}/*.md'])
+
 /** Each group is run by the test file of its name, against a server of its own. */
 export const groups = {
-  withoutChain: [
-    'README.md',
-    'docs/guides/accounts.md',
-    'docs/guides/approvals.md',
-    'docs/guides/approve-page.md',
-    'docs/guides/arena.md',
-    'docs/guides/attention.md',
-    'docs/guides/check.md',
-    'docs/guides/console.md',
-    'docs/guides/devices.md',
-    'docs/guides/discovery.md',
-    'docs/guides/forging.md',
-    'docs/guides/guard-a-tool.md',
-    'docs/guides/keyless-orders.md',
-    'docs/guides/keys.md',
-    'docs/guides/lists.md',
-    'docs/guides/mcp.md',
-    'docs/guides/members.md',
-    'docs/guides/migrate-hcaptcha.md',
-    'docs/guides/migrate-recaptcha.md',
-    'docs/guides/migrate-turnstile.md',
-    'docs/guides/oversight.md',
-    'docs/guides/presence.md',
-    'docs/guides/sandbox.md',
-    'docs/guides/sessions.md',
-    'docs/guides/siteverify.md',
-    'docs/guides/tag-check.md',
-    'docs/guides/tasks.md',
-    'docs/guides/tracking.md',
-    'docs/guides/verify-python-go.md',
-    'docs/guides/verify.md',
-    'docs/guides/visits.md',
-    'docs/guides/wallets.md',
-    'docs/operate/abuse-cases.md',
-    'docs/operate/backup.md',
-    'docs/operate/branding.md',
-    'docs/operate/budgets.md',
-    'docs/operate/clickhouse.md',
-    'docs/operate/containers.md',
-    'docs/operate/checklist.md',
-    'docs/operate/faults.md',
-    'docs/operate/high-availability.md',
-    'docs/operate/keys.md',
-    'docs/operate/master-key.md',
-    'docs/operate/observability.md',
-    'docs/operate/operations.md',
-    'docs/operate/release.md',
-    'docs/operate/restore.md',
-    'docs/operate/runbooks.md',
-    'docs/operate/scale.md',
-    'docs/operate/support.md',
-    'docs/operate/systemd.md',
-    'docs/operate/threat-model.md',
-    'docs/operate/upgrade.md',
-    'docs/quickstart/README.md',
-    'docs/quickstart/auditor.md',
-    'docs/quickstart/buyer.md',
-    'docs/quickstart/guard-a-tool.md',
-    'docs/quickstart/member.md',
-    'docs/quickstart/operator.md',
-    'docs/quickstart/relying-party.md',
-    'docs/quickstart/site-owner.md',
-    'docs/quickstart/worker.md',
-    'docs/reference/api.md',
-    'docs/reference/cli.md',
-    'docs/reference/endpoints.md',
-    'docs/reference/events.md',
-    'docs/reference/forging.md',
-    'docs/reference/master-key.md',
-    'docs/reference/metrics.md',
-    'docs/reference/settings.md',
-    'docs/reference/status-lists.md',
-    'docs/reference/telemetry.md',
-  ],
-  withChain: [
-    'docs/guides/ask-human.md',
-    'docs/guides/bind.md',
-    'docs/guides/buy.md',
-    'docs/guides/credits.md',
-    'docs/guides/forwards.md',
-    'docs/guides/index-methodology.md',
-    'docs/guides/index-vhh.md',
-    'docs/guides/onchain.md',
-    'docs/guides/partners.md',
-    'docs/guides/webhooks.md',
-    'docs/guides/work.md',
-    'docs/guides/workers.md',
-    'docs/quickstart/agent-builder.md',
-  ],
-  /** It starts a server of its own, on a fresh PostgreSQL. */
-  install: ['docs/operate/install.md'],
-} as const
+  withChain,
+  install,
+  withoutChain: examplePages.filter((page) => ![...withChain, ...install].includes(page)),
+}
 
 /** Why the blocks marked `no-run` are not run: one reason for each of them, in the order of the page. */
 export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
@@ -186,29 +123,3 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
   'docs/quickstart/operator.md': ['the test starts npm run dev itself'],
   'docs/quickstart/site-owner.md': ['the test starts npm run dev itself'],
 }
-
-/** Pages without a block to run. */
-export const withoutBlocks: readonly string[] = [
-  'docs/guides/approve-page.md',
-  'docs/operate/branding.md',
-  'docs/guides/tag-check.md',
-  'docs/guides/workers.md',
-  'docs/operate/abuse-cases.md',
-  'docs/operate/containers.md',
-  'docs/operate/faults.md',
-  'docs/operate/high-availability.md',
-  'docs/operate/master-key.md',
-  'docs/operate/release.md',
-  'docs/operate/scale.md',
-  'docs/operate/support.md',
-  'docs/operate/systemd.md',
-  'docs/operate/threat-model.md',
-  'docs/reference/api.md',
-  'docs/reference/cli.md',
-  'docs/reference/endpoints.md',
-  'docs/reference/events.md',
-  'docs/reference/master-key.md',
-  'docs/reference/metrics.md',
-  'docs/reference/settings.md',
-  'docs/reference/telemetry.md',
-]

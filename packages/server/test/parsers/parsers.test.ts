@@ -40,7 +40,7 @@ test('the changes of an input depend on the seed and its number alone, and chang
 })
 
 test('every parser of foreign evidence refuses 500 changed inputs: no crash, no hang, none accepted', async () => {
-  assert.equal(known.length, 13)
+  assert.ok(known.length >= 13)
   for (const { name } of known) {
     const options = {
       targets: import.meta.resolve('./targets.ts'),
