@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readSources } from './import-rules.ts'
-import { definerFaults, routineFaults, schemaFaults } from './schema-rules.ts'
+import { schemaOwners } from './schema-owners.ts'
+import {
+  definerFaults,
+  readSchemaFiles,
+  routineFaults,
+  schemaFaults,
+  schemaFileFaults,
+} from './schema-rules.ts'
 import { startHarness } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
@@ -153,3 +160,33 @@ for (const { name, create, drop, faults } of plantedRoutines) {
     }
   })
 }
+
+test('every table and every function is in the schema.sql of one module', async (t) => {
+  const files = readSchemaFiles()
+  t.diagnostic(`saw ${files.length} files`)
+  assert.ok(files.length >= 20)
+  assert.deepEqual(await schemaFileFaults(harness.owner, files), [])
+})
+
+test('a planted violation is seen: a table in no schema.sql, and one in two', async () => {
+  await harness.owner.query('create table planted (id text primary key)')
+  try {
+    const twice = { path: 'agents/schema.sql', text: 'create table sessions (' }
+    assert.deepEqual((await schemaFileFaults(harness.owner, [...readSchemaFiles(), twice])).toSorted(), [
+      'the table planted is 0 times in schema.sql',
+      'the table sessions is 2 times in schema.sql',
+    ])
+  } finally {
+    await harness.owner.query('drop table planted')
+  }
+})
+
+test('an object of the schema without an owner is refused', () => {
+  const ownerOf = schemaOwners(['sessions', 'attention_segments', 'attention_pages', 'planted'])
+  assert.equal(ownerOf('table', 'sessions'), 'sessions')
+  assert.equal(ownerOf('function', 'session_forget_records'), 'sessions')
+  assert.equal(ownerOf('function', 'attention_page'), 'tracking')
+  assert.equal(ownerOf('function', 'credits_hold'), 'credits')
+  assert.throws(() => ownerOf('table', 'planted'), /the table planted has 0 owners/)
+  assert.throws(() => ownerOf('function', 'planted'), /the function planted has no owner/)
+})

@@ -1,5 +1,7 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Pool } from 'pg'
-import type { SourceFile } from './import-rules.ts'
+import { serverRoot, type SourceFile } from './import-rules.ts'
 
 /** Tables that belong to the deployment, not to one agent; each is named here or fails. */
 const deploymentWide: ReadonlySet<string> = new Set([
@@ -253,4 +255,29 @@ export const routineFaults = async (
     ],
     routines: routines.length,
   }
+}
+
+/** The schema.sql of every module. */
+export const readSchemaFiles = (): SourceFile[] =>
+  globSync('**/schema.sql', { cwd: join(serverRoot, 'src') }).map((path) => ({
+    path,
+    text: readFileSync(join(serverRoot, 'src', path), 'utf8'),
+  }))
+
+/** Tables and functions that are not in exactly one schema.sql, and those of no database. */
+export const schemaFileFaults = async (owner: Pool, files: readonly SourceFile[]): Promise<string[]> => {
+  const { rows } = await owner.query<{ name: string }>(
+    `select 'table ' || relname as name from pg_class
+       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+     union all select case prokind when 'a' then 'aggregate ' when 'p' then 'procedure ' else 'function ' end || proname
+       from pg_proc where pronamespace = 'public'::regnamespace`,
+  )
+  const expected = new Set(rows.map(({ name }) => name))
+  const written = files.flatMap(({ text }) =>
+    [...text.matchAll(/^create ((?:table|aggregate|procedure|function) \w+)/gm)].map(([, name = '']) => name),
+  )
+  return [...new Set([...expected, ...written])]
+    .map((name) => ({ name, count: written.filter((one) => one === name).length }))
+    .filter(({ name, count }) => count !== 1 || !expected.has(name))
+    .map(({ name, count }) => `the ${name} is ${count} times in schema.sql`)
 }
