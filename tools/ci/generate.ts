@@ -1,5 +1,5 @@
 // Writes every generated file, or with --check fails where one is not what it should be.
-import { existsSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { contractsFile } from '../../packages/chain/src/compile.ts'
 import { endpoints, openApiDocument } from '../../packages/protocol/src/index.ts'
@@ -17,7 +17,7 @@ import { masterKeyFiles } from './pages/master-key.ts'
 import { metricFiles } from './pages/metrics.ts'
 import { repositoryFiles } from './pages/repository.ts'
 import { settingFiles } from './pages/settings.ts'
-import { schemaTypes } from './schema-types.ts'
+import { databaseFiles } from './schema/database.ts'
 
 const check = process.argv.includes('--check')
 
@@ -76,13 +76,14 @@ const expectedFiles = new Map<string, string>([
   ['docs/openapi.json', `${printDocument(openApiDocument())}\n`],
   ['packages/chain/src/contracts.ts', contractsFile()],
   ['packages/sdk/src/operations.ts', sdkOperations()],
-  ['packages/server/src/platform/db/schema.ts', await schemaTypes()],
+  ...(await databaseFiles()),
 ])
 
 mkdirSync(join(root, errorsFolder), { recursive: true })
-const stray = readdirSync(join(root, errorsFolder))
-  .map((name) => `${errorsFolder}/${name}`)
-  .filter((path) => !expectedFiles.has(path))
+const stray = [
+  ...readdirSync(join(root, errorsFolder)).map((name) => `${errorsFolder}/${name}`),
+  ...globSync('packages/server/src/**/schema.sql', { cwd: root }),
+].filter((path) => !expectedFiles.has(path))
 const stale = [...expectedFiles]
   .filter(([path, text]) => !existsSync(join(root, path)) || readFileSync(join(root, path), 'utf8') !== text)
   .map(([path]) => path)

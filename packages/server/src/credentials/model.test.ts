@@ -203,7 +203,7 @@ test('the model finds a planted fault: a mint that uses the balance from before 
     countSpendable: async (_agentId, seen) => (seen.credits > 0n ? 100n : 0n),
   })
   const { rows } = await harness.owner.query<{ text: string }>(
-    "select pg_get_functiondef(oid) as text from pg_proc where proname = 'credentials_mint' and prosrc like '%ranked.remaining%' order by pronargs desc limit 1",
+    "select pg_get_functiondef('credentials_mint'::regproc) as text",
   )
   const planted = (rows[0]?.text ?? '').replace(' or ranked.open and ranked.rank > ranked.remaining', '')
   assert.notEqual(planted, rows[0]?.text)

@@ -1,6 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { definerFaults, schemaFaults } from './schema-rules.ts'
+import { readSources } from './import-rules.ts'
+import { schemaOwners } from './schema-owners.ts'
+import {
+  definerFaults,
+  readSchemaFiles,
+  routineFaults,
+  schemaFaults,
+  schemaFileFaults,
+} from './schema-rules.ts'
 import { startHarness } from '../fixtures/harness.ts'
 
 const harness = await startHarness()
@@ -103,4 +111,82 @@ test('a temporary table of the caller does not stand in for a table that a defin
   } finally {
     client.release(true)
   }
+})
+
+const sources = readSources()
+
+test('every SQL function has one signature and a caller', async (t) => {
+  const { faults, routines } = await routineFaults(harness.owner, sources)
+  t.diagnostic(`saw ${routines} functions and ${sources.length} source files`)
+  assert.ok(routines >= 70 && sources.length >= 50)
+  assert.deepEqual(faults, [])
+})
+
+const plantedRoutines = [
+  {
+    name: 'a function with a second signature',
+    create: "create function pohf_day(at text) returns int language sql as 'select 1'",
+    drop: 'drop function pohf_day(text)',
+    faults: ['pohf_day has 2 signatures'],
+  },
+  {
+    name: 'a function that only a comment names',
+    create: "create function planted() returns int language sql as 'select 1'",
+    drop: 'drop function planted()',
+    faults: ['nothing calls planted'],
+  },
+  {
+    name: 'functions that only call each other',
+    create: `create function planted() returns int language plpgsql as 'begin return planted_too(); end';
+      create function planted_too() returns int language plpgsql as 'begin return planted(); end'`,
+    drop: 'drop function planted(), planted_too()',
+    faults: ['nothing calls planted', 'nothing calls planted_too'],
+  },
+  {
+    name: 'a trigger function without a trigger',
+    create: "create function planted() returns trigger language plpgsql as 'begin return new; end'",
+    drop: 'drop function planted()',
+    faults: ['nothing calls planted'],
+  },
+]
+for (const { name, create, drop, faults } of plantedRoutines) {
+  test(`a planted violation is seen: ${name}`, async () => {
+    await harness.owner.query(create)
+    try {
+      const comment = { path: 'ledger/store.ts', text: '/** Calls planted(). */ // and planted()' }
+      assert.deepEqual((await routineFaults(harness.owner, [...sources, comment])).faults, faults)
+    } finally {
+      await harness.owner.query(drop)
+    }
+  })
+}
+
+test('every table and every function is in the schema.sql of one module', async (t) => {
+  const files = readSchemaFiles()
+  t.diagnostic(`saw ${files.length} files`)
+  assert.ok(files.length >= 20)
+  assert.deepEqual(await schemaFileFaults(harness.owner, files), [])
+})
+
+test('a planted violation is seen: a table in no schema.sql, and one in two', async () => {
+  await harness.owner.query('create table planted (id text primary key)')
+  try {
+    const twice = { path: 'agents/schema.sql', text: 'create table sessions (' }
+    assert.deepEqual((await schemaFileFaults(harness.owner, [...readSchemaFiles(), twice])).toSorted(), [
+      'the table planted is 0 times in schema.sql',
+      'the table sessions is 2 times in schema.sql',
+    ])
+  } finally {
+    await harness.owner.query('drop table planted')
+  }
+})
+
+test('an object of the schema without an owner is refused', () => {
+  const ownerOf = schemaOwners(['sessions', 'attention_segments', 'attention_pages', 'planted'])
+  assert.equal(ownerOf('table', 'sessions'), 'sessions')
+  assert.equal(ownerOf('function', 'session_forget_records'), 'sessions')
+  assert.equal(ownerOf('function', 'attention_page'), 'tracking')
+  assert.equal(ownerOf('function', 'credits_hold'), 'credits')
+  assert.throws(() => ownerOf('table', 'planted'), /the table planted has 0 owners/)
+  assert.throws(() => ownerOf('function', 'planted'), /the function planted has no owner/)
 })

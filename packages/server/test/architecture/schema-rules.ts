@@ -1,4 +1,7 @@
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Pool } from 'pg'
+import { serverRoot, type SourceFile } from './import-rules.ts'
 
 /** Tables that belong to the deployment, not to one agent; each is named here or fails. */
 const deploymentWide: ReadonlySet<string> = new Set([
@@ -197,4 +200,84 @@ export const definerFaults = async (owner: Pool): Promise<{ faults: string[]; fu
       : [`the definer function ${name} does not have pg_temp last in its search_path`]
   })
   return { faults, functions: rows.length }
+}
+
+/** SQL functions that neither the program nor the schema calls. */
+const calledElsewhere: Readonly<Record<string, string>> = {
+  pohf_hide_from_agents: 'migrations call it for a new table',
+  pohf_isolate: 'migrations call it for a new table',
+}
+
+type Routine = { name: string; signatures: number; is_named: boolean; callers: string[]; body: string }
+
+/** Names that are called in a text. */
+const callsIn = (text: string): ReadonlySet<string> =>
+  new Set([...text.matchAll(/\b(\w+)\s*\(/g)].map(([, name = '']) => name))
+
+/** SQL functions with several signatures, and those that nothing calls which is called itself. */
+export const routineFaults = async (
+  owner: Pool,
+  sources: readonly SourceFile[],
+): Promise<{ faults: string[]; routines: number }> => {
+  // What depends on a function is a trigger, a default, a constraint, a policy or an index, or the SQL of a function whose
+  // body PostgreSQL has parsed.
+  const { rows: routines } = await owner.query<Routine>(
+    `select p.proname as name, count(distinct p.oid)::int as signatures,
+       bool_or(d.classid is not null and d.classid <> 'pg_proc'::regclass) as is_named,
+       array_remove(array_agg(distinct caller.proname::text), null) as callers,
+       string_agg(distinct p.prosrc, ' ') as body
+     from pg_proc p left join pg_depend d on d.refclassid = 'pg_proc'::regclass and d.refobjid = p.oid
+     left join pg_proc caller on d.classid = 'pg_proc'::regclass and caller.oid = d.objid
+     where p.pronamespace = 'public'::regnamespace group by 1 order by 1`,
+  )
+  const program = callsIn(
+    sources.map(({ text }) => text.replaceAll(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, ' ')).join('\n'),
+  )
+  const calls = new Map(routines.map(({ name, body }) => [name, callsIn(body.replaceAll(/--[^\n]*/g, ' '))]))
+  const live = new Set(
+    routines
+      .filter(({ name, is_named }) => is_named || program.has(name) || Object.hasOwn(calledElsewhere, name))
+      .map(({ name }) => name),
+  )
+  // A Set visits what is added to it while it is visited.
+  for (const caller of live)
+    for (const { name, callers } of routines)
+      if (calls.get(caller)?.has(name) || callers.includes(caller)) live.add(name)
+  return {
+    faults: [
+      ...routines
+        .filter(({ signatures }) => signatures > 1)
+        .map(({ name, signatures }) => `${name} has ${signatures} signatures`),
+      ...routines.filter(({ name }) => !live.has(name)).map(({ name }) => `nothing calls ${name}`),
+      ...Object.keys(calledElsewhere)
+        .filter((name) => !calls.has(name))
+        .map((name) => `${name}, called elsewhere, does not exist`),
+    ],
+    routines: routines.length,
+  }
+}
+
+/** The schema.sql of every module. */
+export const readSchemaFiles = (): SourceFile[] =>
+  globSync('**/schema.sql', { cwd: join(serverRoot, 'src') }).map((path) => ({
+    path,
+    text: readFileSync(join(serverRoot, 'src', path), 'utf8'),
+  }))
+
+/** Tables and functions that are not in exactly one schema.sql, and those of no database. */
+export const schemaFileFaults = async (owner: Pool, files: readonly SourceFile[]): Promise<string[]> => {
+  const { rows } = await owner.query<{ name: string }>(
+    `select 'table ' || relname as name from pg_class
+       where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition
+     union all select case prokind when 'a' then 'aggregate ' when 'p' then 'procedure ' else 'function ' end || proname
+       from pg_proc where pronamespace = 'public'::regnamespace`,
+  )
+  const expected = new Set(rows.map(({ name }) => name))
+  const written = files.flatMap(({ text }) =>
+    [...text.matchAll(/^create ((?:table|aggregate|procedure|function) \w+)/gm)].map(([, name = '']) => name),
+  )
+  return [...new Set([...expected, ...written])]
+    .map((name) => ({ name, count: written.filter((one) => one === name).length }))
+    .filter(({ name, count }) => count !== 1 || !expected.has(name))
+    .map(({ name, count }) => `the ${name} is ${count} times in schema.sql`)
 }

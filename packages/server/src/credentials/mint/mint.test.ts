@@ -240,7 +240,8 @@ test('the service role cannot call the inner functions of the mint', async () =>
     const agent = await harness.register('live')
     await client.query(`begin; set local "pohf.tenant" = '${agent.agentId}'`)
     const row = `array['agt_foreign'], '{live}', '{binding}', '{x}', '{null}', '{false}', '{c}', '{binding}', array[now()],
-      array[now()], '{j}', '{"{}"}', '{null}', '{l}', '{1}', '{null}', '{e}', '{v}', '{"{}"}', '{n}', '1'`
+      array[now()], '{j}', '{"{}"}', '{null}', '{l}', '{1}', '{null}', '{e}', '{v}', '{"{}"}', '{n}', '{null}', '1',
+      '{null}', 'sgn_x', 1, null`
     await assert.rejects(client.query(`select credentials_mint(${row})`), /another tenant/)
     await client.query('rollback')
   } finally {

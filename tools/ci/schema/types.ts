@@ -1,10 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { readFileSync } from 'node:fs'
 import { Client } from 'pg'
-import { createDatabase, startCluster } from '../../packages/server/dev/cluster.ts'
-import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
 
 /** Types of JSON and hexadecimal columns, from platform/db/columns.ts. JSON columns that are not named stay `Json`. */
 const columnTypes: Readonly<Record<string, string>> = {
@@ -101,47 +97,37 @@ const importLine = (): string => {
   return `import type { ${[...names].toSorted().join(', ')} } from "./columns.ts";`
 }
 
-/** The types of all tables, by kysely-codegen from a migrated database. */
-export const schemaTypes = async (): Promise<string> => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-generate-'))
-  const cluster = await startCluster({ folder })
-  try {
-    const url = await createDatabase(cluster, 'pohf')
-    await migrate(url)
-    const columns = await listColumns(url)
-    const unknown = Object.keys(columnTypes).filter((path) => !columns.some((column) => column.path === path))
-    if (unknown.length > 0)
-      throw new Error(`columnTypes names columns that do not exist: ${unknown.join(', ')}`)
-    const overrides = columns.flatMap((column) => {
-      const type = overrideOf(column)
-      return type === undefined ? [] : [[column.path, type] as const]
-    })
-    const out = join(folder, 'schema.ts')
-    const settings = {
-      'type-mapping': { int8: 'bigint' },
-      overrides: { columns: Object.fromEntries(overrides) },
-    }
-    const run = spawnSync(
-      'kysely-codegen',
-      [
-        '--dialect',
-        'postgres',
-        '--url',
-        url,
-        '--out-file',
-        out,
-        ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, JSON.stringify(value)]),
-      ],
-      { encoding: 'utf8' },
-    )
-    if (run.status !== 0)
-      throw new Error(
-        `kysely-codegen ended with status ${run.status}: ${run.stderr || run.stdout || String(run.error)}`,
-      )
-    // The option --custom-imports needs the compiler's JavaScript interface, which TypeScript 7 does not have.
-    return readFileSync(out, 'utf8').replace(/^import type .*$/m, `$&\n${importLine()}`)
-  } finally {
-    await cluster.stop()
-    rmSync(folder, { recursive: true, force: true })
+/** The types of all tables, by kysely-codegen from a migrated database; it writes them to `out` first. */
+export const schemaTypes = async (url: string, out: string): Promise<string> => {
+  const columns = await listColumns(url)
+  const unknown = Object.keys(columnTypes).filter((path) => !columns.some((column) => column.path === path))
+  if (unknown.length > 0)
+    throw new Error(`columnTypes names columns that do not exist: ${unknown.join(', ')}`)
+  const overrides = columns.flatMap((column) => {
+    const type = overrideOf(column)
+    return type === undefined ? [] : [[column.path, type] as const]
+  })
+  const settings = {
+    'type-mapping': { int8: 'bigint' },
+    overrides: { columns: Object.fromEntries(overrides) },
   }
+  const run = spawnSync(
+    'kysely-codegen',
+    [
+      '--dialect',
+      'postgres',
+      '--url',
+      url,
+      '--out-file',
+      out,
+      ...Object.entries(settings).flatMap(([name, value]) => [`--${name}`, JSON.stringify(value)]),
+    ],
+    { encoding: 'utf8' },
+  )
+  if (run.status !== 0)
+    throw new Error(
+      `kysely-codegen ended with status ${run.status}: ${run.stderr || run.stdout || String(run.error)}`,
+    )
+  // The option --custom-imports needs the compiler's JavaScript interface, which TypeScript 7 does not have.
+  return readFileSync(out, 'utf8').replace(/^import type .*$/m, `$&\n${importLine()}`)
 }
