@@ -75,8 +75,8 @@ const keylessOf = (ctx: Ctx, signer: signing.Signer) =>
   })
 
 /** Verifies passkeys of people who only sign in: the assurance of a passkey matters for members alone. */
-const signInVerifierOf = (deviceTrust: ReturnType<typeof evidence.loadDeviceTrust>): PasskeyVerifier => {
-  const passkeys = evidence.makePasskeyVerifier(deviceTrust)
+const signInVerifierOf = (loadDeviceTrust: evidence.LoadDeviceTrust): PasskeyVerifier => {
+  const passkeys = evidence.makePasskeyVerifier(loadDeviceTrust)
   return {
     verifyNew: passkeys.verifyNew,
     verifyKnown: (credential, known, expected) =>
@@ -97,7 +97,7 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
   const chainSettlement = payments.makeSettlement(ctx)
   const unitDeps = unitDepsOf(ctx)
   const roots = makeRoots(ctx)
-  const deviceTrust = evidence.loadDeviceTrust(ctx.config, ctx.clock.now())
+  const loadDeviceTrust = evidence.makeLoadDeviceTrust(ctx)
   return {
     ctx,
     issuers,
@@ -125,8 +125,8 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
       settlement: chainSettlement,
       mint: credentials.makePurchaseMint({ ctx, signer, mintSigner, statusIndexes, roots }),
     }),
-    deviceTrust,
-    passkeyVerifier: signInVerifierOf(deviceTrust),
+    loadDeviceTrust,
+    passkeyVerifier: signInVerifierOf(loadDeviceTrust),
     findRecordingOwner: work.makeFindRecordingOwner(unitDeps),
     scoring: evidence.makeScoring(ctx, work.findWorkHistory),
     erasure: erasureOf(ctx),
