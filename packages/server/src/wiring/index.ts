@@ -17,7 +17,6 @@ import { buildServices, type Services } from './services.ts'
 import { indexDepsOf } from './sources.ts'
 
 export { buildContext } from './context.ts'
-export { renderMetrics } from './metrics.ts'
 export { sealedColumns } from './sealed-columns.ts'
 export { buildJobs } from './worker.ts'
 
