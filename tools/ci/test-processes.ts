@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url'
 import type { TestResult } from './test-results.ts'
 
 /**
- * Most files load the whole server, which takes 1.9 s of CPU, and need less than that for their tests. So the files of the modules
+ * Most files load the whole server, which takes 1.1 s of CPU, and need less than that for their tests. So the files of the modules
  * or of one folder of tests run in a few processes, one after another, each with a database and a server of its own. Not those of
  * the tag: their fixtures keep one browser for the process.
  */

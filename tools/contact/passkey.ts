@@ -64,7 +64,7 @@ const registerAndSignIn = async (input: Input, page: PasskeyPage): Promise<void>
   const site = originOf(config)
   const timeoutMs = options.waitSeconds * 1_000
   const trust = loadDeviceTrust(config, new Date())
-  const verifier = makePasskeyVerifier(trust)
+  const verifier = makePasskeyVerifier(() => trust)
   const passkey = await step('An authenticator makes a passkey, and the service accepts it', async (note) => {
     const challenge = makeChallenge()
     const user = { handle: makeChallenge(), name: 'First contact' }

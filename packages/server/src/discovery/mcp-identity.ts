@@ -1,6 +1,6 @@
 import type { Ctx } from '../platform/ops/context.ts'
 import type { Dispatcher } from '../platform/http/dispatch.ts'
-import { makeSurface, type Surface } from './server.ts'
+import { makeSurfaceParts, type SurfaceParts } from './surface-parts.ts'
 import { registerAgent } from './tools/register-agent.ts'
 import type { Tool } from './tools/tool.ts'
 import { verifyHuman } from './tools/verify-human.ts'
@@ -8,8 +8,8 @@ import { verifyHuman } from './tools/verify-human.ts'
 export const identityTools: readonly Tool[] = [registerAgent, verifyHuman]
 
 /** The surface for registration and verification. It has no purchases. */
-export const mcpIdentity = (ctx: Ctx, dispatcher: Dispatcher): Surface =>
-  makeSurface({
+export const mcpIdentity = (ctx: Ctx, dispatcher: Dispatcher): SurfaceParts =>
+  makeSurfaceParts({
     ctx,
     dispatcher,
     name: 'pohf-identity',

@@ -2,7 +2,7 @@ import type { Ctx } from '../platform/ops/context.ts'
 import type { Dispatcher } from '../platform/http/dispatch.ts'
 import { readDocsPages } from './docs-pages.ts'
 import type { PaymentOptions } from './manifest.ts'
-import { makeSurface, type Surface } from './server.ts'
+import { makeSurfaceParts, type SurfaceParts } from './surface-parts.ts'
 import { askHuman } from './tools/ask-human.ts'
 import { commissionWork } from './tools/commission-work.ts'
 import { fundOrder } from './tools/fund-order.ts'
@@ -23,8 +23,8 @@ export const workTools: readonly Tool[] = [
 ]
 
 /** The surface for finding, ordering, buying and checking human work. */
-export const mcp = (ctx: Ctx, dispatcher: Dispatcher, { walletMode }: PaymentOptions): Surface =>
-  makeSurface({
+export const mcp = (ctx: Ctx, dispatcher: Dispatcher, { walletMode }: PaymentOptions): SurfaceParts =>
+  makeSurfaceParts({
     ctx,
     dispatcher,
     name: 'pohf',

@@ -4,28 +4,15 @@ import {
   ProtocolErrorCode,
   type Tool as ToolDescription,
 } from '@modelcontextprotocol/server'
-import { apiVersion, type Mode } from '@pohf/protocol'
+import { apiVersion } from '@pohf/protocol'
 import type { Call } from '../platform/http/call.ts'
 import { errorBodyOf, Refusal } from '../platform/http/errors.ts'
-import type { Dispatcher } from '../platform/http/dispatch.ts'
-import type { Ctx } from '../platform/ops/context.ts'
 import { makeConstantAnswers, type ConstantAnswers, type McpRequest } from './constant-answers.ts'
 import { resourceTemplates } from './records.ts'
-import { listResources, readResource, type DocsPage } from './resources.ts'
-import { isRecord, describe, resultOf, type Tool, type ToolCall, type ToolResult } from './tools/tool.ts'
+import { listResources, readResource } from './resources.ts'
+import type { SurfaceParts } from './surface-parts.ts'
+import { isRecord, describe, resultOf, type ToolCall, type ToolResult } from './tools/tool.ts'
 
-type SurfaceParts = {
-  readonly ctx: Ctx
-  readonly dispatcher: Dispatcher
-  readonly name: string
-  readonly title: string
-  readonly instructions: string
-  readonly tools: readonly Tool[]
-  /** The pages of the documentation that are offered as resources. */
-  readonly docs: readonly DocsPage[]
-  /** The mode whose questions wallets pay here; missing where no chain settles. */
-  readonly walletMode?: Mode | undefined
-}
 /** One set of tools and resources at one address. */
 export type Surface = SurfaceParts & {
   readonly descriptions: readonly ToolDescription[]
@@ -36,15 +23,11 @@ export type McpCall = Pick<
   'rawBody' | 'agent' | 'address' | 'requestId' | 'idempotencyKey' | 'header'
 >
 
-/** A surface of these tools. A tool whose operation is not mounted stops the start. */
-export const makeSurface = (parts: SurfaceParts): Surface => {
-  for (const { name, needs } of parts.tools) {
-    const missing = needs.filter((id) => !parts.dispatcher.has(id))
-    if (missing.length > 0)
-      throw new Error(`tool ${name} needs operations that no module mounts: ${missing.join(', ')}`)
-  }
-  return { ...parts, descriptions: parts.tools.map(describe), constantAnswer: makeConstantAnswers(parts) }
-}
+export const makeSurface = (parts: SurfaceParts): Surface => ({
+  ...parts,
+  descriptions: parts.tools.map(describe),
+  constantAnswer: makeConstantAnswers(parts),
+})
 
 /** Runs operations of the table as the caller of this POST. */
 const dispatchFor = ({ dispatcher }: Surface, call: McpCall): ToolCall['dispatch'] => {

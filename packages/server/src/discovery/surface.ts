@@ -13,7 +13,8 @@ import { refusalOrThrow } from '../platform/http/refusals.ts'
 import { mcpCosts } from '../platform/http/row-costs.ts'
 import { isOwnHost, statelessVersion, supportedVersions, wantsEventStream } from './rules.ts'
 import type { McpRequest } from './constant-answers.ts'
-import { serverFor, type McpCall, type Surface } from './server.ts'
+import { makeSurface, serverFor, type McpCall, type Surface } from './server.ts'
+import type { SurfaceParts } from './surface-parts.ts'
 import { isRecord, type Json } from './tools/tool.ts'
 
 // The SDK implements the protocol. This file also accepts callers that the SDK refuses: without a handshake, without a
@@ -203,7 +204,7 @@ const serveBatch = async (
 }
 
 /** Serves one POST to a surface. There is no state between requests. */
-export const serveSurface = async (surface: Surface, call: McpCall): Promise<ApiResponse<undefined>> => {
+const servePost = async (surface: Surface, call: McpCall): Promise<ApiResponse<undefined>> => {
   checkHost(surface, call)
   const { rawBody } = call
   const batch = Array.isArray(rawBody)
@@ -219,4 +220,10 @@ export const serveSurface = async (surface: Surface, call: McpCall): Promise<Api
   if (!first)
     return new ApiResponse(undefined, { status: 202, raw: { mediaType: 'application/json', text: '' } })
   return writeReplies({ status: batch ? 200 : first.status, replies, batch }, accept)
+}
+
+/** A surface of these parts. */
+export const openSurface = (parts: SurfaceParts) => {
+  const surface = makeSurface(parts)
+  return (call: McpCall) => servePost(surface, call)
 }

@@ -20,7 +20,7 @@ export { stepUpWays } from './devices/step-up-token.ts'
 export { deleteOldNonces, listMemberTraces, voidNonces } from './store.ts'
 export { eraseEvidence } from './erase.ts'
 export { makePasskeyVerifier } from './devices/passkey-verifier.ts'
-export { loadDeviceTrust } from './devices/attestation-trust.ts'
+export { checkDeviceTrust, makeLoadDeviceTrust, type LoadDeviceTrust } from './devices/device-trust.ts'
 export { holdTaskAttention, recordHeldTask, recordTaskSession } from './scoring/task-session.ts'
 export { claimRecordings } from './scoring/store.ts'
 export {

@@ -1,7 +1,7 @@
-import { recoverMessageAddress } from 'viem/utils'
 import type { Ctx } from '../platform/ops/context.ts'
 import { inTransaction } from '../platform/db/db.ts'
 import { Refusal } from '../platform/http/errors.ts'
+import { viem } from '../platform/net/viem.ts'
 import { networkOf, usdcMicroOf } from '../payments/index.ts'
 import { usdCentsOf, findTestWorkflow } from '../work/index.ts'
 import { purchaseIdError } from './id.ts'
@@ -19,7 +19,9 @@ const isSignedByPayer = async (
   const proof = parseWalletProof(header, ctx.clock.now())
   const message = recoveryMessage(ctx.config.BASE_URL, purchase.purchaseId, proof?.time ?? '')
   const signer = proof
-    ? await recoverMessageAddress({ message, signature: proof.signature }).catch(() => undefined)
+    ? await viem()
+        .recoverMessageAddress({ message, signature: proof.signature })
+        .catch(() => undefined)
     : undefined
   if (signer?.toLowerCase() !== purchase.payer) throw new Refusal('wallet_signature_invalid')
   return true

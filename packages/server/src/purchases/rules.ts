@@ -1,8 +1,8 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { Mode, purchasePurposes, purchaseStates } from '@pohf/protocol'
-import { keccak256, toHex } from 'viem/utils'
 import type { Line } from '../ledger/index.ts'
 import type { Network } from '../payments/index.ts'
+import { viem } from '../platform/net/viem.ts'
 
 export type PurchaseState = (typeof purchaseStates)[number]
 
@@ -19,8 +19,10 @@ export const secretHashOf = (purchaseId: string): Buffer => createHash('sha256')
  * The nonce of an authorization that was signed for this purchase alone, as our SDK signs it. Whoever shows the whole id
  * of a nonce is the payer: the id cannot be computed from the nonce.
  */
-export const derivedNonceOf = (purchaseId: string): `0x${string}` =>
-  keccak256(toHex(`pohf-x402:${purchaseId}`))
+export const derivedNonceOf = (purchaseId: string): `0x${string}` => {
+  const { keccak256, toHex } = viem()
+  return keccak256(toHex(`pohf-x402:${purchaseId}`))
+}
 
 /** Whether this is the whole id of a purchase, and not only its public part. */
 export const matchesSecretHash = (purchaseId: string, secretHash: Buffer): boolean =>

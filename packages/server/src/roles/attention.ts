@@ -5,7 +5,7 @@ import { readConfig } from '../platform/ops/config.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { makeLogger } from '../platform/ops/log.ts'
 import * as tracking from '../tracking/index.ts'
-import { buildContext } from '../wiring/index.ts'
+import { buildContext } from '../wiring/context.ts'
 
 export class ClickHouseNotConfigured extends Error {
   constructor() {

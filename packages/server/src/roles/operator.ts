@@ -2,7 +2,7 @@ import * as operators from '../operators/index.ts'
 import type { Config } from '../platform/ops/config.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { makeLogger } from '../platform/ops/log.ts'
-import { buildContext } from '../wiring/index.ts'
+import { buildContext } from '../wiring/context.ts'
 
 const onMachine = async (config: Config, work: (ctx: Ctx) => Promise<unknown>): Promise<void> => {
   const ctx = buildContext({ config, log: makeLogger('silent'), name: 'pohf-operator' })

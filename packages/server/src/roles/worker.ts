@@ -7,7 +7,10 @@ import { onStop } from '../platform/ops/stop.ts'
 import { startTracing, stopTracing } from '../platform/ops/tracing.ts'
 import { startWorker, type Worker } from '../platform/queue/worker.ts'
 import { connectSigner } from '../signing/index.ts'
-import { buildContext, buildJobs, renderMetrics } from '../wiring/index.ts'
+// Imported file by file, not from index.ts: this process loads no listener and no page.
+import { buildContext } from '../wiring/context.ts'
+import { renderMetrics } from '../wiring/metrics.ts'
+import { buildJobs } from '../wiring/worker.ts'
 
 /** Runs the background jobs. */
 export const runWorker = async (config: Config): Promise<void> => {

@@ -1,16 +1,17 @@
 import { lifetimeDays } from '@pohf/protocol'
-import { encodeFunctionData, parseAbi, toHex } from 'viem/utils'
+import { viem } from '../platform/net/viem.ts'
 import { headerOf, onchainTyp } from './rules.ts'
 import type { Signer } from './signer-client.ts'
 
-const abi = parseAbi([
-  'function addKey(bytes32 x, bytes32 y, uint40 notAfter, bytes header)',
-  'function revokeKey(bytes32 keyId)',
-])
-const hexOf = (base64url: string) => toHex(Buffer.from(base64url, 'base64url'))
+const hexOf = (base64url: string) => `0x${Buffer.from(base64url, 'base64url').toString('hex')}` as const
 
 /** The calls that the owner of a registry sends to it, for every published key except the test key. */
 export const keysOnchain = async (signer: Signer) => {
+  const { encodeFunctionData, parseAbi, toHex } = viem()
+  const abi = parseAbi([
+    'function addKey(bytes32 x, bytes32 y, uint40 notAfter, bytes header)',
+    'function revokeKey(bytes32 keyId)',
+  ])
   const published = new Map((await signer.publicKeys()).map((key) => [key.kid, key]))
   return {
     keys: (await signer.list()).flatMap((key) => {

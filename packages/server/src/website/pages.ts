@@ -38,16 +38,22 @@ const scriptPage = (name: string): Page =>
     headers: { 'cache-control': 'public, max-age=300' },
   })
 
-/** A page that is rendered at the start, since it is the same for everybody. */
-const fixedPage = (path: string, page: PageResponse): Page =>
-  staticPage(path, {
-    ...page,
-    headers: {
-      ...page.headers,
-      'cache-control': 'no-cache',
-      link: '</.well-known/api-catalog>; rel="api-catalog"',
-    },
-  })
+/** A page that is the same for everybody, rendered once. */
+const fixedPage = (path: string, render: () => PageResponse): Page => {
+  const open = () => {
+    const page = render()
+    return staticPage(path, {
+      ...page,
+      headers: {
+        ...page.headers,
+        'cache-control': 'no-cache',
+        link: '</.well-known/api-catalog>; rel="api-catalog"',
+      },
+    })
+  }
+  let opened: Page | undefined
+  return { path, handler: (request) => (opened ??= open()).handler(request) }
+}
 
 /** Browsers get the page, programs the answer that they always got. */
 const homePage = (forBrowsers: Page, forPrograms: Page): Page => ({
@@ -64,11 +70,11 @@ export const makeWebsite = (deps: WebsiteDeps): { readonly pages: Page[]; readon
   const { ctx, branding, forging, acceptsCards, demoSite, docsPath } = deps
   const { config } = ctx
   const render = makeLayout({ branding, baseUrl: config.BASE_URL, docsPath })
-  const landingPage = fixedPage('/', render(landing({ config, branding, forging, docsPath, demoSite })))
+  const landingPage = fixedPage('/', () => render(landing({ config, branding, forging, docsPath, demoSite })))
   return {
     pages: [
       homePage(landingPage, deps.programHome),
-      fixedPage('/pricing', render(pricing({ config, acceptsCards }))),
+      fixedPage('/pricing', () => render(pricing({ config, acceptsCards }))),
       statusPage(render, makeStatusReader(ctx.clock, deps.readParts)),
       indexPage(
         render,

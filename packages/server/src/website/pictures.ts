@@ -146,9 +146,12 @@ const rootNames = {
   external: 'an outside proof of one human',
 } as const
 
-/** Made once: a formatter takes longer than the number. */
-const amounts = new Intl.NumberFormat('en', { maximumFractionDigits: 8, useGrouping: true })
-export const usd = (amount: number): string => `$${amounts.format(amount)}`
+/** Made once: a formatter takes longer than the number, and the first of a process 20 ms of CPU. */
+let amounts: Intl.NumberFormat | undefined
+export const usd = (amount: number): string => {
+  amounts ??= new Intl.NumberFormat('en', { maximumFractionDigits: 8, useGrouping: true })
+  return `$${amounts.format(amount)}`
+}
 
 type PriceEntry = ForgingFile['entries'][number]
 /** The row for any kind of credential, for each root; cheapest first. */

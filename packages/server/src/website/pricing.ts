@@ -32,15 +32,16 @@ const packCard = (name: PackName): Html => {
   </li>`
 }
 
-const freeCard = html`<li class="card pad pack">
-  <h2 class="h3">Free plan</h2>
-  <p><span class="figure num">$0</span> <span class="faint">a month</span></p>
-  <p class="muted small">
-    ${whole(freeSealsPerMonth)} verifications in each month, for a live agent with a confirmed address. No
-    card needed.
-  </p>
-  <a class="btn main" href="/console#/home">Start free</a>
-</li>`
+const freeCard = (): Html =>
+  html`<li class="card pad pack">
+    <h2 class="h3">Free plan</h2>
+    <p><span class="figure num">$0</span> <span class="faint">a month</span></p>
+    <p class="muted small">
+      ${whole(freeSealsPerMonth)} verifications in each month, for a live agent with a confirmed address. No
+      card needed.
+    </p>
+    <a class="btn main" href="/console#/home">Start free</a>
+  </li>`
 
 const noCards = html`<p class="card pad note">
   <span class="chip warn">No card provider</span> This deployment takes no cards: a live pack cannot be paid
@@ -79,7 +80,7 @@ export const pricing = ({ config, acceptsCards }: PricingOptions): PageParts => 
     </div>
     ${acceptsCards ? html`` : noCards}
     <ul class="packs">
-      ${freeCard} ${packNames.map(packCard)}
+      ${freeCard()} ${packNames.map(packCard)}
     </ul>
     <section class="two">
       <div class="card pad">

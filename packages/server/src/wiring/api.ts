@@ -88,9 +88,9 @@ const exportMember = async (tx: Tx, member: Parameters<typeof evidence.listMembe
   approvals: await approvals.exportApprover(tx, member),
 })
 
-const membersDepsOf = ({ ctx, deviceTrust, issuers, erasure }: Services) => ({
+const membersDepsOf = ({ ctx, loadDeviceTrust, issuers, erasure }: Services) => ({
   ctx,
-  passkeyVerifier: evidence.makePasskeyVerifier(deviceTrust),
+  passkeyVerifier: evidence.makePasskeyVerifier(loadDeviceTrust),
   findName: agents.findName,
   issuers,
   exportMember,
@@ -162,7 +162,7 @@ const approvalsDepsOf = (services: Services): approvals.ApprovalsDeps => ({
   hasAllowance: services.credits.hasAllowance,
   findDecisionTokens,
   mintApproval: credentials.makeApprovalMint(credentialsDepsOf(services)),
-  passkeyVerifier: evidence.makePasskeyVerifier(services.deviceTrust),
+  passkeyVerifier: evidence.makePasskeyVerifier(services.loadDeviceTrust),
   platformAgentOf: unitDepsOf(services.ctx).platformAgentOf,
 })
 
@@ -200,7 +200,7 @@ const apiRoutes = (services: Services): Route[] => {
     ...evidence.routes(ctx, {
       attest: {
         ctx,
-        trust: services.deviceTrust,
+        loadTrust: services.loadDeviceTrust,
         findSettings: agents.findAttestationSettings,
         platformAgentOf: (mode) => agents.platformAgentId(ctx.config, mode),
       },

@@ -1,6 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import * as agents from '../agents/index.ts'
+import * as evidence from '../evidence/index.ts'
 import type { ExternalIssuer } from '../members/index.ts'
 import type { CostBudget } from '../platform/http/cost-budget.ts'
 import { addGracefulClose, type ServingState } from '../platform/http/http-close.ts'
@@ -16,7 +17,6 @@ import { buildServices, type Services } from './services.ts'
 import { indexDepsOf } from './sources.ts'
 
 export { buildContext } from './context.ts'
-export { renderMetrics } from './metrics.ts'
 export { sealedColumns } from './sealed-columns.ts'
 export { buildJobs } from './worker.ts'
 
@@ -98,11 +98,7 @@ export const buildApp = (ctx: Ctx, issuers: readonly ExternalIssuer[] = []): App
     operator,
     renderMetrics: render,
     start: async () => {
-      if ((await services.deviceTrust).capped)
-        ctx.log.warn(
-          { setting: 'ATTEST_ROOTS_FILE', file: ctx.config.ATTEST_ROOTS_FILE },
-          'devices that custom attestation roots certify count as software: ATTEST_ALLOW_CUSTOM_ROOTS is off',
-        )
+      await evidence.checkDeviceTrust(ctx, services.loadDeviceTrust)
       await seeding.seed()
     },
     startManifestSync: services.signer.startManifestSync,

@@ -1,14 +1,11 @@
 import { specification } from '@pohf/protocol'
 import * as accounts from '../accounts/index.ts'
 import * as agents from '../agents/index.ts'
-import * as approvals from '../approvals/index.ts'
 import * as credentials from '../credentials/index.ts'
 import * as credits from '../credits/index.ts'
 import * as evidence from '../evidence/index.ts'
 import * as members from '../members/index.ts'
-import * as microtasks from '../microtasks/index.ts'
 import * as operators from '../operators/index.ts'
-import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import type { Browser, ConsoleRequest } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
@@ -20,6 +17,7 @@ import { makeKeyless } from '../trust/index.ts'
 import * as work from '../work/index.ts'
 import { readBranding } from '../website/index.ts'
 import * as signing from '../signing/index.ts'
+import { erasureOf } from './erasure.ts'
 import { makeMinting } from './minting.ts'
 import { findPayoutRootOf, makePurchaseSettlement, unitDepsOf } from './settlement.ts'
 
@@ -37,23 +35,6 @@ const makeAuthenticate = (
   operatorSession: (request: ConsoleRequest) => operators.authenticateSession(ctx, request),
   member: (browser: Browser) => members.authenticate(ctx, browser),
   console: (request: ConsoleRequest) => accounts.authenticate(ctx, members.originOf(ctx.config), request),
-})
-
-/** What erasure of a person covers in other modules. The api and the worker each build one. */
-export const erasureOf = (ctx: Ctx): members.Erasure => ({
-  erasers: [
-    evidence.eraseEvidence,
-    credentials.eraseCredentialLinks,
-    microtasks.eraseCompletions,
-    (tx, member) => approvals.eraseApprover(tx, ctx, member),
-  ],
-  completedWork: work.makeCompletedWork({
-    ctx,
-    platformAgentOf: unitDepsOf(ctx).platformAgentOf,
-    listPayoutAccounts: partners.listAccounts,
-    erasePayoutAccounts: partners.eraseAccounts,
-  }),
-  platformAgentOf: unitDepsOf(ctx).platformAgentOf,
 })
 
 const orderBody = specification.find((row) => row.id === 'work.orders.create')?.body
@@ -75,8 +56,8 @@ const keylessOf = (ctx: Ctx, signer: signing.Signer) =>
   })
 
 /** Verifies passkeys of people who only sign in: the assurance of a passkey matters for members alone. */
-const signInVerifierOf = (deviceTrust: ReturnType<typeof evidence.loadDeviceTrust>): PasskeyVerifier => {
-  const passkeys = evidence.makePasskeyVerifier(deviceTrust)
+const signInVerifierOf = (loadDeviceTrust: evidence.LoadDeviceTrust): PasskeyVerifier => {
+  const passkeys = evidence.makePasskeyVerifier(loadDeviceTrust)
   return {
     verifyNew: passkeys.verifyNew,
     verifyKnown: (credential, known, expected) =>
@@ -97,7 +78,7 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
   const chainSettlement = payments.makeSettlement(ctx)
   const unitDeps = unitDepsOf(ctx)
   const roots = makeRoots(ctx)
-  const deviceTrust = evidence.loadDeviceTrust(ctx.config, ctx.clock.now())
+  const loadDeviceTrust = evidence.makeLoadDeviceTrust(ctx)
   return {
     ctx,
     issuers,
@@ -125,8 +106,8 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
       settlement: chainSettlement,
       mint: credentials.makePurchaseMint({ ctx, signer, mintSigner, statusIndexes, roots }),
     }),
-    deviceTrust,
-    passkeyVerifier: signInVerifierOf(deviceTrust),
+    loadDeviceTrust,
+    passkeyVerifier: signInVerifierOf(loadDeviceTrust),
     findRecordingOwner: work.makeFindRecordingOwner(unitDeps),
     scoring: evidence.makeScoring(ctx, work.findWorkHistory),
     erasure: erasureOf(ctx),

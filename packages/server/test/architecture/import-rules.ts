@@ -54,7 +54,7 @@ const httpFiles =
   /(^|\/)routes\.ts$|^platform\/http\/http[a-z-]*\.ts$|^discovery\/mcp\.ts$|^wiring\/[a-z]+\.ts$/
 // The signer and its clients speak over a Unix socket, or with TLS to each other and to nobody else.
 const networkFiles =
-  /^platform\/net\/(outbound|keep-alive|mail)\.ts$|^platform\/ops\/metrics-listener\.ts$|^platform\/db\/(pool|migrate|clickhouse)\.ts$|^signing\/transport\/signer-(socket|connection)\.ts$|^main\.ts$|^roles\/supervisor\.ts$/
+  /^platform\/net\/(outbound|keep-alive|node-http|mail)\.ts$|^platform\/ops\/metrics-listener\.ts$|^platform\/db\/(pool|migrate|clickhouse)\.ts$|^signing\/transport\/signer-(socket|connection)\.ts$|^main\.ts$|^roles\/supervisor\.ts$/
 
 const importsOf = (file: SourceFile): string[] =>
   [...file.text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '')
@@ -88,7 +88,9 @@ const restrictedCallFaults = (file: SourceFile): string[] => {
     faults.push(`${path}: request or reply outside routes.ts`)
   if (
     !networkFiles.test(path) &&
-    has(/from '(node:https?|node:net|node:dns[^']*|undici|nodemailer|node:tls)'|\bfetch\(/) &&
+    has(
+      /(from |\()'(node:https?|node:net|node:dns[^']*|undici|nodemailer|node:tls)'|\/node-http\.ts'|\bfetch\(/,
+    ) &&
     !/^platform\/http\/(client-address|http-close)\.ts$/.test(path)
   )
     faults.push(`${path}: network outside platform/net/outbound.ts`)

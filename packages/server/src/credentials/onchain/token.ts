@@ -1,10 +1,10 @@
 import { assurances, type Assurance, type Mode, type OnchainClaims } from '@pohf/protocol'
 import type { Hex } from 'viem'
-import { encodeFunctionData, parseAbi } from 'viem/utils'
 import { z } from 'zod'
 import type { ProvenWallet } from '../../evidence/index.ts'
 import type { Agent } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { viem } from '../../platform/net/viem.ts'
 import type { Config } from '../../platform/ops/config.ts'
 import { headerOf, onchainTyp, type Signer } from '../../signing/index.ts'
 import type { CredentialsDeps } from '../mint/mint.ts'
@@ -105,7 +105,6 @@ export const issueOnchainToken = async (
     : { onchainRefused: 'another_wallet' as const }
 }
 
-const abi = parseAbi(['function revoke(bytes32 nullifier)'])
 const hex32 = z.string().regex(/^0x[0-9a-f]{64}$/)
 const onchainToken = z.looseObject({ payload: z.string(), r: hex32, s: hex32, keyId: hex32 })
 const storedAnswer = z.looseObject({ onchain: onchainToken })
@@ -125,6 +124,8 @@ export const registryRevocation = (
     Partial<Registry>
   const nullifier = nul as Hex
   if (test) return undefined
+  const { encodeFunctionData, parseAbi } = viem()
+  const abi = parseAbi(['function revoke(bytes32 nullifier)'])
   return {
     nullifier,
     revoke: encodeFunctionData({ abi, functionName: 'revoke', args: [nullifier] }),

@@ -3,8 +3,7 @@ import { test } from 'node:test'
 import { z } from 'zod'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { workTools } from '../mcp.ts'
-import { makeSurface } from '../server.ts'
-import { serveSurface } from '../surface.ts'
+import { openSurface } from '../surface.ts'
 import { resultOf, type Json, type Tool } from './tool.ts'
 import { readClientAddress } from '../../platform/http/client-address.ts'
 import { Refusal } from '../../platform/http/errors.ts'
@@ -112,10 +111,10 @@ test('an error inside a tool is logged, and its message never reaches the caller
     dispatch: async () => ({ status: 200, headers: {}, body: {} }),
   }
   const parts = { ctx: harness.ctx, dispatcher, name: 'probe', title: 'Probe', instructions: '', docs: [] }
-  const surface = makeSurface({ ...parts, tools: [broken, fine] })
+  const serve = openSurface({ ...parts, tools: [broken, fine] })
   const call = async (name: string) =>
     (
-      await serveSurface(surface, {
+      await serve({
         rawBody: { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name } },
         agent: undefined,
         address: readClientAddress('127.0.0.1'),
@@ -151,7 +150,7 @@ test('a batch is refused from the message on at which the budget of its network 
     dispatch: async () => ({ status: 200, headers: {}, body: {} }),
   }
   const parts = { ctx: harness.ctx, dispatcher, name: 'probe', title: 'Probe', instructions: '', docs: [] }
-  const surface = makeSurface({ ...parts, tools: [] })
+  const serve = openSurface({ ...parts, tools: [] })
   const call = {
     agent: undefined,
     address: readClientAddress('127.0.0.1'),
@@ -160,7 +159,7 @@ test('a batch is refused from the message on at which the budget of its network 
     header: () => undefined,
   }
   const rawBody = [pingOf(1), pingOf(2), pingOf(3), { jsonrpc: '2.0', method: 'notifications/x' }, 7]
-  const { options } = await serveSurface(surface, { ...call, rawBody })
+  const { options } = await serve({ ...call, rawBody })
   const replies = JSON.parse(options.raw?.text ?? '') as { id: number | null; error?: { data: Json } }[]
   assert.deepEqual(
     replies.map(({ id, error }) => [id, error?.data['error']]),
@@ -172,5 +171,5 @@ test('a batch is refused from the message on at which the budget of its network 
     ],
   )
   assert.equal(admitted, 4, 'a message after the refusal asks for nothing')
-  await assert.rejects(serveSurface(surface, { ...call, rawBody: pingOf(1) }), refusal)
+  await assert.rejects(serve({ ...call, rawBody: pingOf(1) }), refusal)
 })

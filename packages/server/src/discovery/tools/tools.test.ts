@@ -8,8 +8,9 @@ import * as agents from '../../agents/index.ts'
 import type { Agent } from '../../platform/http/call.ts'
 import { makeRateLimits } from '../../platform/http/rate-limits.ts'
 import { makeDispatcher } from '../../platform/http/dispatch.ts'
-import { makeSurface, type McpCall } from '../server.ts'
-import { serveSurface } from '../surface.ts'
+import type { McpCall } from '../server.ts'
+import { makeSurfaceParts } from '../surface-parts.ts'
+import { openSurface } from '../surface.ts'
 import { truncate, fieldsOf, resultFrom, type Tool } from './tool.ts'
 import { readClientAddress } from '../../platform/http/client-address.ts'
 
@@ -44,7 +45,7 @@ const rename: Tool = {
   run: async (call) => resultFrom(call, await call.dispatch('agents.profile-update', { body: call.input })),
 }
 const parts = { ctx, dispatcher, name: 'probe', title: 'Probe', instructions: '', docs: [] }
-const surface = makeSurface({ ...parts, tools: [whoami, rename] })
+const serve = openSurface({ ...parts, tools: [whoami, rename] })
 
 const call = async (name: string, input: object, agent?: Agent) => {
   const request: McpCall = {
@@ -55,7 +56,7 @@ const call = async (name: string, input: object, agent?: Agent) => {
     idempotencyKey: undefined,
     header: () => undefined,
   }
-  const { raw } = (await serveSurface(surface, request)).options
+  const { raw } = (await serve(request)).options
   return JSON.parse(raw?.text ?? '').result
 }
 
@@ -74,7 +75,7 @@ test('a keyed tool without a key says how to get one; with one it answers as ove
 test('a tool over an operation that nobody mounts stops the start', () => {
   const orphan: Tool = { ...whoami, name: 'orphan', needs: ['agents.profile', 'work.orders.create'] }
   assert.throws(
-    () => makeSurface({ ...parts, tools: [whoami, orphan] }),
+    () => makeSurfaceParts({ ...parts, tools: [whoami, orphan] }),
     /orphan needs operations that no module mounts: work\.orders\.create/,
   )
 })

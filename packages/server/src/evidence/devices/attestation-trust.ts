@@ -7,7 +7,7 @@ import { chainFault, readCertificate, type Certificate } from './certificates.ts
 import type { PlayKeys } from './play-integrity.ts'
 import type { FindModel } from './webauthn.ts'
 
-/** Trust anchors for device attestation, loaded once at the start. */
+/** Trust anchors for device attestation. */
 export type DeviceTrust = {
   readonly appleRoots: readonly Certificate[]
   readonly findModel: FindModel
@@ -134,7 +134,7 @@ const loadPlayKeys = (file: string | undefined): ReadonlyMap<string, PlayKeys> =
   )
 }
 
-/** Loads the files that the settings name, else the built-in roots. An invalid file stops the start. */
+/** Loads the files that the settings name, else the built-in roots. */
 export const loadDeviceTrust = async (config: Config, at: Date): Promise<DeviceTrust> => {
   const own = config.ATTEST_ROOTS_FILE === undefined ? undefined : readRoots(config.ATTEST_ROOTS_FILE)
   if (own?.length === 0)

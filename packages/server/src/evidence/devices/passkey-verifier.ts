@@ -1,8 +1,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import type { PasskeyVerifier } from '../../members/index.ts'
 import { verifyEvidence } from './attestation.ts'
-import type { DeviceTrust } from './attestation-trust.ts'
-import { verifyKnownPasskey, verifyNewPasskey } from './webauthn.ts'
+import type { LoadDeviceTrust } from './device-trust.ts'
 
 const relyingPartyOf = ({ origin, rpId }: { origin: string; rpId: string }) => ({
   origins: [origin],
@@ -14,9 +13,10 @@ const relyingPartyOf = ({ origin, rpId }: { origin: string; rpId: string }) => (
  * Passkey verification at sign-in and registration, by the same code as device attestation; here user verification is
  * required.
  */
-export const makePasskeyVerifier = (trust: Promise<DeviceTrust>): PasskeyVerifier => ({
+export const makePasskeyVerifier = (loadTrust: LoadDeviceTrust): PasskeyVerifier => ({
   verifyNew: async (credential, expected) => {
-    const { findModel, capped } = await trust
+    const { findModel, capped } = await loadTrust()
+    const { verifyNewPasskey } = await import('./webauthn.ts')
     const created = { credential: credential as RegistrationResponseJSON, challenge: expected.challenge }
     const result = await verifyEvidence(() => verifyNewPasskey(created, relyingPartyOf(expected), findModel))
     if (!result.attested || !result.key) return undefined
@@ -31,7 +31,8 @@ export const makePasskeyVerifier = (trust: Promise<DeviceTrust>): PasskeyVerifie
   verifyKnown: async (credential, known, expected) => {
     const used = { credential: credential as AuthenticationResponseJSON, challenge: expected.challenge }
     const key = { ...known, keyId: known.credentialId }
-    const { findModel } = await trust
+    const { findModel } = await loadTrust()
+    const { verifyKnownPasskey } = await import('./webauthn.ts')
     const result = await verifyEvidence(() =>
       verifyKnownPasskey(used, key, { relying: relyingPartyOf(expected), findModel }),
     )

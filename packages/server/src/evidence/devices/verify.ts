@@ -8,7 +8,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { publish } from '../../platform/queue/outbox.ts'
-import { verifyAppAssertion, verifyAppAttestation, type AppleTrust } from './app-attest.ts'
+import type { AppleTrust } from './app-attest.ts'
 import {
   EvidenceError,
   verifyEvidence,
@@ -17,6 +17,7 @@ import {
   type DeviceKey,
 } from './attestation.ts'
 import type { DeviceTrust } from './attestation-trust.ts'
+import type { LoadDeviceTrust } from './device-trust.ts'
 import { verifyPlayIntegrity } from './play-integrity.ts'
 import { attestationDays } from '../rules.ts'
 import {
@@ -31,7 +32,7 @@ import {
   type VerdictRoot,
 } from './store.ts'
 import { findNonce, updateNonceUsed } from '../store.ts'
-import { verifyKnownPasskey, verifyNewPasskey, type RelyingParty } from './webauthn.ts'
+import type { RelyingParty } from './webauthn.ts'
 
 type AttestRequest = {
   readonly method: 'webauthn' | 'play_integrity' | 'app_attest'
@@ -41,7 +42,7 @@ type AttestRequest = {
 }
 export type AttestDeps = {
   readonly ctx: Ctx
-  readonly trust: Promise<DeviceTrust>
+  readonly loadTrust: LoadDeviceTrust
   readonly findSettings: (tx: Tx, agentId: string) => Promise<AttestationSettings>
 }
 
@@ -77,6 +78,7 @@ const verifyPasskeyEvidence = async (
   { challenge, relying, ...context }: VerificationContext,
 ): Promise<AttestationResult> => {
   const { credential } = passkeyEvidence.parse(evidence)
+  const { verifyKnownPasskey, verifyNewPasskey } = await import('./webauthn.ts')
   if ('attestationObject' in credential.response)
     return verifyNewPasskey(
       { credential: credential as unknown as RegistrationResponseJSON, challenge },
@@ -94,6 +96,7 @@ const verifyAppEvidence = async (
 ): Promise<AttestationResult> => {
   const trust: AppleTrust = { roots: context.trust.appleRoots, at: context.at, ...context.settings.appAttest }
   const fresh = appAttestationEvidence.safeParse(evidence)
+  const { verifyAppAssertion, verifyAppAttestation } = await import('./app-attest.ts')
   if (fresh.success) {
     const clientDataHash = createHash('sha256').update(context.challenge).digest()
     return verifyAppAttestation({ ...fresh.data, clientDataHash }, trust)
@@ -171,10 +174,10 @@ type VerdictRequest = {
  * Verifies the evidence of a device and stores its verdict for a limited time. A key of the step-up page belongs to the
  * platform agent, so the transactions are the system's; each row is found by its own agent.
  */
-export const saveVerdict = async (deps: Pick<AttestDeps, 'ctx' | 'trust'>, request: VerdictRequest) => {
+export const saveVerdict = async (deps: Pick<AttestDeps, 'ctx' | 'loadTrust'>, request: VerdictRequest) => {
   const { ctx } = deps
   const { owner, keyOwner, evidence, sessionId, challenge, settings, relying, at } = request
-  const trust = await deps.trust
+  const trust = await deps.loadTrust()
   const findKey = async (keyId: string): Promise<DeviceKey> => {
     const known = await inTransaction(ctx, 'system', (tx) => findDeviceKey(tx, keyOwner, keyId))
     if (!known) throw new EvidenceError('key_unknown')

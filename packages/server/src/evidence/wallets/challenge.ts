@@ -1,7 +1,7 @@
-import { getAddress } from 'viem/utils'
 import type { Agent } from '../../platform/http/call.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, readNow } from '../../platform/db/db.ts'
+import { viem } from '../../platform/net/viem.ts'
 import { nonceMinutes, walletMessage } from '../rules.ts'
 import { insertNonce } from '../store.ts'
 
@@ -21,7 +21,7 @@ export const walletChallenge = async (ctx: Ctx, agent: Agent, request: WalletCha
     const message = walletMessage({
       ...request,
       // EIP-4361 requires the checksum; wallets warn when it is missing.
-      wallet: request.wallet === undefined ? undefined : getAddress(request.wallet),
+      wallet: request.wallet === undefined ? undefined : viem().getAddress(request.wallet),
       baseUrl: ctx.config.BASE_URL,
       nonce,
       issuedAt,

@@ -1,9 +1,9 @@
 import type { Address, Hex } from 'viem'
-import { encodeFunctionData, hashMessage, parseAbi } from 'viem/utils'
 import { z } from 'zod'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import { send } from '../../platform/net/outbound.ts'
+import { viem } from '../../platform/net/viem.ts'
 import { isContractRejection } from '../rules.ts'
 
 type SignatureQuery = {
@@ -20,7 +20,6 @@ const answerBytesMax = 262_144
 /** EIP-1271 sets no limit; multi-signature wallets need several hundred thousand. */
 const gasMax = 5_000_000
 const eip1271MagicValue = '0x1626ba7e'
-const abi = parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)'])
 
 const reply = z.looseObject({
   id: z.int(),
@@ -35,9 +34,10 @@ const unreachable = () => new Refusal('chain_unreachable', { headers: { 'retry-a
 
 /** One JSON-RPC batch of three calls: chain id, code of the wallet, isValidSignature. */
 const queryNode = async (question: SignatureQuery): Promise<z.infer<typeof replies>> => {
+  const { encodeFunctionData, hashMessage, parseAbi } = viem()
   const to = question.wallet as Address
   const data = encodeFunctionData({
-    abi,
+    abi: parseAbi(['function isValidSignature(bytes32 hash, bytes signature) view returns (bytes4)']),
     functionName: 'isValidSignature',
     args: [hashMessage(question.message), question.signature as Hex],
   })

@@ -1,8 +1,8 @@
 import type { Hex } from 'viem'
-import { getAddress, recoverMessageAddress } from 'viem/utils'
 import type { Ctx } from '../../platform/ops/context.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
+import { viem } from '../../platform/net/viem.ts'
 import { isContractSignature } from './contract.ts'
 import { findNonce, updateNonceUsed } from '../store.ts'
 
@@ -34,7 +34,7 @@ const keySignature = /^0x[0-9a-fA-F]{130}$/
 const recoverSigner = async (message: string, signature: string): Promise<string | undefined> => {
   if (!keySignature.test(signature)) return undefined
   try {
-    return await recoverMessageAddress({ message, signature: signature as Hex })
+    return await viem().recoverMessageAddress({ message, signature: signature as Hex })
   } catch {
     return undefined
   }
@@ -71,7 +71,7 @@ export const proveByKey = async (
 ): Promise<ProvenWallet | undefined> => {
   const signer = await recoverSigner(challenge.message, proof.walletSig)
   return signer?.toLowerCase() === proof.wallet.toLowerCase()
-    ? { wallet: getAddress(proof.wallet), type: 'eoa', chainId: challenge.chainId }
+    ? { wallet: viem().getAddress(proof.wallet), type: 'eoa', chainId: challenge.chainId }
     : undefined
 }
 
@@ -92,7 +92,7 @@ export const proveByContract = async (
   const { wallet, walletSig: signature } = proof
   if (!(await isContractSignature(ctx, { url, chainId: contractChain, wallet, message, signature })))
     throw new Refusal('wallet_signature_invalid')
-  return { wallet: getAddress(wallet), type: 'contract', chainId: contractChain }
+  return { wallet: viem().getAddress(wallet), type: 'contract', chainId: contractChain }
 }
 
 /** Consumes the nonce in the transaction that mints. */

@@ -240,7 +240,7 @@ const readSignedEvent = (
 type ProviderSettings = Pick<ProviderParts, 'ctx' | 'webhookSecret' | 'livemode'> & {
   readonly secretKey: string
 }
-/** Imports the SDK at the first call: its 220 modules are a tenth of what a process loads at its start. */
+/** Imports the SDK at the first call: its 220 modules would be an eighth of what an api loads at its start. */
 const makePartsLoader = ({ secretKey, ...settings }: ProviderSettings): (() => Promise<ProviderParts>) => {
   let parts: Promise<ProviderParts> | undefined
   return () =>

@@ -1,4 +1,4 @@
-import { recoverTypedDataAddress } from 'viem/utils'
+import { viem } from '../../platform/net/viem.ts'
 import type { Network } from './network.ts'
 import type { Payment } from './parse.ts'
 
@@ -121,7 +121,7 @@ export const domainOf = (network: Network) => ({
 
 const isSignedByPayer = async ({ signature, authorization }: Payment, network: Network): Promise<boolean> => {
   try {
-    const signer = await recoverTypedDataAddress({
+    const signer = await viem().recoverTypedDataAddress({
       domain: domainOf(network),
       types: authorizationTypes,
       primaryType: 'TransferWithAuthorization',

@@ -1,10 +1,10 @@
 import type { Hex } from 'viem'
-import { keccak256 } from 'viem/utils'
-import { privateKeyToAccount, type PrivateKeyAccount } from 'viem/accounts'
+import type { PrivateKeyAccount } from 'viem/accounts'
 import type { Config } from '../../platform/ops/config.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
+import { viem, viemAccounts } from '../../platform/net/viem.ts'
 import type { Chain, Fees } from './chain.ts'
 import { RpcError, type Rpc } from './rpc.ts'
 import {
@@ -141,7 +141,7 @@ const sign = async (
     chainId,
     ...at,
     reference: order.reference,
-    hash: keccak256(raw),
+    hash: viem().keccak256(raw),
     raw,
     maxFeeWei: fee.maxFeePerGas,
   }
@@ -295,7 +295,7 @@ const reconcileNonces = async (pool: Pool): Promise<number> => {
 export const makeGasPool = ({ keys, ...settings }: Settings) => {
   const accounts = new Map<Hex, PrivateKeyAccount>(
     keys.map((key) => {
-      const account = privateKeyToAccount(key)
+      const account = viemAccounts().privateKeyToAccount(key)
       return [account.address.toLowerCase() as Hex, account]
     }),
   )

@@ -1,6 +1,6 @@
 import type { Hex } from 'viem'
-import { encodeFunctionData, hexToNumber, pad, parseAbi, slice, toEventSelector } from 'viem/utils'
 import { z } from 'zod'
+import { viem } from '../../platform/net/viem.ts'
 
 /** An EIP-3009 authorization. */
 export type Authorization = {
@@ -14,39 +14,46 @@ export type Authorization = {
 /** key: the payer's own signature. contract: the token asks the payer's contract (EIP-1271). */
 export type SignatureForm = 'key' | 'contract'
 
-const keySignatureAbi = parseAbi([
+const keySignature = [
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, uint8 v, bytes32 r, bytes32 s)',
-])
-const contractSignatureAbi = parseAbi([
+] as const
+const contractSignature = [
   'function transferWithAuthorization(address from, address to, uint256 value, uint256 validAfter, uint256 validBefore, bytes32 nonce, bytes signature)',
-])
-const authorizationStateAbi = parseAbi([
+] as const
+const authorizationState = [
   'function authorizationState(address authorizer, bytes32 nonce) view returns (bool)',
-])
+] as const
 
 export const transferData = (one: Authorization, signature: Hex, form: SignatureForm): Hex => {
+  const { encodeFunctionData, hexToNumber, parseAbi, slice } = viem()
   const terms = [one.from, one.to, one.value, one.validAfter, one.validBefore, one.nonce] as const
   if (form === 'contract')
     return encodeFunctionData({
-      abi: contractSignatureAbi,
+      abi: parseAbi(contractSignature),
       functionName: 'transferWithAuthorization',
       args: [...terms, signature],
     })
   // r, s and the recovery bit, which signers write as 0 and 1 or as 27 and 28.
   const [r, s, v] = [slice(signature, 0, 32), slice(signature, 32, 64), hexToNumber(slice(signature, 64, 65))]
   return encodeFunctionData({
-    abi: keySignatureAbi,
+    abi: parseAbi(keySignature),
     functionName: 'transferWithAuthorization',
     args: [...terms, v < 27 ? v + 27 : v, r, s],
   })
 }
 
-export const stateData = (payer: Hex, nonce: Hex): Hex =>
-  encodeFunctionData({ abi: authorizationStateAbi, functionName: 'authorizationState', args: [payer, nonce] })
+export const stateData = (payer: Hex, nonce: Hex): Hex => {
+  const { encodeFunctionData, parseAbi } = viem()
+  const abi = parseAbi(authorizationState)
+  return encodeFunctionData({ abi, functionName: 'authorizationState', args: [payer, nonce] })
+}
 
-export const usedTopic = toEventSelector('AuthorizationUsed(address,bytes32)')
-export const canceledTopic = toEventSelector('AuthorizationCanceled(address,bytes32)')
-const transferTopic = toEventSelector('Transfer(address,address,uint256)')
+/** AuthorizationUsed(address,bytes32) */
+export const usedTopic = '0x98de503528ee59b575ef0c0a2576a82497bfc029a5685b209e9ec333479b10a5'
+/** AuthorizationCanceled(address,bytes32) */
+export const canceledTopic = '0x1cdd46ff242716cdaa72d159d339a485b3438398348d68f09d7c8c0a59353d81'
+/** Transfer(address,address,uint256) */
+const transferTopic = '0xddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef'
 
 const hex = z
   .string()
@@ -81,7 +88,7 @@ export const block = z.looseObject({
 })
 export type Block = z.infer<typeof block>
 
-export const addressTopic = (address: Hex): Hex => pad(address, { size: 32 })
+export const addressTopic = (address: Hex): Hex => `0x${address.slice(2).padStart(64, '0')}`
 
 /** The transfer of a payment: token, payer, recipient, value. */
 export type Transfer = {

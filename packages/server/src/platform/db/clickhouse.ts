@@ -1,10 +1,5 @@
 import { Readable } from 'node:stream'
-import {
-  ClickHouseLogLevel,
-  createClient,
-  type ClickHouseClient,
-  type ClickHouseSettings,
-} from '@clickhouse/client'
+import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
 
 export type Parameters = Readonly<
   Record<string, string | number | Date | readonly string[] | readonly number[]>
@@ -56,8 +51,10 @@ const limits = (seconds: number) => ({
   clickhouse_settings: { max_execution_time: seconds },
 })
 
-const connect = (server: string): ClickHouseClient =>
-  createClient({
+/** Imports the client with the first statement: it takes 40 ms of CPU, and most deployments have no ClickHouse. */
+const connect = async (server: string): Promise<ClickHouseClient> => {
+  const { ClickHouseLogLevel, createClient } = await import('@clickhouse/client')
+  return createClient({
     url: server,
     application: 'pohf',
     request_timeout: (longTimeoutSeconds + 1) * 1_000,
@@ -65,15 +62,18 @@ const connect = (server: string): ClickHouseClient =>
     keep_alive: { enabled: true, idle_socket_ttl: 2_000 },
     log: { level: ClickHouseLogLevel.OFF },
   })
+}
 
 /** Connects at the first statement: a ClickHouse that is away does not keep the service from starting. */
 export const openClickHouse = (url: string, selectSeconds = timeoutSeconds): ClickHouse => {
   const { server, database } = split(url)
-  const client = connect(server)
+  let connection: Promise<ClickHouseClient> | undefined
+  const open = () => (connection ??= connect(server))
   return {
     database,
     select: async <Row>(statement: string, parameters: Parameters = {}): Promise<Row[]> => {
       const limit = limits(selectSeconds)
+      const client = await open()
       const answer = await client.query({
         query: statement,
         query_params: { ...parameters },
@@ -84,6 +84,7 @@ export const openClickHouse = (url: string, selectSeconds = timeoutSeconds): Cli
       return answer.json<Row>()
     },
     run: async (statement, parameters = {}) => {
+      const client = await open()
       await client.command({
         query: statement,
         query_params: { ...parameters },
@@ -92,6 +93,7 @@ export const openClickHouse = (url: string, selectSeconds = timeoutSeconds): Cli
     },
     insertLines: async (table, lines, token) => {
       const limit = limits(timeoutSeconds)
+      const client = await open()
       const { stream } = await client.exec({
         query: `INSERT INTO ${database}.${table} FORMAT JSONEachRow`,
         values: Readable.from([lines], { objectMode: false }),
@@ -100,6 +102,8 @@ export const openClickHouse = (url: string, selectSeconds = timeoutSeconds): Cli
       })
       for await (const _ of stream) continue
     },
-    close: () => client.close(),
+    close: async () => {
+      await (await connection)?.close()
+    },
   }
 }

@@ -1,6 +1,7 @@
-import http from 'node:http'
+import type { Agent as HttpAgent, RequestOptions } from 'node:http'
 import https from 'node:https'
 import type { Duplex } from 'node:stream'
+import { http } from './node-http.ts'
 
 /**
  * Idle connections to one peer: as many as a worker uses for one agent. With 16, deliveries that ended together closed their
@@ -15,7 +16,7 @@ const idleMs = 4_000
 const ageMsMax = 60_000
 
 /** Request options of Node with the key of the connections that may carry the request. */
-type KeyedOptions = http.RequestOptions & { readonly connectionKey?: string }
+type KeyedOptions = RequestOptions & { readonly connectionKey?: string }
 
 const idle = new Set<Duplex>()
 const firstUsedAt = new WeakMap<Duplex, number>()
@@ -37,7 +38,7 @@ const startIdle = (socket: Duplex): boolean => {
  * Node calls `keepSocketAlive` when a response has ended, and `reuseSocket` before a further request. It closes an idle
  * connection on which the peer sends anything.
  */
-const limitConnections = <Agent extends http.Agent>(agent: Agent): Agent => {
+const limitConnections = <Agent extends HttpAgent>(agent: Agent): Agent => {
   const nameOf = agent.getName.bind(agent)
   const keep: (socket: Duplex) => unknown = agent.keepSocketAlive.bind(agent)
   const reuse = agent.reuseSocket.bind(agent)

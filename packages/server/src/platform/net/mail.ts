@@ -1,4 +1,3 @@
-import { createTransport } from 'nodemailer'
 import type { Config } from '../ops/config.ts'
 import type { Ctx } from '../ops/context.ts'
 import type { Tx } from '../db/db.ts'
@@ -114,6 +113,9 @@ export const eraseMails = async (
   )
 }
 
+/** Imported with the first mail: it takes 100 ms of CPU, and an api sends no mail. */
+const loadMailer = () => import('nodemailer')
+
 /**
  * Of each step, for which the library waits up to ten minutes. A mail whose attempt outlasts its lease of one minute may be
  * sent twice.
@@ -135,9 +137,14 @@ const redactMailText = (row: OutboxRow, error: unknown): unknown =>
 
 /** Sends a mail in both parts. The id makes a second delivery after a crash recognisable. */
 export const makeMailDelivery = ({ MAIL_FROM: from }: Pick<Config, 'MAIL_FROM'>, url: string) => {
-  const transport = createTransport({ url, ...smtpTimeouts }, { from })
-  return (mail: Mail, id: string) =>
-    transport.sendMail({ ...mail, html: renderMailHtml(mail), messageId: `<${id}@pohf>` })
+  const open = async () => (await loadMailer()).createTransport({ url, ...smtpTimeouts }, { from })
+  let transport: ReturnType<typeof open> | undefined
+  return async (mail: Mail, id: string) =>
+    (await (transport ??= open())).sendMail({
+      ...mail,
+      html: renderMailHtml(mail),
+      messageId: `<${id}@pohf>`,
+    })
 }
 
 const makeMailSender = (ctx: Ctx, url: string): ((row: OutboxRow) => Promise<void>) => {
@@ -163,6 +170,7 @@ export const mailJobs = (ctx: Ctx): Job[] => {
 
 /** Connects and signs in to the mail server without sending a mail; fails where it would refuse. */
 export const checkMailServer = async (url: string): Promise<void> => {
+  const { createTransport } = await loadMailer()
   const transport = createTransport({
     url,
     ...smtpTimeouts,

@@ -1,8 +1,9 @@
 import { lookup } from 'node:dns/promises'
-import http from 'node:http'
+import type { Agent, IncomingHttpHeaders, IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { BlockList, isIP } from 'node:net'
 import { keepAliveAgents } from './keep-alive.ts'
+import { http } from './node-http.ts'
 
 const nonPublicRanges = new BlockList()
 for (const [network, prefix] of [
@@ -71,7 +72,7 @@ export type OutboundRequest = {
 }
 export type OutboundResponse = {
   readonly status: number
-  readonly headers: http.IncomingHttpHeaders
+  readonly headers: IncomingHttpHeaders
   /** False where the response was cut, at the size limit, by the timeout or by the peer. */
   readonly complete: boolean
   readonly bytes: Buffer
@@ -163,7 +164,7 @@ const isPeerAllowed = (peer: string, request: OutboundRequest): boolean =>
 
 /** A response that is cut at the size limit still counts: its status is known. */
 const readResponse = (
-  response: http.IncomingMessage,
+  response: IncomingMessage,
   bytesMax: number,
   resolve: (response: OutboundResponse) => void,
 ): void => {
@@ -192,7 +193,7 @@ const readResponse = (
 const sendOnce = (
   connection: Connection,
   request: OutboundRequest,
-  agent: http.Agent | false,
+  agent: Agent | false,
 ): Promise<OutboundResponse> =>
   new Promise((resolve, reject) => {
     let responseStarted = false

@@ -1,4 +1,5 @@
-import { createServer, type Server } from 'node:http'
+import type { Server } from 'node:http'
+import { http } from '../net/node-http.ts'
 import type { Logger } from './log.ts'
 
 type MetricsPage = { readonly mediaType: string; readonly text: string }
@@ -17,7 +18,7 @@ const requestTimeoutMs = 5_000
 /** Serves GET /metrics and nothing else. Scrapes that come together share one reading. */
 const serve = (render: () => Promise<MetricsPage>): Server => {
   let rendering: Promise<MetricsPage> | undefined
-  return createServer(
+  return http.createServer(
     { requestTimeout: requestTimeoutMs, headersTimeout: requestTimeoutMs },
     (request, response) => {
       if (request.url !== '/metrics' || request.method !== 'GET') {

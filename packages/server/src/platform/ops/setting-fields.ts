@@ -12,12 +12,11 @@ export const port = (description: string) =>
     .optional()
     .meta({ description })
 
-const wholeNumber = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,12}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(min).max(max))
+const digits = z
+  .string()
+  .regex(/^\d{1,12}$/, 'must be a whole number')
+  .transform(Number)
+const wholeNumber = (min: number, max: number) => digits.pipe(z.int().min(min).max(max))
 
 export const integer = (min: number, max: number, fallback: number, description: string) =>
   wholeNumber(min, max).default(fallback).meta({ description })
