@@ -238,7 +238,9 @@ const mountAll = (app: FastifyInstance, listener: ListenerOptions): void => {
 const buildCompiler =
   () =>
   (route: unknown): never => {
-    throw new Error(`a route has a schema of Fastify, not of the table of endpoints: ${JSON.stringify(route)}`)
+    throw new Error(
+      `a route has a schema of Fastify, not of the table of endpoints: ${JSON.stringify(route)}`,
+    )
   }
 
 /** Builds a listener: every row of the table mounted once, the pages, and nothing else. */
