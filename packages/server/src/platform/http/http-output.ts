@@ -8,9 +8,9 @@ import { withinRequest } from '../ops/tracing/request-scope.ts'
 import { withinSpan } from '../ops/tracing.ts'
 import { Refusal, errorBodyOf, statusOf } from './errors.ts'
 import { siteverifyAnswerOf } from './siteverify-answer.ts'
-import { bearerChallenge, headerOf, pathOf, securityHeaders, type PathMatcher } from './http-headers.ts'
+import { bearerChallenge, headerOf, pathOf, securityHeaders, type RowFinder } from './http-headers.ts'
 import { acceptsHtml } from './negotiation.ts'
-import { idempotencyKeyOf, type IncomingRequest } from './http-input.ts'
+import type { IncomingRequest } from './authenticate.ts'
 import {
   beginIdempotent,
   completeIdempotent,
@@ -33,7 +33,7 @@ export type SerializedResponse = {
 } & (
   { readonly json: true; readonly body: string } | { readonly json: false; readonly body: string | Readable }
 )
-export type Exchange = { readonly ctx: Ctx; readonly endpoint: Endpoint; readonly request: IncomingRequest }
+type Exchange = { readonly ctx: Ctx; readonly endpoint: Endpoint; readonly request: IncomingRequest }
 
 /** The request that failed, and its row where one was found. */
 type ErrorPlace = { readonly id: string; readonly endpoint?: Endpoint | undefined }
@@ -181,10 +181,10 @@ const storeAnswer = async (
 /** Runs the operation once for its Idempotency-Key: a repeated call gets the stored response. */
 export const runIdempotent = async (
   exchange: Exchange,
+  key: string | undefined,
   run: (storeResult: StoreResult) => Promise<SerializedResponse>,
 ): Promise<SerializedResponse> => {
   const { ctx, endpoint, request } = exchange
-  const key = idempotencyKeyOf(endpoint, request)
   if (key === undefined) return run(storeNothing)
   const begun = await beginIdempotent(ctx, scopeOf(exchange, key), {
     body: request.body,
@@ -276,24 +276,17 @@ export const sendRouterError = (
   void sendResponse(reply, asPage(output, request, serializeError(ctx, error, { id: request.id })))
 }
 
-export const addErrorHandlers = (
-  app: FastifyInstance,
-  output: ErrorOutput,
-  matchers: readonly PathMatcher[],
-): void => {
+export const addErrorHandlers = (app: FastifyInstance, output: ErrorOutput, findRows: RowFinder): void => {
   const { ctx } = output
   app.setErrorHandler(async (error, request, reply) => {
-    const { endpoint } = request.routeOptions.config
+    const { endpoint } = request
     const answer = withinRequest(request.scope, () =>
       withinSpan(request.span, () => serializeError(ctx, error, { id: request.id, endpoint })),
     )
     return sendResponse(reply, asPage(output, request, answer))
   })
   app.setNotFoundHandler(async (request, reply) => {
-    const path = pathOf(request)
-    const methods = matchers
-      .filter(({ pattern }) => pattern.test(path))
-      .map(({ endpoint }) => endpoint.method)
+    const methods = findRows(pathOf(request)).map(({ method }) => method)
     const allow = [...new Set(methods)].join(', ')
     const refusal =
       allow === '' ? new Refusal('not_found') : new Refusal('method_not_allowed', { headers: { allow } })
