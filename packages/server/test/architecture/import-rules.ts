@@ -90,7 +90,7 @@ const restrictedCallFaults = (file: SourceFile): string[] => {
   if (
     !networkFiles.test(path) &&
     has(/from '(node:https?|node:net|node:dns[^']*|undici|nodemailer|node:tls)'|\bfetch\(/) &&
-    !/^platform\/http\/(client-address|http-close)\.ts$/.test(path)
+    !/^platform\/http\/(client-address|http-connections)\.ts$/.test(path)
   )
     faults.push(`${path}: network outside platform/net/outbound.ts`)
   // The card provider's SDK has a way out of its own, which card-client replaces.

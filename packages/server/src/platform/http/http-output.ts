@@ -241,6 +241,12 @@ export const serializeError = (ctx: Ctx, error: unknown, where: ErrorPlace): Ser
   return serializeRefusal(ctx, where, refusal)
 }
 
+/** Runs work in the scope and the span of a request. */
+export const withinRequestOf = <T>(
+  { scope, span }: Pick<FastifyRequest, 'scope' | 'span'>,
+  work: () => T,
+): T => withinRequest(scope, () => withinSpan(span, work))
+
 /** The context of an error, for its metric and log line, and the page for browsers. */
 type ErrorOutput = { readonly ctx: Ctx; readonly errorPage?: ErrorPage }
 
@@ -271,25 +277,18 @@ export const sendRouterError = (
   request: FastifyRequest,
   reply: FastifyReply,
 ): void => {
-  const { ctx } = output
-  reply.headers({ ...securityHeaders(ctx), 'x-request-id': request.id })
-  void sendResponse(reply, asPage(output, request, serializeError(ctx, error, { id: request.id })))
+  reply.headers({ ...securityHeaders(output.ctx), 'x-request-id': request.id })
+  void sendResponse(reply, asPage(output, request, serializeError(output.ctx, error, request)))
 }
 
 export const addErrorHandlers = (app: FastifyInstance, output: ErrorOutput, findRows: RowFinder): void => {
-  const { ctx } = output
   app.setErrorHandler(async (error, request, reply) => {
-    const { endpoint } = request
-    const answer = withinRequest(request.scope, () =>
-      withinSpan(request.span, () => serializeError(ctx, error, { id: request.id, endpoint })),
-    )
+    const answer = withinRequestOf(request, () => serializeError(output.ctx, error, request))
     return sendResponse(reply, asPage(output, request, answer))
   })
-  app.setNotFoundHandler(async (request, reply) => {
+  app.setNotFoundHandler(async (request) => {
     const methods = findRows(pathOf(request)).map(({ method }) => method)
     const allow = [...new Set(methods)].join(', ')
-    const refusal =
-      allow === '' ? new Refusal('not_found') : new Refusal('method_not_allowed', { headers: { allow } })
-    return sendResponse(reply, asPage(output, request, serializeRefusal(ctx, { id: request.id }, refusal)))
+    throw allow === '' ? new Refusal('not_found') : new Refusal('method_not_allowed', { headers: { allow } })
   })
 }

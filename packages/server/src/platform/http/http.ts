@@ -4,14 +4,13 @@ import { operationNameOf, usualBodyLimitBytes, type Endpoint } from '@pohf/proto
 import { showsKey, type CallFacts } from './authenticate.ts'
 import type { ErrorPage, Page } from './call.ts'
 import type { Span } from '../ops/tracing/spans.ts'
-import { isRequestId, withinRequest, type RequestScope } from '../ops/tracing/request-scope.ts'
+import { isRequestId, type RequestScope } from '../ops/tracing/request-scope.ts'
 import { startRequestSpan, withinSpan } from '../ops/tracing.ts'
 import { addBodyParser } from './http-body.ts'
-import { healthPaths } from './http-close.ts'
+import { addStallTimeout, healthPaths, timeouts } from './http-connections.ts'
 import { addHeaders, addPreflights, headerOf, makeRowFinder } from './http-headers.ts'
-import { addErrorHandlers, sendResponse, sendRouterError } from './http-output.ts'
+import { addErrorHandlers, sendResponse, sendRouterError, withinRequestOf } from './http-output.ts'
 import { admitCall, operationsOf, runCall, type Operation, type OperationOptions } from './operation.ts'
-import { addStallTimeout, timeouts } from './http-stalls.ts'
 import { answerCostMs, bodyCostMs, rowCostMs } from './row-costs.ts'
 import { acceptedEncoding } from './static-page.ts'
 import { makeClientReader } from './trusted-proxies.ts'
@@ -57,10 +56,6 @@ export type ListenerOptions = OperationOptions & {
   /** Shows some errors to browsers. Without it every error is JSON. */
   readonly errorPage?: ErrorPage
 }
-
-/** Runs work in the scope and the span of a request. */
-const withinRequestOf = <T>({ scope, span }: Pick<FastifyRequest, 'scope' | 'span'>, work: () => T): T =>
-  withinRequest(scope, () => withinSpan(span, work))
 
 const mount = (app: FastifyInstance, operation: Operation): void => {
   const { endpoint } = operation
