@@ -34,15 +34,11 @@ export type Dispatcher = {
   readonly admit: (caller: Pick<InternalCall, 'agent' | 'address'>, costMs: number) => Promise<void>
 }
 
-const pathFor = (endpoint: Endpoint, params: InternalCall['params'] = {}): string =>
-  endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(params[name]).toWellFormed()),
-  )
-
 const internalRequestOf = (endpoint: Endpoint, call: InternalCall): IncomingRequest => ({
   id: call.requestId,
   client: call.address,
-  url: pathFor(endpoint, call.params),
+  // Only a signature covers it.
+  url: endpoint.path,
   headers: call.headers ?? {},
   body: call.body ?? {},
   query: call.query ?? {},

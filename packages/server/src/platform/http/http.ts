@@ -111,21 +111,22 @@ const addCostBudget = (
   const answerCosts = new Map<string, number>()
   const paidInAdvance = new WeakMap<FastifyRequest, number>()
   app.addHook('onRequest', async (request) => {
-    const { client, endpoint, headers, routeOptions } = request
-    const answerMs = answerCosts.get(routeOptions.url ?? '') ?? 0
+    const { client, endpoint, headers } = request
+    if (endpoint && showsKey(endpoint, headers)) return
+    const { url = '' } = request.routeOptions
+    const answerMs = answerCosts.get(url) ?? 0
     const costMs =
       rowCostMs(endpoint) + bodyCostMs(headers, endpoint?.bodyLimitBytes ?? usualBodyLimitBytes) + answerMs
-    if (healthPaths.has(routeOptions.url)) return budget.space(client, costMs)
-    if (endpoint && showsKey(endpoint, headers)) return
+    if (healthPaths.has(url)) return budget.space(client, costMs)
     await budget.admit(client, costMs)
     paidInAdvance.set(request, answerMs)
   })
   app.addHook('onResponse', async (request, reply) => {
-    const { client, agent, operator, routeOptions } = request
+    const { client, agent, operator } = request
     if (agent || operator) return
     const answerMs = answerCostMs(reply.getHeader('content-length'))
     const paidMs = paidInAdvance.get(request)
-    if (paidMs !== undefined) answerCosts.set(routeOptions.url ?? '', answerMs)
+    if (paidMs !== undefined) answerCosts.set(request.routeOptions.url ?? '', answerMs)
     budget.charge(client, answerMs - (paidMs ?? 0))
   })
 }
