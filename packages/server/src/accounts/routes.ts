@@ -1,5 +1,5 @@
 import { route, type Route } from '../platform/http/call.ts'
-import { pageRequestOf } from '../platform/http/http-input.ts'
+import { pageRequestOf } from '../platform/http/authenticate.ts'
 import { account } from './account.ts'
 import type { Bearers } from './bearer.ts'
 import { claim } from './claim.ts'

@@ -1,5 +1,5 @@
 import { route, type Route } from '../platform/http/call.ts'
-import { pageRequestOf } from '../platform/http/http-input.ts'
+import { pageRequestOf } from '../platform/http/authenticate.ts'
 import { audit } from './audit.ts'
 import { create } from './create.ts'
 import type { OperatorsDeps } from './deps.ts'

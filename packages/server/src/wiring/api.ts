@@ -307,19 +307,15 @@ export const buildApi = (
   const routes = apiRoutes(services)
   const rateLimits = makeRateLimits(ctx)
   const { checkWrite } = services.restoreGuard
-  const { keyless } = services
-  const dispatcher = makeDispatcher({ ctx, endpoints, routes, rateLimits, checkWrite, keyless })
+  const shared = { ctx, endpoints, authenticate: services.authenticate, rateLimits, checkWrite }
+  const dispatcher = makeDispatcher({ ...shared, routes })
   const otherPages = [...health.pages, ...apiPages(services)]
   const { pages: websitePages, errorPage } = websiteOf(services, health, otherPages)
   const api = buildListener({
-    ctx,
-    endpoints,
+    ...shared,
     routes: [...routes, ...discovery.routes(ctx, dispatcher, paymentOptionsOf(services))],
     pages: [...otherPages, ...websitePages],
     errorPage,
-    authenticate: services.authenticate,
-    rateLimits,
-    checkWrite,
     noteRequest: services.requestLog.note,
   })
   mountArrival(api, ctx)

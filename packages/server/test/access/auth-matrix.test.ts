@@ -20,6 +20,7 @@ import { Refusal } from '../../src/platform/http/errors.ts'
 import { buildListener, type ListenerOptions } from '../../src/platform/http/http.ts'
 import * as accounts from '../../src/accounts/index.ts'
 import * as members from '../../src/members/index.ts'
+import { noCallers } from '../fixtures/no-callers.ts'
 import { startHarness, type TestResponse } from '../fixtures/harness.ts'
 import { makeAccount, makeColleague } from '../fixtures/people/console.ts'
 import { makeSignedInOperator } from '../fixtures/people/operator-page.ts'
@@ -304,16 +305,7 @@ const edgeOver = (rows: readonly Endpoint[], authenticate: Partial<ListenerOptio
       id: id as EndpointId,
       handler: async () => Promise.reject(new Refusal('not_found')),
     })),
-    authenticate: {
-      agent: async () => assert.fail(),
-      operator: async () => assert.fail(),
-      member: async () => assert.fail(),
-      console: async () => assert.fail(),
-      operatorSession: async () => assert.fail(),
-      keyless: { precheck: async () => assert.fail(), authenticate: async () => assert.fail() },
-      orderToken: async () => assert.fail(),
-      ...authenticate,
-    },
+    authenticate: { ...noCallers, ...authenticate },
   })
 
 const kinds = {

@@ -13,6 +13,7 @@ import {
 } from '@pohf/protocol'
 import { makeRateLimits } from '../../src/platform/http/rate-limits.ts'
 import { buildListener } from '../../src/platform/http/http.ts'
+import { noCallers } from '../fixtures/no-callers.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { serverRoot } from './import-rules.ts'
 
@@ -114,19 +115,10 @@ test('openapi.json has exactly the rows, every status documented', async () => {
 })
 
 test('a route that the table lacks, and a row that nobody mounts, stop the start', () => {
-  const authenticate = {
-    agent: async () => assert.fail(),
-    operator: async () => assert.fail(),
-    member: async () => assert.fail(),
-    console: async () => assert.fail(),
-    operatorSession: async () => assert.fail(),
-    keyless: { precheck: async () => assert.fail(), authenticate: async () => assert.fail() },
-    orderToken: async () => assert.fail(),
-  }
   const base = {
     ctx: harness.ctx,
     pages: [],
-    authenticate,
+    authenticate: noCallers,
     rateLimits: makeRateLimits(harness.ctx),
     checkWrite: async () => undefined,
     noteRequest: () => undefined,

@@ -91,7 +91,7 @@ const restrictedCallFaults = (file: SourceFile): string[] => {
     has(
       /(from |\()'(node:https?|node:net|node:dns[^']*|undici|nodemailer|node:tls)'|\/node-http\.ts'|\bfetch\(/,
     ) &&
-    !/^platform\/http\/(client-address|http-close)\.ts$/.test(path)
+    !/^platform\/http\/(client-address|http-connections)\.ts$/.test(path)
   )
     faults.push(`${path}: network outside platform/net/outbound.ts`)
   // The card provider's SDK has a way out of its own, which card-client replaces.

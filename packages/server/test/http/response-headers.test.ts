@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { endpoints, type Endpoint } from '@pohf/protocol'
 import { makeRateLimits } from '../../src/platform/http/rate-limits.ts'
 import { buildListener } from '../../src/platform/http/http.ts'
+import { noCallers } from '../fixtures/no-callers.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { requestOverSocket } from '../fixtures/socket-request.ts'
 
@@ -82,15 +83,7 @@ test('a row that browsers of any site may call answers their preflight and echoe
     endpoints: rows,
     pages: [],
     routes: [{ id: 'agents.register', handler: async () => assert.fail() }],
-    authenticate: {
-      agent: async () => assert.fail(),
-      operator: async () => assert.fail(),
-      member: async () => assert.fail(),
-      console: async () => assert.fail(),
-      operatorSession: async () => assert.fail(),
-      keyless: { precheck: async () => assert.fail(), authenticate: async () => assert.fail() },
-      orderToken: async () => assert.fail(),
-    },
+    authenticate: noCallers,
   })
   const send = (method: 'OPTIONS' | 'POST') =>
     listener.inject({ method, url: '/api/agents/register', headers: { origin: 'https://shop.example' } })

@@ -5,6 +5,7 @@ import { endpoints } from '@pohf/protocol'
 import { makeRateLimits } from '../../src/platform/http/rate-limits.ts'
 import { buildListener } from '../../src/platform/http/http.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
+import { noCallers } from '../fixtures/no-callers.ts'
 import { startHarness, type TestResponse } from '../fixtures/harness.ts'
 import { pollUntil } from '../fixtures/polling.ts'
 import { requestOverSocket } from '../fixtures/socket-request.ts'
@@ -232,15 +233,7 @@ test('an answer that does not fit its own schema is our fault, and nothing of it
     endpoints: [row],
     pages: [],
     routes: [{ id: 'agents.register', handler: async () => ({ apiKey: 'svc_planted', agentId: 5 }) }],
-    authenticate: {
-      agent: async () => assert.fail(),
-      operator: async () => assert.fail(),
-      member: async () => assert.fail(),
-      console: async () => assert.fail(),
-      operatorSession: async () => assert.fail(),
-      keyless: { precheck: async () => assert.fail(), authenticate: async () => assert.fail() },
-      orderToken: async () => assert.fail(),
-    },
+    authenticate: noCallers,
   })
   const response = await listener.inject({
     method: 'POST',

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { endpoints } from '@pohf/protocol'
 import { z } from 'zod'
 import { startHarness } from '../../../test/fixtures/harness.ts'
+import { noCallers } from '../../../test/fixtures/no-callers.ts'
 import * as accounts from '../../accounts/index.ts'
 import * as agents from '../../agents/index.ts'
 import type { Agent } from '../../platform/http/call.ts'
@@ -22,6 +23,7 @@ const dispatcher = makeDispatcher({
   checkWrite: async () => undefined,
   endpoints,
   routes: agents.routes(ctx, authenticator, accounts.isInAccount),
+  authenticate: noCallers,
   rateLimits: makeRateLimits(ctx),
 })
 

@@ -44,11 +44,13 @@ export type KeylessCredential = {
   /** Signs the token that funds this order. */
   readonly signOrderToken: (orderId: string) => Promise<string>
 }
+/** The headers of a request, with names in lower case. */
+export type RequestHeaders = Readonly<Record<string, string | string[] | undefined>>
 /** A request without a key, as the check of its credential sees it. */
 export type KeylessRequest = {
   readonly method: string
   readonly url: string
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly headers: RequestHeaders
   /** The body as it was sent, and as it was parsed. */
   readonly bodyText: string
   readonly body: unknown
@@ -57,7 +59,7 @@ export type KeylessRequest = {
 /** Finds the agent of a trusted-agent credential. The wiring provides it. */
 export type AuthenticateKeyless = {
   /** Refuses at once a request that is refused whatever its body holds, so that the body is not read. */
-  readonly precheck: (headers: KeylessRequest['headers']) => Promise<void>
+  readonly precheck: (headers: RequestHeaders) => Promise<void>
   readonly authenticate: (request: KeylessRequest) => Promise<Agent>
 }
 /** `isRecent`: the person signed in within the last hour. */

@@ -3,7 +3,7 @@ import type { Clock } from '../ops/clock.ts'
 import type { Logger } from '../ops/log.ts'
 import type { ClientAddress } from './client-address.ts'
 import { Refusal } from './errors.ts'
-import { makeRefusalDelay } from './refusal-delay.ts'
+import { makeRefusalDelay } from './rate-limiter.ts'
 
 // Every call without a key spends what it costs, in milliseconds of CPU, from a budget of the client's narrow network and
 // one of its wide network. No caller chooses the key of a budget.

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { endpoints } from '@pohf/protocol'
 import { startHarness } from '../../../test/fixtures/harness.ts'
+import { noCallers } from '../../../test/fixtures/no-callers.ts'
 import * as accounts from '../../accounts/index.ts'
 import * as agents from '../../agents/index.ts'
 import { makeRateLimits } from './rate-limits.ts'
-import { ApiResponse, type Agent } from './call.ts'
+import { ApiResponse, type Agent, type Route } from './call.ts'
 import { makeDispatcher, type InternalCall } from './dispatch.ts'
 import { readClientAddress } from './client-address.ts'
 
@@ -13,14 +14,16 @@ const harness = await startHarness({ KEY_LIMIT_PER_MINUTE: '30' })
 const { ctx } = harness
 const authenticator = agents.makeAuthenticator(ctx, accounts.makeBearers(ctx))
 const routes = agents.routes(ctx, authenticator, accounts.isInAccount)
-const checkWrite = async () => undefined
-const { dispatch, has } = makeDispatcher({
-  ctx,
-  endpoints,
-  routes,
-  rateLimits: makeRateLimits(ctx),
-  checkWrite,
-})
+const serve = (served: readonly Route[]) =>
+  makeDispatcher({
+    ctx,
+    endpoints,
+    routes: served,
+    authenticate: noCallers,
+    rateLimits: makeRateLimits(ctx),
+    checkWrite: async () => undefined,
+  })
+const { dispatch, has } = serve(routes)
 
 const from = (agent?: Agent, parts: Partial<InternalCall> = {}): InternalCall => ({
   agent,
@@ -44,13 +47,7 @@ test('the answer is that of HTTP', async () => {
 test('JSON that an operation has serialized itself is parsed, as over HTTP', async () => {
   const { agent } = await newAgent()
   const raw = { mediaType: 'application/json; charset=utf-8', text: '{"answer":{"text":"yes"}}' }
-  const stored = makeDispatcher({
-    ctx,
-    endpoints,
-    routes: [{ id: 'agents.profile', handler: async () => new ApiResponse(undefined, { raw }) }],
-    rateLimits: makeRateLimits(ctx),
-    checkWrite,
-  })
+  const stored = serve([{ id: 'agents.profile', handler: async () => new ApiResponse(undefined, { raw }) }])
   const { body } = await stored.dispatch('agents.profile', from(agent))
   assert.deepEqual(body, { answer: { text: 'yes' } })
 })
@@ -105,17 +102,11 @@ test('calls count against the limit of the key', async () => {
 
 test('what is not mounted, is for a person, or shows a secret to a key is never dispatched', async () => {
   const { agent } = await newAgent()
-  const empty = makeDispatcher({ ctx, endpoints, routes: [], rateLimits: makeRateLimits(ctx), checkWrite })
+  const empty = serve([])
   assert.equal(has('agents.profile'), true)
   assert.equal(empty.has('agents.profile'), false)
   await assert.rejects(empty.dispatch('agents.profile', from(agent)), /not mounted/)
-  const person = makeDispatcher({
-    ctx,
-    endpoints,
-    routes: [{ id: 'members.people.me', handler: async () => assert.fail() }],
-    rateLimits: makeRateLimits(ctx),
-    checkWrite,
-  })
+  const person = serve([{ id: 'members.people.me', handler: async () => assert.fail() }])
   await assert.rejects(
     person.dispatch('members.people.me', from(agent)),
     /members\.people\.me .* needs a person who is signed in/,
@@ -125,15 +116,9 @@ test('what is not mounted, is for a person, or shows a secret to a key is never 
 
 test('an internal error is logged under the request id of the answer, and not returned', async () => {
   const { agent } = await newAgent()
-  const broken = makeDispatcher({
-    ctx,
-    endpoints,
-    routes: [
-      { id: 'agents.profile', handler: async () => Promise.reject(new Error('the cellar is flooded')) },
-    ],
-    rateLimits: makeRateLimits(ctx),
-    checkWrite,
-  })
+  const broken = serve([
+    { id: 'agents.profile', handler: async () => Promise.reject(new Error('the cellar is flooded')) },
+  ])
   const { status, body } = await broken.dispatch('agents.profile', from(agent))
   assert.equal(status, 500)
   assert.equal(JSON.stringify(body).includes('cellar'), false)

@@ -1,16 +1,16 @@
 import { operationNameOf, type Endpoint } from '@pohf/protocol'
-import type { RateLimits } from './rate-limits.ts'
+import type { IncomingRequest } from './authenticate.ts'
+import type { Agent, EndpointId } from './call.ts'
 import type { ClientAddress } from './client-address.ts'
+import { serializeError, type SerializedResponse } from './http-output.ts'
+import { admitCall, operationsOf, runCall, type Operation, type OperationOptions } from './operation.ts'
 import { rowCostMs } from './row-costs.ts'
-import type { Agent, AuthenticateKeyless, EndpointId, Handler, Route } from './call.ts'
-import type { Ctx } from '../ops/context.ts'
 import { inSpan } from '../ops/tracing.ts'
-import { Refusal } from './errors.ts'
-import { authorizeCaller, isStoppedByRestore, parseCall, type IncomingRequest } from './http-input.ts'
-import { runIdempotent, serializeResponse, serializeError, type SerializedResponse } from './http-output.ts'
-import type { RateLimitResult } from './rate-limiter.ts'
 
-/** A call from inside the process. Its caller is authenticated already; header names are in lower case. */
+/**
+ * A call from inside the process. Its caller is authenticated already; header names are in lower case. No signature is among
+ * them: it would cover the path of the call that carries this one, so an order without a key can show mandates alone.
+ */
 export type InternalCall = {
   readonly agent: Agent | undefined
   readonly address: ClientAddress
@@ -26,7 +26,7 @@ export type DispatchResult = {
   readonly body: unknown
 }
 
-/** Calls operations of the table without HTTP, with the same checks by the same functions. */
+/** Calls operations of the table without HTTP, by the same steps. */
 export type Dispatcher = {
   readonly dispatch: (id: EndpointId, call: InternalCall) => Promise<DispatchResult>
   readonly has: (id: EndpointId) => boolean
@@ -34,19 +34,11 @@ export type Dispatcher = {
   readonly admit: (caller: Pick<InternalCall, 'agent' | 'address'>, costMs: number) => Promise<void>
 }
 
-const enforceRateLimit = (verdict: RateLimitResult | undefined): void => {
-  if (verdict && !verdict.allowed) throw new Refusal('rate_limited', { headers: verdict.headers })
-}
-
-const pathFor = (endpoint: Endpoint, params: InternalCall['params'] = {}): string =>
-  endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
-    encodeURIComponent(String(params[name]).toWellFormed()),
-  )
-
 const internalRequestOf = (endpoint: Endpoint, call: InternalCall): IncomingRequest => ({
   id: call.requestId,
   client: call.address,
-  url: pathFor(endpoint, call.params),
+  // Only a signature covers it.
+  url: endpoint.path,
   headers: call.headers ?? {},
   body: call.body ?? {},
   query: call.query ?? {},
@@ -57,6 +49,8 @@ const internalRequestOf = (endpoint: Endpoint, call: InternalCall): IncomingRequ
   person: undefined,
   accountPerson: undefined,
   keyText: '',
+  bodyText: '',
+  bodyFault: undefined,
 })
 
 /** The body as the caller of HTTP would parse it: an operation may have serialized its JSON itself. */
@@ -64,22 +58,6 @@ const parseBody = ({ body, mediaType }: SerializedResponse): unknown =>
   typeof body === 'string' && body !== '' && mediaType.startsWith('application/json')
     ? JSON.parse(body)
     : body
-
-type DispatcherOptions = {
-  readonly ctx: Ctx
-  readonly endpoints: readonly Endpoint[]
-  readonly routes: readonly Route[]
-  readonly rateLimits: RateLimits
-  readonly checkWrite: () => Promise<void>
-  /** Without it an order needs a key. */
-  readonly keyless?: AuthenticateKeyless
-}
-
-const admitWith =
-  ({ costBudget }: Pick<RateLimits, 'costBudget'>): Dispatcher['admit'] =>
-  async ({ agent, address }, costMs) => {
-    if (!agent) await costBudget.admit(address, costMs)
-  }
 
 const assertDispatchable = ({ id, auth, showsSecret }: Endpoint): void => {
   if (auth === 'member' || auth === 'console')
@@ -90,61 +68,38 @@ const assertDispatchable = ({ id, auth, showsSecret }: Endpoint): void => {
 }
 
 /** Makes the dispatcher for these endpoints and their routes. */
-export const makeDispatcher = (options: DispatcherOptions): Dispatcher => {
-  const { ctx, endpoints, routes, rateLimits, checkWrite, keyless } = options
-  const admit = admitWith(rateLimits)
-  const find = (id: EndpointId): { endpoint: Endpoint; handler: Handler } | undefined => {
-    const endpoint = endpoints.find((row) => row.id === id)
-    const route = routes.find((candidate) => candidate.id === id)
-    return endpoint && route ? { endpoint, handler: route.handler } : undefined
+export const makeDispatcher = (options: OperationOptions): Dispatcher => {
+  const { ctx, rateLimits } = options
+  const operations = operationsOf(options)
+  const admit: Dispatcher['admit'] = async ({ agent, address }, costMs) => {
+    if (!agent) await rateLimits.costBudget.admit(address, costMs)
   }
-
-  const execute = async (
-    endpoint: Endpoint,
-    handler: Handler,
-    call: InternalCall,
-  ): Promise<SerializedResponse> => {
-    const request = internalRequestOf(endpoint, call)
-    await admit(call, rowCostMs(endpoint))
-    enforceRateLimit(rateLimits.byAddress(endpoint, request.client))
-    // A signature covers the path that its caller sent it to, which is not this one: only mandates in the body count.
-    if (endpoint.auth === 'order' && !request.agent && keyless)
-      request.agent = await keyless.authenticate({
-        method: endpoint.method,
-        url: request.url,
-        headers: {},
-        bodyText: '',
-        body: request.body,
-        address: request.client,
-      })
-    authorizeCaller(endpoint, request.agent)
-    if (request.agent) enforceRateLimit(rateLimits.byAgent(request.agent))
-    const parsed = parseCall(endpoint, request)
-    if (isStoppedByRestore(endpoint)) await checkWrite()
-    return runIdempotent({ ctx, endpoint, request }, async (storeResult) =>
-      serializeResponse(endpoint, await handler({ ...parsed, storeResult })),
-    )
-  }
-
+  const find = (id: EndpointId): Operation | undefined =>
+    operations.find(({ endpoint }) => endpoint.id === id)
   return {
     has: (id) => find(id) !== undefined,
     admit,
     dispatch: async (id, call) => {
-      const found = find(id)
-      if (!found) throw new Error(`operation ${id} was dispatched but is not mounted`)
-      const { endpoint, handler } = found
+      const operation = find(id)
+      if (!operation) throw new Error(`operation ${id} was dispatched but is not mounted`)
+      const { endpoint } = operation
       assertDispatchable(endpoint)
       const startedAt = performance.now()
-      const attributes = { 'pohf.endpoint': operationNameOf(endpoint), 'pohf.request_id': call.requestId }
-      const written = await inSpan(operationNameOf(endpoint), { attributes }, () =>
-        execute(endpoint, handler, call).catch((error: unknown) =>
-          serializeError(ctx, error, { id: call.requestId, endpoint }),
-        ),
-      )
-      ctx.metrics.requests.observe(
-        { endpoint: operationNameOf(endpoint), status: written.status },
-        (performance.now() - startedAt) / 1_000,
-      )
+      const name = operationNameOf(endpoint)
+      const attributes = { 'pohf.endpoint': name, 'pohf.request_id': call.requestId }
+      const written = await inSpan(name, { attributes }, async () => {
+        try {
+          const request = internalRequestOf(endpoint, call)
+          // For the row alone: the call that carries this one has paid for the body and the answer.
+          await admit(call, rowCostMs(endpoint))
+          await admitCall(operation, request)
+          return await runCall(operation, request)
+        } catch (error) {
+          return serializeError(ctx, error, { id: call.requestId, endpoint })
+        }
+      })
+      const seconds = (performance.now() - startedAt) / 1_000
+      ctx.metrics.requests.observe({ endpoint: name, status: written.status }, seconds)
       return { status: written.status, headers: written.headers, body: parseBody(written) }
     },
   }

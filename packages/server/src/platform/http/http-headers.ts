@@ -1,24 +1,38 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { apiVersion, type Endpoint } from '@pohf/protocol'
+import type { RequestHeaders } from './call.ts'
 import type { Ctx } from '../ops/context.ts'
 import { makeRequestScope } from '../ops/tracing/request-scope.ts'
 
-export const headerOf = (request: Pick<FastifyRequest, 'headers'>, name: string): string | undefined => {
-  const value = request.headers[name]
+export const headerOf = (
+  { headers }: { readonly headers: RequestHeaders },
+  name: string,
+): string | undefined => {
+  const value = headers[name]
   return Array.isArray(value) ? value[0] : value
 }
 
 export const pathOf = (request: Pick<FastifyRequest, 'url'>): string => request.url.split('?')[0] ?? ''
 
-/** Matches a path to rows of the table, whatever its method. */
-export type PathMatcher = { readonly pattern: RegExp; readonly endpoint: Endpoint }
-export const matchersOf = (endpoints: readonly Endpoint[]): PathMatcher[] =>
-  endpoints.map((endpoint) => ({
+/** Finds the rows of a path, whatever the method. Those of a path without parameters are searched for once. */
+export const makeRowFinder = (endpoints: readonly Endpoint[]) => {
+  const matchers = endpoints.map((endpoint) => ({
     endpoint,
     pattern: new RegExp(
       `^${endpoint.path.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&').replaceAll(/\{\w+\}/g, '[^/]+')}/?$`,
     ),
   }))
+  const search = (path: string): readonly Endpoint[] =>
+    matchers.filter(({ pattern }) => pattern.test(path)).map(({ endpoint }) => endpoint)
+  const fixed = new Set(endpoints.map(({ path }) => path).filter((path) => !path.includes('{')))
+  const known = new Map<string, readonly Endpoint[]>()
+  return (path: string): readonly Endpoint[] => {
+    const rows = known.get(path) ?? search(path)
+    if (fixed.has(path)) known.set(path, rows)
+    return rows
+  }
+}
+export type RowFinder = ReturnType<typeof makeRowFinder>
 
 /** Where RFC 9728 puts the documents that say how to get access; the path of the resource follows. */
 export const protectedResourcePath = '/.well-known/oauth-protected-resource'
@@ -53,23 +67,9 @@ export const securityHeaders = (ctx: Ctx): Record<string, string> => ({
     : {}),
 })
 
-/** Finds the rows of a path, whatever the method. Those of a path without parameters are searched for once. */
-const makeRowFinder = (matchers: readonly PathMatcher[]) => {
-  const search = (path: string): readonly Endpoint[] =>
-    matchers.filter(({ pattern }) => pattern.test(path)).map(({ endpoint }) => endpoint)
-  const fixed = new Set(matchers.map(({ endpoint }) => endpoint.path).filter((path) => !path.includes('{')))
-  const known = new Map<string, readonly Endpoint[]>()
-  return (path: string): readonly Endpoint[] => {
-    const rows = known.get(path) ?? search(path)
-    if (fixed.has(path)) known.set(path, rows)
-    return rows
-  }
-}
-
 /** Sets the request id and the security headers on every response, and those of CORS for the rows that allow it. */
-export const addHeaders = (app: FastifyInstance, ctx: Ctx, matchers: readonly PathMatcher[]): void => {
+export const addHeaders = (app: FastifyInstance, ctx: Ctx, findRows: RowFinder): void => {
   const security = securityHeaders(ctx)
-  const findRows = makeRowFinder(matchers)
   app.addHook('onRequest', async (request, reply) => {
     request.startedAt = performance.now()
     request.scope = makeRequestScope([request.id])
@@ -86,8 +86,7 @@ export const addHeaders = (app: FastifyInstance, ctx: Ctx, matchers: readonly Pa
 }
 
 /** Answers the preflight of a browser. The answer says what the headers of `addHeaders` allow. */
-export const addPreflights = (app: FastifyInstance, matchers: readonly PathMatcher[]): void => {
-  const findRows = makeRowFinder(matchers)
+export const addPreflights = (app: FastifyInstance, findRows: RowFinder): void => {
   app.addHook('onRequest', async (request, reply) => {
     if (request.method !== 'OPTIONS') return
     const rows = findRows(pathOf(request))

@@ -8,9 +8,9 @@ import { withinRequest } from '../ops/tracing/request-scope.ts'
 import { withinSpan } from '../ops/tracing.ts'
 import { Refusal, errorBodyOf, statusOf } from './errors.ts'
 import { siteverifyAnswerOf } from './siteverify-answer.ts'
-import { bearerChallenge, headerOf, pathOf, securityHeaders, type PathMatcher } from './http-headers.ts'
+import { bearerChallenge, headerOf, pathOf, securityHeaders, type RowFinder } from './http-headers.ts'
 import { acceptsHtml } from './negotiation.ts'
-import { idempotencyKeyOf, type IncomingRequest } from './http-input.ts'
+import type { IncomingRequest } from './authenticate.ts'
 import {
   beginIdempotent,
   completeIdempotent,
@@ -33,7 +33,7 @@ export type SerializedResponse = {
 } & (
   { readonly json: true; readonly body: string } | { readonly json: false; readonly body: string | Readable }
 )
-export type Exchange = { readonly ctx: Ctx; readonly endpoint: Endpoint; readonly request: IncomingRequest }
+type Exchange = { readonly ctx: Ctx; readonly endpoint: Endpoint; readonly request: IncomingRequest }
 
 /** The request that failed, and its row where one was found. */
 type ErrorPlace = { readonly id: string; readonly endpoint?: Endpoint | undefined }
@@ -181,10 +181,10 @@ const storeAnswer = async (
 /** Runs the operation once for its Idempotency-Key: a repeated call gets the stored response. */
 export const runIdempotent = async (
   exchange: Exchange,
+  key: string | undefined,
   run: (storeResult: StoreResult) => Promise<SerializedResponse>,
 ): Promise<SerializedResponse> => {
   const { ctx, endpoint, request } = exchange
-  const key = idempotencyKeyOf(endpoint, request)
   if (key === undefined) return run(storeNothing)
   const begun = await beginIdempotent(ctx, scopeOf(exchange, key), {
     body: request.body,
@@ -241,6 +241,12 @@ export const serializeError = (ctx: Ctx, error: unknown, where: ErrorPlace): Ser
   return serializeRefusal(ctx, where, refusal)
 }
 
+/** Runs work in the scope and the span of a request. */
+export const withinRequestOf = <T>(
+  { scope, span }: Pick<FastifyRequest, 'scope' | 'span'>,
+  work: () => T,
+): T => withinRequest(scope, () => withinSpan(span, work))
+
 /** The context of an error, for its metric and log line, and the page for browsers. */
 type ErrorOutput = { readonly ctx: Ctx; readonly errorPage?: ErrorPage }
 
@@ -271,32 +277,18 @@ export const sendRouterError = (
   request: FastifyRequest,
   reply: FastifyReply,
 ): void => {
-  const { ctx } = output
-  reply.headers({ ...securityHeaders(ctx), 'x-request-id': request.id })
-  void sendResponse(reply, asPage(output, request, serializeError(ctx, error, { id: request.id })))
+  reply.headers({ ...securityHeaders(output.ctx), 'x-request-id': request.id })
+  void sendResponse(reply, asPage(output, request, serializeError(output.ctx, error, request)))
 }
 
-export const addErrorHandlers = (
-  app: FastifyInstance,
-  output: ErrorOutput,
-  matchers: readonly PathMatcher[],
-): void => {
-  const { ctx } = output
+export const addErrorHandlers = (app: FastifyInstance, output: ErrorOutput, findRows: RowFinder): void => {
   app.setErrorHandler(async (error, request, reply) => {
-    const { endpoint } = request.routeOptions.config
-    const answer = withinRequest(request.scope, () =>
-      withinSpan(request.span, () => serializeError(ctx, error, { id: request.id, endpoint })),
-    )
+    const answer = withinRequestOf(request, () => serializeError(output.ctx, error, request))
     return sendResponse(reply, asPage(output, request, answer))
   })
-  app.setNotFoundHandler(async (request, reply) => {
-    const path = pathOf(request)
-    const methods = matchers
-      .filter(({ pattern }) => pattern.test(path))
-      .map(({ endpoint }) => endpoint.method)
+  app.setNotFoundHandler(async (request) => {
+    const methods = findRows(pathOf(request)).map(({ method }) => method)
     const allow = [...new Set(methods)].join(', ')
-    const refusal =
-      allow === '' ? new Refusal('not_found') : new Refusal('method_not_allowed', { headers: { allow } })
-    return sendResponse(reply, asPage(output, request, serializeRefusal(ctx, { id: request.id }, refusal)))
+    throw allow === '' ? new Refusal('not_found') : new Refusal('method_not_allowed', { headers: { allow } })
   })
 }

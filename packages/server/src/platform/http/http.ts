@@ -1,49 +1,24 @@
 import { randomBytes } from 'node:crypto'
-import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify'
 import { operationNameOf, usualBodyLimitBytes, type Endpoint } from '@pohf/protocol'
-import type { ClientAddress } from './client-address.ts'
-import { addCostBudget, spendUnlessKey } from './http-keyless.ts'
-import type { RateLimits } from './rate-limits.ts'
-import type { AccountPerson, Agent, ErrorPage, Handler, Operator, Page, Person, Route } from './call.ts'
-import type { Ctx } from '../ops/context.ts'
+import { showsKey, type CallFacts } from './authenticate.ts'
+import type { ErrorPage, Page } from './call.ts'
 import type { Span } from '../ops/tracing/spans.ts'
-import { isRequestId, withinRequest, type RequestScope } from '../ops/tracing/request-scope.ts'
+import { isRequestId, type RequestScope } from '../ops/tracing/request-scope.ts'
 import { startRequestSpan, withinSpan } from '../ops/tracing.ts'
-import { Refusal } from './errors.ts'
-import { addHeaders, addPreflights, headerOf, matchersOf } from './http-headers.ts'
-import {
-  addBodyParser,
-  authenticateBody,
-  authenticateWithoutKey,
-  authenticateRequest,
-  isStoppedByRestore,
-  parseCall,
-  unknownFields,
-  type Authenticate,
-} from './http-input.ts'
-import {
-  addErrorHandlers,
-  runIdempotent,
-  sendResponse,
-  serializeResponse,
-  sendRouterError,
-} from './http-output.ts'
-import type { RateLimitResult } from './rate-limiter.ts'
-import { addStallTimeout, timeouts } from './http-stalls.ts'
+import { addBodyParser } from './http-body.ts'
+import { addStallTimeout, healthPaths, timeouts } from './http-connections.ts'
+import { addHeaders, addPreflights, headerOf, makeRowFinder } from './http-headers.ts'
+import { addErrorHandlers, sendResponse, sendRouterError, withinRequestOf } from './http-output.ts'
+import { admitCall, operationsOf, runCall, type Operation, type OperationOptions } from './operation.ts'
+import { answerCostMs, bodyCostMs, rowCostMs } from './row-costs.ts'
 import { acceptedEncoding } from './static-page.ts'
 import { makeClientReader } from './trusted-proxies.ts'
 
 declare module 'fastify' {
-  interface FastifyRequest {
-    agent: Agent | undefined
-    operator: Operator | undefined
-    person: Person | undefined
-    accountPerson: AccountPerson | undefined
-    /** The text of the API key: it encrypts stored responses that show a secret. Never logged. */
-    keyText: string
-    /** Of an order without a key: the body as it was sent, and why it cannot be read. */
-    bodyText: string
-    bodyFault: Error | undefined
+  interface FastifyRequest extends CallFacts {
+    /** The row that the request calls; none for a page and for a path that nothing serves. */
+    endpoint: Endpoint | undefined
     startedAt: number
     /** The status that a refusal would have, where it was sent as 200. */
     refusedStatus: number | undefined
@@ -53,8 +28,6 @@ declare module 'fastify' {
     span: Span | undefined
     /** What log lines and other processes are told of the request. */
     scope: RequestScope | undefined
-    /** Set before every other hook. */
-    client: ClientAddress
   }
   interface FastifyContextConfig {
     endpoint?: Endpoint
@@ -76,38 +49,16 @@ export type AnsweredRequest = {
 }
 
 /** What a listener serves. */
-export type ListenerOptions = {
-  readonly ctx: Ctx
-  readonly endpoints: readonly Endpoint[]
-  readonly routes: readonly Route[]
+export type ListenerOptions = OperationOptions & {
   readonly pages: readonly Page[]
-  readonly authenticate: Authenticate
-  readonly rateLimits: RateLimits
-  /** Refuses writes while the database is from the past. */
-  readonly checkWrite: () => Promise<void>
   /** Called for every answered request of an agent. It must not throw, and it is not awaited. */
   readonly noteRequest: (request: AnsweredRequest) => void
   /** Shows some errors to browsers. Without it every error is JSON. */
   readonly errorPage?: ErrorPage
 }
 
-/** Runs work in the scope and the span of a request. */
-const withinRequestOf = <T>({ scope, span }: Pick<FastifyRequest, 'scope' | 'span'>, work: () => T): T =>
-  withinRequest(scope, () => withinSpan(span, work))
-
-const enforceRateLimit = (reply: FastifyReply, verdict: RateLimitResult | undefined): void => {
-  if (!verdict) return
-  reply.headers(verdict.headers)
-  if (!verdict.allowed) throw new Refusal('rate_limited')
-}
-
-const mount = (
-  app: FastifyInstance,
-  listener: ListenerOptions,
-  endpoint: Endpoint,
-  handler: Handler,
-): void => {
-  const { ctx, rateLimits } = listener
+const mount = (app: FastifyInstance, operation: Operation): void => {
+  const { endpoint } = operation
   app.route({
     method: endpoint.method,
     url: endpoint.path.replaceAll(/\{(\w+)\}/g, ':$1'),
@@ -119,35 +70,11 @@ const mount = (
         'pohf.request_id': request.id,
         'http.request.method': endpoint.method,
       })
-      enforceRateLimit(reply, rateLimits.byAddress(endpoint, request.client))
-      await withinRequestOf(request, () =>
-        spendUnlessKey(rateLimits, request, () => authenticateRequest(listener, endpoint, request)),
-      )
-      if (request.agent) enforceRateLimit(reply, rateLimits.byAgent(request.agent))
+      await withinRequestOf(request, () => admitCall(operation, request, reply))
     },
-    preHandler: async (request, reply) => {
-      const isKeyless = endpoint.auth === 'order' && !request.agent
-      if (endpoint.auth !== 'secret' && !isKeyless) return
-      const authenticate = isKeyless ? authenticateWithoutKey : authenticateBody
-      await withinRequestOf(request, () =>
-        spendUnlessKey(rateLimits, request, () => authenticate(listener, endpoint, request)),
-      )
-      if (request.agent) enforceRateLimit(reply, rateLimits.byAgent(request.agent))
-    },
-    handler: async (request, reply) => {
-      const exchange = { ctx, endpoint, request }
-      const call = parseCall(endpoint, request)
-      const unknown = request.agent?.mode === 'test' ? unknownFields(endpoint, request.body) : []
-      if (unknown.length > 0) reply.header('x-unknown-fields', unknown.join(', '))
-      if (isStoppedByRestore(endpoint)) await listener.checkWrite()
-      // The body was read in the context of its connection, so scope and span are set anew.
-      const answer = await withinRequestOf(request, () =>
-        runIdempotent(exchange, async (storeResult) =>
-          serializeResponse(endpoint, await handler({ ...call, storeResult })),
-        ),
-      )
-      return sendResponse(reply, answer)
-    },
+    // The body was read in the context of its connection, so scope and span are set anew.
+    handler: async (request, reply) =>
+      sendResponse(reply, await withinRequestOf(request, () => runCall(operation, request, reply))),
   })
 }
 
@@ -175,14 +102,42 @@ export const mountPage = (app: FastifyInstance, page: Page): void => {
   })
 }
 
+/** Lets every call without a key spend from the budget of its network, before anything else is done for it. */
+const addCostBudget = (
+  app: FastifyInstance,
+  { rateLimits: { costBudget: budget } }: ListenerOptions,
+): void => {
+  /** What the last answer of each route cost by its length: known only afterwards, so the next call pays it in advance. */
+  const answerCosts = new Map<string, number>()
+  const paidInAdvance = new WeakMap<FastifyRequest, number>()
+  app.addHook('onRequest', async (request) => {
+    const { client, endpoint, headers } = request
+    if (endpoint && showsKey(endpoint, headers)) return
+    const { url = '' } = request.routeOptions
+    const answerMs = answerCosts.get(url) ?? 0
+    const costMs =
+      rowCostMs(endpoint) + bodyCostMs(headers, endpoint?.bodyLimitBytes ?? usualBodyLimitBytes) + answerMs
+    if (healthPaths.has(url)) return budget.space(client, costMs)
+    await budget.admit(client, costMs)
+    paidInAdvance.set(request, answerMs)
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const { client, agent, operator } = request
+    if (agent || operator) return
+    const answerMs = answerCostMs(reply.getHeader('content-length'))
+    const paidMs = paidInAdvance.get(request)
+    if (paidMs !== undefined) answerCosts.set(request.routeOptions.url ?? '', answerMs)
+    budget.charge(client, answerMs - (paidMs ?? 0))
+  })
+}
+
 /** The request for the list of its agent; undefined where no agent is known. */
 const answeredRequestOf = (
   request: FastifyRequest,
   status: number,
   durationMs: number,
 ): AnsweredRequest | undefined => {
-  const { agent, startedAt } = request
-  const row = request.routeOptions.config.endpoint
+  const { agent, endpoint: row, startedAt } = request
   // A key reads the list, and must not learn from it when its owner sends known-bad requests.
   if (!agent || !row || row.administratorOnly) return undefined
   const endpoint = row.publicId
@@ -194,7 +149,7 @@ const answeredRequestOf = (
 const addLogging = (app: FastifyInstance, { ctx, noteRequest }: ListenerOptions): void => {
   app.addHook('onResponse', async (request, reply) => {
     const seconds = (performance.now() - request.startedAt) / 1_000
-    const row = request.routeOptions.config.endpoint
+    const { endpoint: row } = request
     const endpoint = row ? operationNameOf(row) : 'other'
     // A siteverify that cannot answer is a fault, whatever its clients expect as status.
     const status = request.refusedStatus ?? reply.statusCode
@@ -221,16 +176,12 @@ const addLogging = (app: FastifyInstance, { ctx, noteRequest }: ListenerOptions)
 }
 
 const mountAll = (app: FastifyInstance, listener: ListenerOptions): void => {
-  for (const endpoint of listener.endpoints) {
-    const found = listener.routes.find((candidate) => candidate.id === endpoint.id)
-    if (!found)
-      throw new Error(`operation ${endpoint.id} is in the table of endpoints, but no module mounts it`)
-    mount(app, listener, endpoint, found.handler)
+  const operations = operationsOf(listener)
+  for (const row of listener.endpoints) {
+    if (!operations.some(({ endpoint }) => endpoint === row))
+      throw new Error(`operation ${row.id} is in the table of endpoints, but no module mounts it`)
   }
-  for (const { id } of listener.routes) {
-    if (!listener.endpoints.some((endpoint) => endpoint.id === id))
-      throw new Error(`operation ${id} is mounted but not in the table of endpoints`)
-  }
+  for (const operation of operations) mount(app, operation)
   for (const page of listener.pages) mountPage(app, page)
 }
 
@@ -261,6 +212,7 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
       return isRequestId(requestedId) ? requestedId : `req_${randomBytes(12).toString('base64url')}`
     },
   })
+  app.decorateRequest('endpoint', undefined)
   app.decorateRequest('agent', undefined)
   app.decorateRequest('operator', undefined)
   app.decorateRequest('person', undefined)
@@ -274,18 +226,21 @@ export const buildListener = (listener: ListenerOptions): FastifyInstance => {
   app.decorateRequest('span', undefined)
   app.decorateRequest('scope', undefined)
   app.decorateRequest('client')
-  const matchers = matchersOf(listener.endpoints)
-  addBodyParser(app)
+  const findRows = makeRowFinder(listener.endpoints)
   const readClient = makeClientReader(ctx)
+  // The steps of every request in their order, also of a page and of a path that nothing serves. Those of an operation
+  // follow them.
   app.addHook('onRequest', async (request) => {
+    request.endpoint = request.routeOptions.config.endpoint
     // Read once: a socket that was closed has no address any more.
     request.client = readClient({ peer: request.ip, forwardedFor: request.headers['x-forwarded-for'] })
   })
+  addHeaders(app, ctx, findRows)
+  addCostBudget(app, listener)
+  addPreflights(app, findRows)
   addStallTimeout(app)
-  addHeaders(app, ctx, matchers)
-  addCostBudget(app, listener.rateLimits)
-  addPreflights(app, matchers)
-  addErrorHandlers(app, listener, matchers)
+  addBodyParser(app)
+  addErrorHandlers(app, listener, findRows)
   addLogging(app, listener)
   mountAll(app, listener)
   return app

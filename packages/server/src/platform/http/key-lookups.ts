@@ -2,8 +2,7 @@ import type { Config } from '../ops/config.ts'
 import { hashKey } from '../ops/keys.ts'
 import { Refusal } from './errors.ts'
 import type { ClientAddress } from './client-address.ts'
-import type { ClientLimit, RateLimiter } from './rate-limiter.ts'
-import { makeRefusalDelay } from './refusal-delay.ts'
+import { makeRefusalDelay, type ClientLimit, type RateLimiter } from './rate-limiter.ts'
 
 /** The limit of brute force: look-ups of keys that do not exist. */
 const unknownKeyLimit: ClientLimit = { name: 'unknown_key', perNetwork: 60, windowSeconds: 60 }

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net'
 import { after, test } from 'node:test'
 import { setTimeout } from 'node:timers/promises'
 import Fastify from 'fastify'
-import { addStallTimeout, timeouts } from './http-stalls.ts'
+import { addStallTimeout, timeouts } from './http-connections.ts'
 
 const app = Fastify({ logger: false, ...timeouts })
 addStallTimeout(app)
