@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { prepareDemoFolder } from '../../packages/server/dev/demo.ts'
-import type { Config } from '../../packages/server/src/platform/ops/config.ts'
 import { startCardHarness } from '../../packages/server/test/fixtures/payments/card.ts'
 import { startHarness } from '../../packages/server/test/fixtures/harness.ts'
 import { ledgerFaults } from '../../packages/server/test/fixtures/payments/ledger.ts'
@@ -91,13 +89,14 @@ test('demo data is refused for a database that is not the demo database', () => 
   const main = fileURLToPath(new URL('main.ts', import.meta.url))
   for (const url of [
     'postgres://postgres@127.0.0.1:1/pohf_dev',
-    'postgres://pohf@db.example:5432/pohf_demo',
-    'postgres://postgres@127.0.0.1:1/pohf_demo?host=db.example',
+    'postgres://postgres@127.0.0.1:1/pohf_demo',
+    'postgres://pohf@db.example:5432/pohf_demo_new',
+    'postgres://postgres@127.0.0.1:1/pohf_demo_new?host=db.example',
   ]) {
     const env = { ...process.env, DATABASE_URL: url, STRIPE_API_BASE: 'http://127.0.0.1:1' }
     const { status, stderr } = spawnSync(process.execPath, [main], { env, encoding: 'utf8' })
     assert.equal(status, 1)
-    assert.match(stderr, /demo data is written into pohf_demo on 127\.0\.0\.1 only/)
+    assert.match(stderr, /demo data is written into pohf_demo_new on 127\.0\.0\.1 only/)
   }
 })
 
@@ -164,21 +163,6 @@ test('an interrupted seed leaves whole batches of views, and a failed one none o
   )
   assert.equal(await count('sessions'), 2_000)
   assert.equal(await count('track_views'), visits)
-})
-
-test('a folder that holds something else is not emptied for demo data', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-demo-folder-'))
-  try {
-    const config = { DATA_DIR: folder, BASE_URL: 'http://localhost:3000' } as Config
-    assert.equal(prepareDemoFolder(config), true)
-    assert.equal(prepareDemoFolder(config), true, 'an interrupted start is made anew')
-    rmSync(join(folder, 'demo.txt'))
-    writeFileSync(join(folder, 'master.key'), 'secret')
-    assert.throws(() => prepareDemoFolder(config), /holds something else than demo data/)
-    assert.equal(readFileSync(join(folder, 'master.key'), 'utf8'), 'secret')
-  } finally {
-    rmSync(folder, { recursive: true })
-  }
 })
 
 const chromium = findChromium()
