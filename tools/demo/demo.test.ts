@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
 import { startCardHarness } from '../../packages/server/test/fixtures/payments/card.ts'
-import { startHarness } from '../../packages/server/test/fixtures/harness.ts'
+import { makeDatabase, openServer, startHarness } from '../../packages/server/test/fixtures/harness.ts'
 import { ledgerFaults } from '../../packages/server/test/fixtures/payments/ledger.ts'
 import { deviceScores } from '@pohf/scorer'
 import { findChromium, launch } from '../../packages/web/test/browser.ts'
+import { sharePastPartitions } from './past-partitions.ts'
 import { makeRandom } from './random.ts'
 import { makeSession } from './rows.ts'
 import { dayMs } from './rhythm.ts'
@@ -163,6 +165,44 @@ test('an interrupted seed leaves whole batches of views, and a failed one none o
   )
   assert.equal(await count('sessions'), 2_000)
   assert.equal(await count('track_views'), visits)
+})
+
+test('days that are not kept share a partition until the clock is past them, whatever the jobs do', async (t) => {
+  const days = 34
+  const { url, drop } = await makeDatabase()
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-demo-past-'))
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  const followClock = await sharePastPartitions(client, days)
+  const listPartitions = async () => {
+    const { rows } = await client.query<{ name: string }>(
+      "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'request_log'::regclass",
+    )
+    return rows.map(({ name }) => name)
+  }
+  const before = await listPartitions()
+  assert.ok(before.includes('request_log_past'))
+  const server = await openServer({ url, environment: { DATA_DIR: folder }, skewMs: -days * dayMs })
+  t.after(async () => {
+    await server.close()
+    await client.end()
+    await drop()
+    rmSync(folder, { recursive: true })
+  })
+  const { apiKey } = await server.register()
+  const advance = async (ms: number) => {
+    await server.advance(ms)
+    await followClock(server.ctx.clock.now().getTime())
+    assert.equal((await server.call('GET', '/api/agents/me', { key: apiKey })).status, 200)
+    await server.runJobs()
+  }
+  await advance(dayMs)
+  assert.deepEqual(await listPartitions(), before)
+  await advance(3 * dayMs)
+  const now = await listPartitions()
+  assert.equal(now.length, before.length + 7, 'the day and the seven after it, and no longer the shared one')
+  assert.ok(!now.includes('request_log_past'))
+  await advance((days - 4) * dayMs)
 })
 
 const chromium = findChromium()

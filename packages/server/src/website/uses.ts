@@ -14,7 +14,8 @@ type UseOptions = { readonly baseUrl: string; readonly docsPath: string }
 const guardCode = ({ baseUrl }: UseOptions): string => `import { createClient } from '@pohf/sdk'
 import { guard } from '@pohf/sdk/approvals'
 
-const client = createClient({ baseUrl: '${baseUrl}', apiKey: process.env.POHF_KEY })
+const apiKey = process.env.POHF_KEY
+const client = createClient({ baseUrl: '${baseUrl}', apiKey })
 const pay = guard(({ amount }) => \`paid \${amount}\`, {
   client, type: 'test.invoice_pay', approvers: ['apv_test_approves'],
   quorum: 1, timeoutMs: 60_000, allowTest: true,
