@@ -11,16 +11,17 @@ export const guidePath = (docsPath: string, name: string): string =>
 
 type UseOptions = { readonly baseUrl: string; readonly docsPath: string }
 
-const guardCode = ({ baseUrl }: UseOptions): string => `import { createClient } from '@pohf/sdk'
-import { guard } from '@pohf/sdk/approvals'
+/** With double quotes, since the module graph takes `from '…'` for an import of this module. */
+const guardCode = ({ baseUrl }: UseOptions): string => `import { createClient } from "@pohf/sdk"
+import { guard } from "@pohf/sdk/approvals"
 
 const apiKey = process.env.POHF_KEY
-const client = createClient({ baseUrl: '${baseUrl}', apiKey })
+const client = createClient({ baseUrl: "${baseUrl}", apiKey })
 const pay = guard(({ amount }) => \`paid \${amount}\`, {
-  client, type: 'test.invoice_pay', approvers: ['apv_test_approves'],
+  client, type: "test.invoice_pay", approvers: ["apv_test_approves"],
   quorum: 1, timeoutMs: 60_000, allowTest: true,
 })
-console.log(await pay({ amount: '120.00', to: 'DE02120300000000202051' }))`
+console.log(await pay({ amount: "120.00", to: "DE02120300000000202051" }))`
 
 const formCode = ({ baseUrl }: UseOptions): string => `<script async src="${baseUrl}/check.js"></script>
 
