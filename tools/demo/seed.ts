@@ -65,8 +65,10 @@ const makeDays = (demo: Demo, atSlotEnd: () => Promise<void>) => {
     if (age > plottedDays && age % 7 !== 0) return
     const slotMs = age < fineDays ? 4 * hourMs : dayMs
     for (let from = dayStart; from < Math.min(until, dayStart + dayMs); from += slotMs) {
-      await moveTo(demo, Math.min(from + slotMs - 60_000, until))
-      const isPast = ({ at }: DemoSession) => Date.parse(at) < from + slotMs
+      const end = Math.min(from + slotMs - 60_000, until)
+      await moveTo(demo, end)
+      // No session lasts for a minute, so that all of these have ended.
+      const isPast = ({ at }: DemoSession) => Date.parse(at) < end - 60_000
       const sessions = unwritten.filter(isPast)
       if (sessions.length === 0) continue
       unwritten = unwritten.filter((session) => !isPast(session))

@@ -48,6 +48,9 @@ const measureStart = async (
   }
 }
 
+const round = (value: number | undefined) => (value === undefined ? null : Number(value.toFixed(1)))
+const isWithin = (value: number | undefined, max: number) => value !== undefined && value <= max
+
 const clone = await makeClone()
 const firstPort = await findPortBlock(portsCount)
 try {
@@ -62,8 +65,6 @@ try {
   const demoS = await measureStart(onPorts, firstPort, ['--demo'])
   const failed = starts - seconds.length
   const medianS = seconds.toSorted((a, b) => a - b)[Math.floor((seconds.length - 1) / 2)]
-  const round = (value: number | undefined) => (value === undefined ? null : Number(value.toFixed(1)))
-  const isWithin = (value: number | undefined, max: number) => value !== undefined && value <= max
   if (!isWithin(medianS, startSecondsMax)) console.error(`✗ the median is over ${startSecondsMax} s`)
   if (!isWithin(demoS, demoSecondsMax)) console.error(`✗ the start with --demo is over ${demoSecondsMax} s`)
   if (failed > 0 || !isWithin(medianS, startSecondsMax) || !isWithin(demoS, demoSecondsMax))

@@ -270,9 +270,12 @@ const openDemo = async (
       if (cardSimulator) services.push(cardSimulator.stop)
       const settings = { ...mailSettings, ...cardSimulator?.settings, DATA_DIR: folder }
       const environment = { ...logSettings, ...base, ...settings, DATABASE_URL: urlOf(newDemoDatabase) }
-      await seedDemo(environment, folder, progress)
-      // The real start uses its port and its files.
-      await cardSimulator?.stop()
+      try {
+        await seedDemo(environment, folder, progress)
+      } finally {
+        // The start that follows uses its port and its files.
+        await cardSimulator?.stop()
+      }
     }),
   )
   if (fault !== undefined) print(`  ! ${fault}`)

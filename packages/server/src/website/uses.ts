@@ -15,8 +15,7 @@ type UseOptions = { readonly baseUrl: string; readonly docsPath: string }
 const guardCode = ({ baseUrl }: UseOptions): string => `import { createClient } from "@pohf/sdk"
 import { guard } from "@pohf/sdk/approvals"
 
-const apiKey = process.env.POHF_KEY
-const client = createClient({ baseUrl: "${baseUrl}", apiKey })
+const client = createClient({ baseUrl: "${baseUrl}", apiKey: "YOUR_TEST_KEY" })
 const pay = guard(({ amount }) => \`paid \${amount}\`, {
   client, type: "test.invoice_pay", approvers: ["apv_test_approves"],
   quorum: 1, timeoutMs: 60_000, allowTest: true,
@@ -50,7 +49,7 @@ type Use = {
   readonly code: (options: UseOptions) => string
 }
 
-/** In the order and with the words of the README, which a test compares. The code runs as it stands with a test key. */
+/** In the order and with the words of the README, which a test compares. The code runs with a test key in its place. */
 export const uses: readonly Use[] = [
   {
     title: 'Guard a tool',
