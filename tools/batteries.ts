@@ -38,6 +38,10 @@ export const batteries = {
     checks: 'nothing is lost through faults of network, disk and clock',
     command: program('tools/chaos/run-faults.ts'),
   },
+  'first-run': {
+    checks: 'npm run dev starts on a fresh clone, ten times and with the demo',
+    command: program('tools/quickstarts/run-first-run.ts'),
+  },
   fuzz: {
     checks: 'random requests get answers of the OpenAPI document',
     command: program('tools/fuzz/main.ts', '--requests', '20000'),

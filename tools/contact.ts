@@ -14,6 +14,7 @@ const usage = `
   --report FOLDER  where the report is written (default docs/reports)`
 
 const list = (write: (line: string) => void): void => {
+  write('npm run contact -- NAME tries one third party for real, and writes a report:\n')
   const width = Math.max(...Object.keys(contacts).map((name) => name.length))
   for (const [name, { checks, needs }] of Object.entries(contacts)) {
     write(`${name.padEnd(width)}  ${checks}`)

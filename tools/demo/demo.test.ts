@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
-import { prepareDemoFolder } from '../../packages/server/dev/demo.ts'
-import type { Config } from '../../packages/server/src/platform/ops/config.ts'
+import { Client } from 'pg'
 import { startCardHarness } from '../../packages/server/test/fixtures/payments/card.ts'
-import { startHarness } from '../../packages/server/test/fixtures/harness.ts'
+import { makeDatabase, openServer, startHarness } from '../../packages/server/test/fixtures/harness.ts'
 import { ledgerFaults } from '../../packages/server/test/fixtures/payments/ledger.ts'
 import { deviceScores } from '@pohf/scorer'
 import { findChromium, launch } from '../../packages/web/test/browser.ts'
+import { sharePastPartitions } from './past-partitions.ts'
 import { makeRandom } from './random.ts'
 import { makeSession } from './rows.ts'
 import { dayMs } from './rhythm.ts'
@@ -70,7 +70,7 @@ test('the scores of the demo are those that its visitors get', async () => {
   assert.deepEqual(
     withoutTimes(played),
     withoutTimes(visitorScores),
-    `visitor-scores.json is now: ${JSON.stringify(played)}`,
+    'the scores changed: npx node tools/demo/write-visitor-scores.ts writes them into visitor-scores.json',
   )
   assert.deepEqual(
     [...new Set(visitorScores.map(({ components }) => components.device))],
@@ -91,13 +91,14 @@ test('demo data is refused for a database that is not the demo database', () => 
   const main = fileURLToPath(new URL('main.ts', import.meta.url))
   for (const url of [
     'postgres://postgres@127.0.0.1:1/pohf_dev',
-    'postgres://pohf@db.example:5432/pohf_demo',
-    'postgres://postgres@127.0.0.1:1/pohf_demo?host=db.example',
+    'postgres://postgres@127.0.0.1:1/pohf_demo',
+    'postgres://pohf@db.example:5432/pohf_demo_new',
+    'postgres://postgres@127.0.0.1:1/pohf_demo_new?host=db.example',
   ]) {
     const env = { ...process.env, DATABASE_URL: url, STRIPE_API_BASE: 'http://127.0.0.1:1' }
     const { status, stderr } = spawnSync(process.execPath, [main], { env, encoding: 'utf8' })
     assert.equal(status, 1)
-    assert.match(stderr, /demo data is written into pohf_demo on 127\.0\.0\.1 only/)
+    assert.match(stderr, /demo data is written into pohf_demo_new on 127\.0\.0\.1 only/)
   }
 })
 
@@ -166,19 +167,42 @@ test('an interrupted seed leaves whole batches of views, and a failed one none o
   assert.equal(await count('track_views'), visits)
 })
 
-test('a folder that holds something else is not emptied for demo data', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-demo-folder-'))
-  try {
-    const config = { DATA_DIR: folder, BASE_URL: 'http://localhost:3000' } as Config
-    assert.equal(prepareDemoFolder(config), true)
-    assert.equal(prepareDemoFolder(config), true, 'an interrupted start is made anew')
-    rmSync(join(folder, 'demo.txt'))
-    writeFileSync(join(folder, 'master.key'), 'secret')
-    assert.throws(() => prepareDemoFolder(config), /holds something else than demo data/)
-    assert.equal(readFileSync(join(folder, 'master.key'), 'utf8'), 'secret')
-  } finally {
-    rmSync(folder, { recursive: true })
+test('days that are not kept share a partition until the clock is past them, whatever the jobs do', async (t) => {
+  const days = 34
+  const { url, drop } = await makeDatabase()
+  const folder = mkdtempSync(join(tmpdir(), 'pohf-demo-past-'))
+  const client = new Client({ connectionString: url })
+  await client.connect()
+  const followClock = await sharePastPartitions(client, days)
+  const listPartitions = async () => {
+    const { rows } = await client.query<{ name: string }>(
+      "select inhrelid::regclass::text as name from pg_inherits where inhparent = 'request_log'::regclass",
+    )
+    return rows.map(({ name }) => name)
   }
+  const before = await listPartitions()
+  assert.ok(before.includes('request_log_past'))
+  const server = await openServer({ url, environment: { DATA_DIR: folder }, skewMs: -days * dayMs })
+  t.after(async () => {
+    await server.close()
+    await client.end()
+    await drop()
+    rmSync(folder, { recursive: true })
+  })
+  const { apiKey } = await server.register()
+  const advance = async (ms: number) => {
+    await server.advance(ms)
+    await followClock(server.ctx.clock.now().getTime())
+    assert.equal((await server.call('GET', '/api/agents/me', { key: apiKey })).status, 200)
+    await server.runJobs()
+  }
+  await advance(dayMs)
+  assert.deepEqual(await listPartitions(), before)
+  await advance(3 * dayMs)
+  const now = await listPartitions()
+  assert.equal(now.length, before.length + 7, 'the day and the seven after it, and no longer the shared one')
+  assert.ok(!now.includes('request_log_past'))
+  await advance((days - 4) * dayMs)
 })
 
 const chromium = findChromium()

@@ -4,11 +4,14 @@ import {
   insertSettledUnits,
   makeSettledUnits,
 } from '../../packages/server/test/fixtures/payments/settled-work.ts'
+import type { Random } from './random.ts'
 import type { Demo } from './service.ts'
 
 const buyers = 24
 const workers = 60
 const firstUsdPerHour = 16.4
+/** Few units of many minutes: a month needs 100 hours of each category, however few units they are. */
+const secondsOf = (random: Random): number => random.integer(600, 2_400)
 const categories = ['judgement', 'labelling']
 
 const monthStarts = (from: number, to: number): Date[] => {
@@ -27,7 +30,15 @@ export const seedIndexHistory = async ({ harness, random }: Demo, until: number)
   let usdPerHour = firstUsdPerHour
   for (const [n, from] of monthStarts(harness.ctx.clock.now().getTime(), until).entries()) {
     usdPerHour *= random.between(0.985, 1.035)
-    const market = { buyers: companies, workers, unitsPerBuyer: 44 + n * 3, from, usdPerHour, categories }
+    const market = {
+      buyers: companies,
+      workers,
+      unitsPerBuyer: 20 + n,
+      from,
+      usdPerHour,
+      categories,
+      secondsOf,
+    }
     const units = makeSettledUnits(market, n + 1).filter(({ at }) => Date.parse(at) < until)
     await insertSettledUnits(harness.owner, units)
   }

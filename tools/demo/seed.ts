@@ -22,6 +22,8 @@ import { makeWorkSchedule, type DemoWork } from './work.ts'
 const seed = 20_261_117
 /** Days before the end of the seeding in which the clock stops every four hours, instead of once a day. */
 const fineDays = 8
+/** Pages plot at most these days. Before them the clock stops once a week, and only that day has credentials. */
+const plottedDays = 91
 const webhookDays = 4
 /** The share of verified sessions that the shop asks a credential for. */
 const mintedShare = 0.45
@@ -42,28 +44,43 @@ const mint = async (demo: Demo, sessions: readonly DemoSession[]): Promise<void>
   )
 }
 
-/** The visits of one day up to `until`, in slots: the clock stops at the end of each. */
-const seedDay = async (
-  demo: Demo,
-  { dayStart, age, until }: { readonly dayStart: number; readonly age: number; readonly until: number },
-  atSlotEnd: () => Promise<void>,
-): Promise<void> => {
-  const { random, live, harness, size } = demo
+type Day = { readonly dayStart: number; readonly age: number; readonly until: number }
+
+const makeSessions = ({ random, size }: Demo, { dayStart, age, until }: Day): DemoSession[] => {
   const count = visitsOfDay(random, { dayStart, age, perDay: size.visitsPerDay })
-  const all = Array.from({ length: count }, () => timeOfDay(random, dayStart))
+  return Array.from({ length: count }, () => timeOfDay(random, dayStart))
     .filter((at) => at < until - 60_000)
     .toSorted((a, b) => a - b)
     .map((at) => makeSession(random, at))
-  const slotMs = age < fineDays ? 4 * hourMs : dayMs
-  for (let from = dayStart; from < Math.min(until, dayStart + dayMs); from += slotMs) {
-    const end = Math.min(from + slotMs - 60_000, until)
-    const sessions = all.filter(({ at }) => Date.parse(at) >= from && Date.parse(at) < from + slotMs)
-    await moveTo(demo, end)
-    if (sessions.length === 0) continue
-    await insertSessions(harness, live, sessions)
-    await insertVisits(harness, live, sessions, random)
-    await mint(demo, sessions)
-    await atSlotEnd()
+}
+
+/** Seeds the visits of days, oldest first, in slots: the clock stops at the end of each. */
+const makeDays = (demo: Demo, atSlotEnd: () => Promise<void>) => {
+  const { random, live, harness } = demo
+  let unwritten: DemoSession[] = []
+  return async (day: Day): Promise<void> => {
+    const { dayStart, age, until } = day
+    const ofDay = makeSessions(demo, day)
+    unwritten = [...unwritten, ...ofDay]
+    if (age > plottedDays && age % 7 !== 0) return
+    const slotMs = age < fineDays ? 4 * hourMs : dayMs
+    for (let from = dayStart; from < Math.min(until, dayStart + dayMs); from += slotMs) {
+      const end = Math.min(from + slotMs - 60_000, until)
+      await moveTo(demo, end)
+      // No session lasts for a minute, so that all of these have ended.
+      const isPast = ({ at }: DemoSession) => Date.parse(at) < end - 60_000
+      const sessions = unwritten.filter(isPast)
+      if (sessions.length === 0) continue
+      unwritten = unwritten.filter((session) => !isPast(session))
+      await insertSessions(harness, live, sessions)
+      await insertVisits(harness, live, sessions, random)
+      // A credential is issued within a day after its session.
+      await mint(
+        demo,
+        sessions.filter(({ at }) => Date.parse(at) >= dayStart),
+      )
+      await atSlotEnd()
+    }
   }
 }
 
@@ -146,6 +163,7 @@ export const seedDemo = async (harness: Harness, size: DemoSize, pay: PayCheckou
   let member: Member | undefined
   const work = makeWorkSchedule(demo)
   let webhooks: Awaited<ReturnType<typeof openWebhooks>> | undefined
+  const seedDay = makeDays(demo, async () => webhooks?.deliver())
   try {
     for (let age = size.days - 1; age >= 0; age--) {
       const day = { dayStart: dayStartOf(now) - age * dayMs, age, until: now }
@@ -155,7 +173,7 @@ export const seedDemo = async (harness: Harness, size: DemoSize, pay: PayCheckou
       if (isMemberDay) member = (await seedMember(demo, past / memberEvery)) ?? member
       await step?.()
       if (age === webhookDays) webhooks = await openWebhooks(demo)
-      await seedDay(demo, day, async () => webhooks?.deliver())
+      await seedDay(day)
       if (age % 30 === 0) await harness.runJobs()
     }
     await seedTestMode(demo)

@@ -60,7 +60,7 @@ export const playVisitors = async (harness: Harness, site: string): Promise<Visi
   return scores
 }
 
-/** As they were played when this file was written; a test plays them again. */
+/** As they were played when write-visitor-scores.ts wrote the file; a test plays them again. */
 export const visitorScores = JSON.parse(
   readFileSync(new URL('visitor-scores.json', import.meta.url), 'utf8'),
 ) as readonly VisitorScore[]

@@ -1,14 +1,18 @@
 // `npm run dev -- --demo`: a database and a folder of their own with a year of believable data.
 import { spawn } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
+import { Client } from 'pg'
 import type { Config } from '../src/platform/ops/config.ts'
 import { endOf, keepLog } from './child-log.ts'
+import { createDatabase } from './cluster.ts'
 import type { Progress } from './steps.ts'
 
 export const demoDatabase = 'pohf_demo'
+/** New data are made in this database, and take the place of the demo when they are complete. */
+export const newDemoDatabase = 'pohf_demo_new'
 const keptMs = 86_400_000
 
 /** What the pages of the demo are opened with. */
@@ -28,25 +32,105 @@ export type DemoAccess = {
 }
 
 export const demoFolder = (dataDir: string): string => join(dataDir, 'demo')
+export const newDemoFolder = (dataDir: string): string => join(dataDir, 'demo-new')
 /** Only a folder with this file is deleted. */
 const markerOf = (folder: string): string => join(folder, 'demo.txt')
+/** It is written last: a folder that has it is complete. */
 const demoFile = (folder: string): string => join(folder, 'demo.json')
 
 export const readDemo = (folder: string): DemoAccess =>
   JSON.parse(readFileSync(demoFile(folder), 'utf8')) as DemoAccess
 
-/** Empties the folder unless it holds demo data of the last day for this address; true where the data must be made. */
-export const prepareDemoFolder = ({ DATA_DIR: folder, BASE_URL }: Config): boolean => {
-  if (existsSync(demoFile(folder))) {
-    const { seededAt, baseUrl } = readDemo(folder)
-    if (Date.now() - Date.parse(seededAt) < keptMs && baseUrl === BASE_URL) return false
-  }
+const requireDemoFolder = (folder: string): void => {
   if (existsSync(folder) && readdirSync(folder).length > 0 && !existsSync(markerOf(folder)))
     throw new Error(`${folder} holds something else than demo data: --demo would delete it`)
+}
+const deleteFolder = (folder: string): void => {
+  requireDemoFolder(folder)
   rmSync(folder, { recursive: true, force: true })
+}
+
+type DemoInstallation = {
+  readonly dataDir: string
+  /** The issuer of the credentials. */
+  readonly baseUrl: string
+  /** The address of a database in the cluster of npm run dev. */
+  readonly urlOf: (database: string) => string
+}
+
+const withClient = async <T>(
+  { urlOf }: DemoInstallation,
+  work: (client: Client) => Promise<T>,
+): Promise<T> => {
+  const client = new Client({ connectionString: urlOf('postgres') })
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+const hasDatabase = async (client: Client, name: string): Promise<boolean> =>
+  (await client.query('select from pg_database where datname = $1', [name])).rowCount === 1
+
+/** Lets new data take the place of the demo where they are complete. What an interrupted start left, the next one does. */
+const replaceDemo = async (installation: DemoInstallation): Promise<void> => {
+  const [folder, newFolder] = [demoFolder(installation.dataDir), newDemoFolder(installation.dataDir)]
+  if (!existsSync(demoFile(newFolder))) return
+  await withClient(installation, async (client) => {
+    if (!(await hasDatabase(client, newDemoDatabase))) return
+    await client.query(`drop database if exists ${demoDatabase} with (force)`)
+    await client.query(`alter database ${newDemoDatabase} rename to ${demoDatabase}`)
+  })
+  deleteFolder(folder)
+  renameSync(newFolder, folder)
+}
+
+/** When the demo for this address was made; undefined where there is none. */
+const readMadeAt = async (installation: DemoInstallation): Promise<Date | undefined> => {
+  const folder = demoFolder(installation.dataDir)
+  if (!existsSync(demoFile(folder))) return undefined
+  const { seededAt, baseUrl } = readDemo(folder)
+  const isThere = await withClient(installation, (client) => hasDatabase(client, demoDatabase))
+  return isThere && baseUrl === installation.baseUrl ? new Date(seededAt) : undefined
+}
+
+const prepareNewDemo = async (installation: DemoInstallation): Promise<string> => {
+  const folder = newDemoFolder(installation.dataDir)
+  deleteFolder(folder)
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   writeFileSync(markerOf(folder), 'Demo data: npm run dev -- --demo deletes this folder and makes it anew.\n')
-  return true
+  await withClient(installation, (client) =>
+    client.query(`drop database if exists ${newDemoDatabase} with (force)`),
+  )
+  await createDatabase({ url: installation.urlOf }, newDemoDatabase)
+  return folder
+}
+
+/**
+ * Makes the demo anew where there is none of the last day for this address. What fails loses nothing: the demo that was
+ * there stays, and is used if it is for this address.
+ */
+export const renewDemo = async (
+  installation: DemoInstallation,
+  make: (folder: string) => Promise<void>,
+): Promise<{ readonly isNew: boolean; readonly fault?: string }> => {
+  requireDemoFolder(demoFolder(installation.dataDir))
+  await replaceDemo(installation)
+  const madeAt = await readMadeAt(installation)
+  if (madeAt && Date.now() - madeAt.getTime() < keptMs) return { isNew: false }
+  try {
+    await make(await prepareNewDemo(installation))
+    await replaceDemo(installation)
+    return { isNew: true }
+  } catch (error) {
+    if (!madeAt) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    return {
+      isNew: false,
+      fault: `new demo data could not be made, so this is the demo of ${madeAt.toISOString()}: ${reason}`,
+    }
+  }
 }
 
 /** Runs a program of the repository, which prints one line of JSON. What else it writes is its progress. */
@@ -75,10 +159,7 @@ export const buyDemoUnits = async ({ DATA_DIR, BASE_URL }: Config, payerKey: str
     })
 }
 
-/**
- * Seeds the database in a process of its own, with the settings of the server. Where that fails, the folder has no access
- * to the demo, and the next start makes the data from the beginning.
- */
+/** Seeds the new database in a process of its own, with the settings of the server. */
 export const seedDemo = async (
   environment: NodeJS.ProcessEnv,
   folder: string,

@@ -8,11 +8,19 @@ import { Client } from 'pg'
 import { startCheckoutSimulator, type CheckoutSimulator } from '@pohf/checkout-simulator'
 import { ConfigFaults, readConfig, type Config } from '../src/platform/ops/config.ts'
 import { buildPages } from './build-pages.ts'
-import { keepLog, waitUntilReady } from './child-log.ts'
+import { endOf, keepLog, waitUntilReady } from './child-log.ts'
 import { openChain, type DevChain } from './chain.ts'
 import { clusterFolder, devDatabase, runningPort } from './cluster-folder.ts'
 import { createDatabase, startCluster } from './cluster.ts'
-import { buyDemoUnits, demoDatabase, demoFolder, prepareDemoFolder, readDemo, seedDemo } from './demo.ts'
+import {
+  buyDemoUnits,
+  demoDatabase,
+  demoFolder,
+  newDemoDatabase,
+  readDemo,
+  renewDemo,
+  seedDemo,
+} from './demo.ts'
 import { seedOperator, writeDevVariables } from './dev-variables.ts'
 import { startMailCatcher } from './mail-catcher.ts'
 import { portsOf, requirePorts, type Listener } from './ports.ts'
@@ -38,21 +46,27 @@ const isDemo = process.argv.includes('--demo')
 const databaseName = isDemo ? demoDatabase : devDatabase
 const withPages = !process.argv.includes('--no-pages')
 
-const openDatabase = async (
-  { clusterDir, isNew }: Preparation,
+/** The PostgreSQL of this folder, which an earlier start may have left running. */
+const openCluster = async (
+  clusterDir: string,
   port: number,
-): Promise<{ url: string; stop: () => Promise<void> }> => {
+): Promise<{ urlOf: (database: string) => string; stop: () => Promise<void> }> => {
   const folder = clusterFolder(clusterDir)
   const known = await runningPort(folder)
   const cluster = known === undefined ? await startCluster({ folder, port, detached: true }) : undefined
-  const url = (name: string) => `postgres://postgres@127.0.0.1:${known ?? port}/${name}`
-  const client = new Client({ connectionString: url('postgres') })
+  return {
+    urlOf: (name) => `postgres://postgres@127.0.0.1:${known ?? port}/${name}`,
+    stop: async () => cluster?.stop(),
+  }
+}
+
+const openDatabase = async (urlOf: (database: string) => string): Promise<string> => {
+  const client = new Client({ connectionString: urlOf('postgres') })
   await client.connect()
-  if (isNew) await client.query(`drop database if exists "${databaseName}" with (force)`)
   const { rowCount } = await client.query('select from pg_database where datname = $1', [databaseName])
   await client.end()
-  if (rowCount === 0) await createDatabase({ url }, databaseName)
-  return { url: url(databaseName), stop: async () => cluster?.stop() }
+  if (rowCount === 0) await createDatabase({ url: urlOf }, databaseName)
+  return urlOf(databaseName)
 }
 
 /** The same test agent at every start: its key is stored beside the other secrets. */
@@ -86,11 +100,17 @@ const waitAtMost = async (ms: number, ended: Promise<unknown>): Promise<void> =>
 
 /** Ends a process that has a group of its own, with everything that it started. */
 const endGroup = async (child: ChildProcess): Promise<void> => {
-  if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return
-  const ended = new Promise((resolve) => child.once('exit', resolve))
-  child.kill('SIGTERM')
-  await waitAtMost(clientsEndMs, ended)
-  if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid, 'SIGKILL')
+  if (child.pid === undefined) return
+  if (child.exitCode === null && child.signalCode === null) {
+    const ended = new Promise((resolve) => child.once('exit', resolve))
+    child.kill('SIGTERM')
+    await waitAtMost(clientsEndMs, ended)
+  }
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch {
+    // Nothing of it is left.
+  }
 }
 
 /** A publisher's site with the check in a form, as a process of its own. */
@@ -149,12 +169,17 @@ const makeStops = () => {
     await waitAtMost(servicesEndMs, endAll(stops.services))
   }
   let stopping = false
-  const stopAndExit = () => {
+  const stopAndExit = (code: number, readReport?: () => Promise<string>) => {
     if (stopping) return
     stopping = true
-    void stopAll().then(() => process.exit())
+    const end = async () => {
+      if (readReport) console.error(await readReport())
+      await stopAll()
+      process.exit(code)
+    }
+    void end()
   }
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stopAndExit)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stopAndExit(0))
   return { stops, stopAll, stopAndExit, isStopping: () => stopping }
 }
 
@@ -163,8 +188,6 @@ type Preparation = {
   readonly base: NodeJS.ProcessEnv
   /** The folder whose PostgreSQL is used. */
   readonly clusterDir: string
-  /** The database is made anew. */
-  readonly isNew: boolean
 }
 
 /** DATABASE_URL may be missing here and nowhere else, so every other setting is checked before anything starts. */
@@ -201,14 +224,14 @@ const prepareDemo = (dataDir: string): Preparation => {
     PAYOUT_APPROVAL: 'on',
   }
   const initialConfig = readInitialConfig(base)
-  return { initialConfig, base, clusterDir: dataDir, isNew: prepareDemoFolder(initialConfig) }
+  return { initialConfig, base, clusterDir: dataDir }
 }
 
 const prepare = (): Preparation => {
   const initialConfig = readInitialConfig(process.env)
   const clusterDir = initialConfig.DATA_DIR
   mkdirSync(clusterDir, { recursive: true, mode: 0o700 })
-  return isDemo ? prepareDemo(clusterDir) : { initialConfig, base: process.env, clusterDir, isNew: false }
+  return isDemo ? prepareDemo(clusterDir) : { initialConfig, base: process.env, clusterDir }
 }
 
 /** The listeners that this start needs. PostgreSQL of an earlier start may still have its port. */
@@ -227,20 +250,55 @@ const wantedListeners = async ({ initialConfig, base, clusterDir }: Preparation)
   return (Object.keys(isWanted) as Listener[]).filter((listener) => isWanted[listener])
 }
 
+type Surroundings = {
+  readonly portOf: (listener: Listener) => number
+  readonly mailSettings: Readonly<Record<string, string>>
+}
+const logSettings = { LOG_LEVEL: 'warn', DEMO_SITE: 'platform' }
+
+/** Makes the demo data where there are none of the last day; true where it made them. */
+const openDemo = async (
+  { initialConfig, base, clusterDir }: Preparation,
+  urlOf: (database: string) => string,
+  { portOf, mailSettings, services }: Surroundings & Pick<Stops, 'services'>,
+): Promise<boolean> => {
+  const installation = { dataDir: clusterDir, baseUrl: initialConfig.BASE_URL, urlOf }
+  const { isNew, fault } = await renewDemo(installation, (folder) =>
+    step('demo data of a year', async (progress) => {
+      const config = { ...initialConfig, DATA_DIR: folder }
+      const cardSimulator = await startCardSimulator(config, portOf('card simulator'))
+      if (cardSimulator) services.push(cardSimulator.stop)
+      const settings = { ...mailSettings, ...cardSimulator?.settings, DATA_DIR: folder }
+      const environment = { ...logSettings, ...base, ...settings, DATABASE_URL: urlOf(newDemoDatabase) }
+      try {
+        await seedDemo(environment, folder, progress)
+      } finally {
+        // The start that follows uses its port and its files.
+        await cardSimulator?.stop()
+      }
+    }),
+  )
+  if (fault !== undefined) print(`  ! ${fault}`)
+  return isNew
+}
+
+/** The database of this start, in the PostgreSQL that npm run dev runs itself. */
+const openOwnDatabase = async (
+  preparation: Preparation,
+  surroundings: Surroundings & Pick<Stops, 'services'>,
+): Promise<{ url: string; isNewDemo: boolean }> => {
+  const port = surroundings.portOf('PostgreSQL')
+  const { urlOf, stop } = await step('PostgreSQL', () => openCluster(preparation.clusterDir, port))
+  surroundings.services.push(stop)
+  const isNewDemo = isDemo && (await openDemo(preparation, urlOf, surroundings))
+  return { url: await openDatabase(urlOf), isNewDemo }
+}
+
 /** Starts what the server needs, and returns the environment that points to it. */
 const startServices = async (preparation: Preparation, { services }: Stops) => {
   const { initialConfig, base } = preparation
   const portOf = portsOf(initialConfig)
   await requirePorts(portOf, await wantedListeners(preparation))
-  const databaseUrl = base['DATABASE_URL']
-  const database = databaseUrl
-    ? { url: databaseUrl, stop: async () => undefined }
-    : await step('PostgreSQL', () => openDatabase(preparation, portOf('PostgreSQL')))
-  services.push(database.stop)
-  const unbuilt = withPages
-    ? await step('pages and scripts', () => buildPages(['web', 'tag', 'docs', 'demo']))
-    : []
-  for (const name of unbuilt) print(`  ! ${name} did not build; everything but that works`)
   const catcher =
     initialConfig.SMTP_URL === undefined
       ? await step('mail catcher', async () =>
@@ -248,6 +306,17 @@ const startServices = async (preparation: Preparation, { services }: Stops) => {
         )
       : undefined
   if (catcher) services.push(catcher.stop)
+  const mailSettings: Record<string, string> = catcher
+    ? { SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}` }
+    : {}
+  const unbuilt = withPages
+    ? await step('pages and scripts', () => buildPages(['web', 'tag', 'docs', 'demo']))
+    : []
+  for (const name of unbuilt) print(`  ! ${name} did not build; everything but that works`)
+  const databaseUrl = base['DATABASE_URL']
+  const database = databaseUrl
+    ? { url: databaseUrl, isNewDemo: false }
+    : await openOwnDatabase(preparation, { portOf, mailSettings, services })
   const cardSimulator = await step('card simulator', async () =>
     startCardSimulator(initialConfig, portOf('card simulator')),
   )
@@ -255,15 +324,15 @@ const startServices = async (preparation: Preparation, { services }: Stops) => {
   const chain = await step('local chain', () => openLocalChain(initialConfig, portOf('chain')))
   if (typeof chain !== 'string') services.push(chain.stop)
   const environment: NodeJS.ProcessEnv = {
-    LOG_LEVEL: 'warn',
-    DEMO_SITE: 'platform',
+    ...logSettings,
     ...(typeof chain === 'string' ? {} : chain.settings),
     ...base,
     DATABASE_URL: database.url,
-    ...(catcher ? { SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}` } : {}),
+    ...mailSettings,
     ...cardSimulator?.settings,
   }
-  return { environment, catcher, cardSimulator, chain, sitePort: portOf('sample site') }
+  const { isNewDemo } = database
+  return { environment, catcher, cardSimulator, chain, isNewDemo, sitePort: portOf('sample site') }
 }
 
 const startServer = async (
@@ -282,7 +351,7 @@ const startServer = async (
     show: ({ text, stream }) => (stream === 'stderr' ? process.stderr : output).write(`${text}\n`),
   })
   await waitUntilReady(`http://127.0.0.1:${config.PORT}/readyz`, child, { log, progress })
-  return child
+  return { child, log }
 }
 
 type Services = Awaited<ReturnType<typeof startServices>>
@@ -333,13 +402,13 @@ const dev = async (): Promise<void> => {
   const preparation = prepare()
   try {
     const services = await startServices(preparation, stops)
-    const { environment, chain } = services
+    const { environment, chain, isNewDemo } = services
     const config = readConfig(environment)
-    if (preparation.isNew)
-      await step('demo data of a year', (progress) => seedDemo(environment, config.DATA_DIR, progress))
     const server = await step('server', (progress) => startServer({ environment, config }, stops, progress))
-    server.once('exit', stopAndExit)
-    if (preparation.isNew && typeof chain !== 'string')
+    server.child.once('exit', () =>
+      stopAndExit(1, async () => `\nThe server ${endOf(server.child)}. ${await server.log.readEnd()}`),
+    )
+    if (isNewDemo && typeof chain !== 'string')
       await step('demo purchases', () => buyDemoUnits(config, chain.variables.PAYER_PRIVATE_KEY))
     const started = await prepareAccess(preparation, { config, services }, stops)
     print(welcomeOf(started))

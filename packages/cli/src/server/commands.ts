@@ -42,7 +42,7 @@ export const serverGroup: CommandGroup = {
     )
       .option('--no-chain', 'do not start a local chain; purchases with a wallet are then off')
       .option('--no-pages', 'do not build the web pages and do not start the sample site')
-      .option('--demo', 'use a database of its own with a year of believable data, from the sources only')
+      .option('--demo', 'use a database of its own with a year of believable data; only in a clone')
       .action(runDev)
     addServer(
       program,

@@ -2,7 +2,7 @@ import { memberCookie, type Mode } from '@pohf/protocol'
 import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** Version of the consent text. A change of its meaning needs a new version. Enrolled members are not asked again. */
-export const consentVersion = '2026-11-15'
+export const consentVersion = '2026-11-19'
 export const linkDays = 7
 export const loginHours = 12
 export const challengeMinutes = 5

@@ -1,8 +1,7 @@
-import { freeSealsPerMonth, type ForgingFile } from '@pohf/protocol'
+import type { ForgingFile } from '@pohf/protocol'
 import { supportOf } from '@pohf/protocol/statements'
 import { html, type Html } from '../platform/http/html.ts'
 import type { Config } from '../platform/ops/config.ts'
-import { audiences, codeBlock, testKeySection } from './audiences.ts'
 import type { Branding } from './branding.ts'
 import type { PageParts } from './layout.ts'
 import {
@@ -13,6 +12,7 @@ import {
   errorRates,
   pricePicture,
 } from './pictures.ts'
+import { codeBlock, testKeySection, usesSection } from './uses.ts'
 
 export type LandingOptions = {
   readonly config: Config
@@ -230,7 +230,7 @@ export const landing = (options: LandingOptions): PageParts => {
       html`<script type="module" src="/assets/landing.js"></script>`,
       ...(demoSite === undefined ? [] : [html`<script async src="/check.js"></script>`]),
     ],
-    body: html`${hero(options)} ${audiences({ baseUrl: config.BASE_URL, docsPath })} ${howItWorks}
-    ${evidence(options)} ${limitsSection} ${testKeySection(config.BASE_URL, freeSealsPerMonth)}`,
+    body: html`${hero(options)} ${usesSection({ baseUrl: config.BASE_URL, docsPath })} ${howItWorks}
+    ${evidence(options)} ${limitsSection} ${testKeySection(config.BASE_URL)}`,
   }
 }

@@ -5,6 +5,7 @@ import { html, type Html } from '../platform/http/html.ts'
 import { indexPicture, indexTable, monthName, usd } from './index-picture.ts'
 import type { CachedValue } from './cached-reader.ts'
 import type { PageParts, RenderWebsitePage } from './layout.ts'
+import { guidePath } from './uses.ts'
 
 /** One reading serves all visitors for this long. */
 export const indexCacheSeconds = 60
@@ -83,10 +84,6 @@ const steps = [
     'Prices are sorted. The value is the one at which half of all weight is reached. Single high prices cannot pull it.',
   ],
 ] as const
-
-/** A guide of the built documentation; without it, the text for models. */
-const guidePath = (docsPath: string, name: string): string =>
-  docsPath === '/docs' ? `/docs/guides/${name}` : docsPath
 
 const method = (docsPath: string): Html =>
   html`<section aria-labelledby="method">

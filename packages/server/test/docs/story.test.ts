@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { uses } from '../../src/website/uses.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { repositoryRoot } from './markdown.ts'
 
@@ -53,6 +54,24 @@ test('the first screen of the landing page answers the same', async () => {
   const seen = oneLine(hero.replaceAll(/<[^>]*>/g, ''))
   for (const { question, landing: answer } of answers) assert.ok(seen.includes(answer), question)
   assert.ok(Buffer.byteLength(text) <= 60_000)
+})
+
+test('the README and the landing page have the same uses, in the same words and order', async () => {
+  const readme = oneLine(readFileSync(join(repositoryRoot, 'README.md'), 'utf8'))
+  const harness = await startHarness()
+  const { text } = await harness.call('GET', '/', { headers: { accept: 'text/html' } })
+  const page = oneLine(text.replaceAll(/<[^>]*>/g, ' '))
+  assert.equal(uses.length, 5)
+  let [inReadme, inPage] = [0, 0]
+  for (const { title, text: what, limit, price, guide } of uses) {
+    inReadme = readme.indexOf(
+      `${title}. ${what} ${limit} [Guide](docs/guides/${guide}.md); ${price}.`,
+      inReadme,
+    )
+    inPage = page.indexOf(`${title} ${what} ${limit}`, inPage)
+    assert.ok(inReadme > 0, `README: ${title}`)
+    assert.ok(inPage > 0, `landing page: ${title}`)
+  }
 })
 
 test('what the texts say of low is what the price table says', () => {

@@ -26,12 +26,13 @@ after(() => {
 })
 
 /** What `npm run dev` runs, in a process group of its own, as a shell starts it. It builds no pages. */
-const startDev = (port: number, ...parameters: readonly string[]) =>
+const startDevWith = (settings: Record<string, string>, port: number, ...parameters: readonly string[]) =>
   startNode(
     [main, 'dev', '--no-pages', ...parameters],
-    { PORT: String(port), DATA_DIR: dataDir, HOME: folder },
+    { PORT: String(port), DATA_DIR: dataDir, HOME: folder, ...settings },
     { detached: true },
   )
+const startDev = (port: number, ...parameters: readonly string[]) => startDevWith({}, port, ...parameters)
 type Run = ReturnType<typeof startDev>
 
 const waitReady = (run: Run) =>
@@ -134,13 +135,19 @@ test('a port in use is named with the fix before anything starts', async () => {
   assert.doesNotMatch(run.errors(), /\n +at /)
 })
 
-/** Stops every process of the server without ending it, as if all of them hung. Returns the server's process group. */
-const hangServer = (run: Run): number => {
+/** The process of the server, which leads a group of its own. */
+const findServer = (run: Run): number => {
   const [dev] = childrenOf(run.pid)
   const server = childrenOf(dev?.pid ?? 0).find(({ role }) => role.endsWith('server/src/main.ts'))
   assert.ok(server, 'dev runs a server')
-  process.kill(-server.pid, 'SIGSTOP')
   return server.pid
+}
+
+/** Stops every process of the server without ending it, as if all of them hung. Returns the server's process group. */
+const hangServer = (run: Run): number => {
+  const server = findServer(run)
+  process.kill(-server, 'SIGSTOP')
+  return server
 }
 
 /** Ctrl-C while the server hangs: it is killed. */
@@ -191,4 +198,21 @@ test('with --json, standard output is one object; mails are rendered by the catc
   transport.close()
   assert.doesNotMatch(await (await fetch(started.mails)).text(), /<script|<\/pre><b>/)
   t.diagnostic(`ended ${Math.round(await interruptHung(run))} ms after Ctrl-C beside a server that hangs`)
+})
+
+test('a server that is killed after the start ends dev with the last lines of its log and code 1', async (t) => {
+  await waitUntilFree(first, portsCount)
+  const run = startDevWith({ LOG_LEVEL: 'info' }, first, '--no-chain')
+  t.after(() => endDev(run))
+  await waitReady(run)
+  const server = findServer(run)
+  const roles = childrenOf(server)
+  assert.ok(roles.length >= 3, `${roles.length} roles`)
+  process.kill(server, 'SIGKILL')
+  assert.equal(await run.exited, 1)
+  assert.match(
+    run.errors(),
+    /\nThe server ended with SIGKILL\. The last lines that it wrote:\n\n(?: {2}\{"level":.*\n)+/,
+  )
+  await pollUntil('the roles of the server are gone', async () => roles.every(({ pid }) => !isAlive(pid)))
 })

@@ -129,7 +129,8 @@ const signIn: SignInOptions = {
     text: 'This command creates a free test key:',
     label: 'Command for a test key',
     commands: `curl -s ${location.origin}/api/agents/register \\
-  --json '{"name":"me","mode":"test",
+  -H 'Content-Type: application/json' \\
+  -d '{"name":"me","mode":"test",
     "contactEmail":"me@example.com"}'`,
   },
 }

@@ -71,13 +71,15 @@ const Field = (props: {
 )
 
 const commandsFor = (issuer: string): string => `KEY=$(curl -s ${issuer}/api/agents/register \\
-  --json '{"name":"me","mode":"test",
+  -H 'Content-Type: application/json' \\
+  -d '{"name":"me","mode":"test",
     "contactEmail":"me@example.com"}' \\
   | grep -o 'svc_test_[^"]*')
 
 curl -s ${issuer}/api/agents/verify \\
   -H "Authorization: Bearer $KEY" \\
-  --json '{"sessionId":"ses_test_pass"}' \\
+  -H 'Content-Type: application/json' \\
+  -d '{"sessionId":"ses_test_pass"}' \\
   | grep -o 'eyJ[^"]*'`
 
 const NextStep = ({ issuer }: { issuer: string }) => {
@@ -115,7 +117,7 @@ const Introduction = ({ failure }: { failure: string | undefined }) => (
       <Seal bytes={undefined} state="blank" />
     </div>
     <div>
-      <h1 id="says">{failure === undefined ? 'Was it a person?' : 'The check itself failed.'}</h1>
+      <h1 id="says">{failure === undefined ? 'What does it prove?' : 'The check itself failed.'}</h1>
       <p class="muted lead">
         {failure === undefined
           ? 'Paste a credential and read what it proves and what it does not. It is checked in this page and is not sent anywhere; the page fetches only the public keys, the status list and the price table of the issuer.'

@@ -7,7 +7,7 @@ export { languageOf, languages, type Language } from '../../platform/http/negoti
 const en = {
   language: 'en' as Language,
   name: 'English',
-  enrolTitle: 'Show once that you are a person',
+  enrolTitle: 'Enrol once, with a passkey and a few questions',
   enrolLead:
     '“{agent}” asks you to enrol. It takes about a minute. Nobody asks for your name or email address, and you can withdraw at any time.',
   linkGone: 'This link no longer works.',
@@ -29,13 +29,13 @@ const en = {
     'We keep the public half of your passkey, how it was made, and when you used it.',
     'During the questions we record how you move, scroll and answer, and when you press keys. Of a key we record only whether it was Tab, Enter, Space, Escape or an arrow. We also note the size of the window, whether it has a touch screen, and the operating system that your browser names.',
     'The recording is encrypted and deleted after {days} days. So are the shapes of the strokes of your pointer, by which we notice copied motion. Quality, times, counts and hashes stay until you delete everything; the recording cannot be made from them.',
-    '“{agent}” sees an id that is made for it alone, whether you agreed or withdrew, how your passkey was made, when you last answered the questions, and how attentive you were. It can ask whether you did something once before that it counts once, such as a vote. It never sees the recording.',
+    '“{agent}” sees an id that is made for it alone, whether you agreed or withdrew, how your passkey was made, when you last answered the questions, and the score of what was recorded then. It can ask whether you did something once before that it counts once, such as a vote. It never sees the recording.',
     'Another application sees another id. From what we show them, two applications cannot find out that you are the same person, unless you show both the same wallet.',
     `After ${attentionDaysMax} days the questions are due again. “{agent}” then sends you a new link.`,
   ],
   limitsTitle: 'What this does not prove',
   limits:
-    'It shows that somebody was attentive and held this device. It does not show who you are, and somebody with two devices can enrol twice.',
+    'It shows that a passkey was used, that the questions were answered, and what was recorded meanwhile. It does not show that a person did it, for a program can answer too, nor who you are, and somebody with two devices can enrol twice.',
   agree: 'I have read this, and I agree.',
   agreeFirst: 'Please tick the box first. Nothing is recorded without your consent.',
   makePasskey: 'Agree and create a passkey',
@@ -48,10 +48,10 @@ const en = {
   checkTitle: 'A few short questions',
   checkLead: 'Nothing is recorded before you press the button.',
   checkWhy:
-    'Why: your answers and your movements show that an attentive person is here. Stored: the encrypted recording for {days} days, and its score until you delete everything.',
+    'Why: your answers and your movements give a score of the attention that was recorded. Stored: the encrypted recording for {days} days, and its score until you delete everything.',
   doneTitle: 'Done. You are enrolled.',
   doneLead:
-    '“{agent}” can now ask us whether you are a person. It sees what you read before you agreed, and never the recording.',
+    '“{agent}” can now ask us for a credential of this enrolment. It sees what you read before you agreed, and never the recording.',
   toWork: 'Paid work for members',
   toApprove: 'Invited to approve actions of an agent? See what waits for you',
   seeData: 'See, download or delete what we hold about you',
@@ -105,7 +105,7 @@ const en = {
     when: 'When',
     what: 'What',
     outcome: 'Outcome',
-    human: 'a person',
+    human: 'counted',
     notHuman: 'not counted',
     open: 'not finished',
     replay: 'Replay',
@@ -147,7 +147,7 @@ export type Messages = typeof en
 const de: Messages = {
   language: 'de',
   name: 'Deutsch',
-  enrolTitle: 'Zeigen Sie einmal, dass Sie ein Mensch sind',
+  enrolTitle: 'Registrieren Sie sich einmal, mit einem Passkey und einigen Fragen',
   enrolLead:
     '„{agent}“ bittet Sie, sich zu registrieren. Das dauert etwa eine Minute. Niemand fragt nach Ihrem Namen oder Ihrer E-Mail-Adresse, und Sie können jederzeit widerrufen.',
   linkGone: 'Dieser Link gilt nicht mehr.',
@@ -169,13 +169,13 @@ const de: Messages = {
     'Wir behalten die öffentliche Hälfte Ihres Passkeys, wie er entstand und wann Sie ihn benutzt haben.',
     'Während der Fragen zeichnen wir auf, wie Sie den Zeiger bewegen, scrollen und antworten und wann Sie Tasten drücken. Von einer Taste zeichnen wir nur auf, ob es Tab, Eingabe, Leertaste, Escape oder ein Pfeil war. Wir merken uns auch die Größe des Fensters, ob es einen Touchscreen gibt und das Betriebssystem, das Ihr Browser nennt.',
     'Die Aufzeichnung ist verschlüsselt und wird nach {days} Tagen gelöscht. Ebenso die Formen der Striche Ihres Zeigers, an denen wir kopierte Bewegung erkennen. Qualität, Zeiten, Anzahlen und Prüfsummen bleiben, bis Sie alles löschen; die Aufzeichnung lässt sich daraus nicht herstellen.',
-    '„{agent}“ sieht eine Kennung, die nur für diese Anwendung gemacht ist, ob Sie zugestimmt oder widerrufen haben, wie Ihr Passkey entstand, wann Sie die Fragen zuletzt beantwortet haben und wie aufmerksam Sie waren. Die Anwendung kann fragen, ob Sie etwas schon getan haben, das sie einmal zählt, etwa eine Abstimmung. Die Aufzeichnung sieht sie nie.',
+    '„{agent}“ sieht eine Kennung, die nur für diese Anwendung gemacht ist, ob Sie zugestimmt oder widerrufen haben, wie Ihr Passkey entstand, wann Sie die Fragen zuletzt beantwortet haben und die Bewertung dessen, was dabei aufgezeichnet wurde. Die Anwendung kann fragen, ob Sie etwas schon getan haben, das sie einmal zählt, etwa eine Abstimmung. Die Aufzeichnung sieht sie nie.',
     'Eine andere Anwendung sieht eine andere Kennung. Aus dem, was wir ihnen zeigen, können zwei Anwendungen nicht herausfinden, dass Sie derselbe Mensch sind, es sei denn, Sie zeigen beiden dasselbe Wallet.',
     `Nach ${attentionDaysMax} Tagen sind die Fragen wieder fällig. „{agent}“ schickt Ihnen dann einen neuen Link.`,
   ],
   limitsTitle: 'Was das nicht beweist',
   limits:
-    'Es zeigt, dass jemand aufmerksam war und dieses Gerät hatte. Es zeigt nicht, wer Sie sind, und wer zwei Geräte hat, kann sich zweimal registrieren.',
+    'Es zeigt, dass ein Passkey benutzt wurde, dass die Fragen beantwortet wurden und was dabei aufgezeichnet wurde. Es zeigt nicht, dass ein Mensch das getan hat, denn auch ein Programm kann antworten. Es zeigt auch nicht, wer Sie sind, und wer zwei Geräte hat, kann sich zweimal registrieren.',
   agree: 'Ich habe das gelesen und stimme zu.',
   agreeFirst: 'Bitte setzen Sie zuerst das Häkchen. Ohne Ihre Zustimmung wird nichts aufgezeichnet.',
   makePasskey: 'Zustimmen und Passkey anlegen',
@@ -188,10 +188,10 @@ const de: Messages = {
   checkTitle: 'Einige kurze Fragen',
   checkLead: 'Bevor Sie den Knopf drücken, wird nichts aufgezeichnet.',
   checkWhy:
-    'Warum: Ihre Antworten und Bewegungen zeigen, dass ein aufmerksamer Mensch da ist. Gespeichert werden die verschlüsselte Aufzeichnung für {days} Tage und ihre Bewertung, bis Sie alles löschen.',
+    'Warum: Ihre Antworten und Bewegungen ergeben eine Bewertung der aufgezeichneten Aufmerksamkeit. Gespeichert werden die verschlüsselte Aufzeichnung für {days} Tage und ihre Bewertung, bis Sie alles löschen.',
   doneTitle: 'Fertig. Sie sind registriert.',
   doneLead:
-    '„{agent}“ kann uns jetzt fragen, ob Sie ein Mensch sind. Die Anwendung sieht, was Sie vor der Zustimmung gelesen haben, und nie die Aufzeichnung.',
+    '„{agent}“ kann bei uns jetzt einen Nachweis dieser Registrierung abrufen. Die Anwendung sieht, was Sie vor der Zustimmung gelesen haben, und nie die Aufzeichnung.',
   toWork: 'Bezahlte Aufgaben für Mitglieder',
   toApprove: 'Sie sollen Aktionen eines Agenten freigeben? Sehen Sie, was auf Sie wartet',
   seeData: 'Ihre Daten ansehen, herunterladen oder löschen',
@@ -249,7 +249,7 @@ const de: Messages = {
     when: 'Wann',
     what: 'Was',
     outcome: 'Ergebnis',
-    human: 'ein Mensch',
+    human: 'gezählt',
     notHuman: 'nicht gezählt',
     open: 'nicht abgeschlossen',
     replay: 'Abspielen',

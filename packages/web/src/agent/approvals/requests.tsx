@@ -20,7 +20,8 @@ const requestCommands = (
   isTest: boolean,
 ): string => `curl -s ${origin}/api/agents/approvals \\
   -H "Authorization: Bearer $POHF_KEY" \\
-  --json '{"type":"${isTest ? 'test.invoice' : 'invoice.pay'}","requestId":"inv-4711",
+  -H 'Content-Type: application/json' \\
+  -d '{"type":"${isTest ? 'test.invoice' : 'invoice.pay'}","requestId":"inv-4711",
     "action":{"amount":"125.00","recipient":"DE02120300000000202051"},
     "approvers":["${isTest ? 'apv_test_approves' : 'APPROVER_OF_YOURS'}"]}'`
 

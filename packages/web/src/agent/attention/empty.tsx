@@ -24,7 +24,8 @@ const FirstView = ({ mode }: { mode: Api['mode'] }) => (
         label="Command that simulates a view"
         text={`curl -s ${location.origin}/api/agents/verify \\
   -H "Authorization: Bearer $POHF_KEY" \\
-  --json '{"sessionId":"view-1"}'`}
+  -H 'Content-Type: application/json' \\
+  -d '{"sessionId":"view-1"}'`}
       />
     ) : null}
     <p class="gap">

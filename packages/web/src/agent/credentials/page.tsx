@@ -18,7 +18,8 @@ const filterNames = filters.map(({ name }) => name)
 
 const mintCommands = (origin: string, isTest: boolean): string => `curl -s ${origin}/api/agents/verify \\
   -H "Authorization: Bearer $POHF_KEY" \\
-  --json '{"sessionId":"${isTest ? 'my-first-session' : 'SESSION_OF_YOUR_FORM'}"}'`
+  -H 'Content-Type: application/json' \\
+  -d '{"sessionId":"${isTest ? 'my-first-session' : 'SESSION_OF_YOUR_FORM'}"}'`
 
 const NoCredentials = ({ isTest }: { isTest: boolean }) => (
   <section class="card pad" aria-labelledby="mint">

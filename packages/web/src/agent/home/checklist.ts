@@ -90,7 +90,8 @@ export const checklistOf = (data: HomeData, visit: HomeVisit): readonly Checklis
 }
 
 const liveCommands = (origin: string): string => `curl -s ${origin}/api/agents/register \\
-  --json '{"name":"me","mode":"live",
+  -H 'Content-Type: application/json' \\
+  -d '{"name":"me","mode":"live",
     "contactEmail":"me@example.com"}'`
 
 const liveStep = ({ profile, credentials }: HomeData, visit: HomeVisit): ChecklistStep => {

@@ -24,7 +24,8 @@ const snippet = (origin: string, agentId: string): string => `<script async src=
 
 const verifyCommands = (origin: string): string => `curl -s ${origin}/api/agents/verify \\
   -H "Authorization: Bearer $POHF_KEY" \\
-  --json '{"sessionId":"SESSION_OF_THE_FORM","challenge":"YOUR_NONCE"}'`
+  -H 'Content-Type: application/json' \\
+  -d '{"sessionId":"SESSION_OF_THE_FORM","challenge":"YOUR_NONCE"}'`
 
 const checkCommands = (origin: string): string => `npx pohf tag check https://shop.example/register \\
   --url ${origin} --key "$POHF_KEY"`

@@ -17,7 +17,8 @@ type NewKey = { readonly text: string; readonly note: string }
 
 const curlCommands = (origin: string): string => `curl -s ${origin}/api/agents/keys/rotate \\
   -H "Authorization: Bearer $POHF_KEY" \\
-  --json '{"overlapSeconds":3600}'`
+  -H 'Content-Type: application/json' \\
+  -d '{"overlapSeconds":3600}'`
 
 type KeyActionsProps = {
   readonly api: Api

@@ -13,7 +13,8 @@ import { membersFinding, memberStatusLabels } from './messages.ts'
 
 const inviteCommands = (origin: string): string => `curl -s ${origin}/api/agents/members \\
   -H "Authorization: Bearer $POHF_KEY" \\
-  --json '{"externalRef":"user-4711"}'`
+  -H 'Content-Type: application/json' \\
+  -d '{"externalRef":"user-4711"}'`
 
 type RowProps = {
   readonly member: Member

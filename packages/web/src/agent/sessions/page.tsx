@@ -20,7 +20,8 @@ const filterNames = filters.map(({ name }) => name)
 
 const testCommands = (origin: string): string => `curl -s ${origin}/api/test/sessions \\
   -H "Authorization: Bearer $POHF_KEY" \\
-  --json '{"profile":"human"}'`
+  -H 'Content-Type: application/json' \\
+  -d '{"profile":"human"}'`
 
 const NoSessions = ({ isTest }: { isTest: boolean }) => (
   <section class="card pad" aria-labelledby="first-session">

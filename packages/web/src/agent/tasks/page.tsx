@@ -16,7 +16,8 @@ const snippet = (origin: string, agentId: string): string =>
 <pohf-task site="${agentId}" visitor="TOKEN_OF_THE_MEMBER"></pohf-task>`
 const visitorCommands = (origin: string): string => `curl -s ${origin}/api/agents/tasks/visitor \\
   -H "Authorization: Bearer $POHF_KEY" \\
-  --json '{"memberId":"MEMBER_WHO_IS_SIGNED_IN"}'`
+  -H 'Content-Type: application/json' \\
+  -d '{"memberId":"MEMBER_WHO_IS_SIGNED_IN"}'`
 
 const CampaignRow = ({ campaign, href, now }: { campaign: Campaign; href: string; now: number }) => {
   const { word, tone } = campaignLabels[campaign.status]

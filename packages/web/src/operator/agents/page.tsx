@@ -88,7 +88,8 @@ const NoAgents = () => (
     <p class="muted">No agent has registered yet. This command registers one for a test:</p>
     <Commands
       text={`curl -s BASE_URL/api/agents/register \\
-  --json '{"name":"me","mode":"test","contactEmail":"me@example.com"}'`.replace(
+  -H 'Content-Type: application/json' \\
+  -d '{"name":"me","mode":"test","contactEmail":"me@example.com"}'`.replace(
         'BASE_URL',
         document.querySelector<HTMLMetaElement>('meta[name="pohf-issuer"]')?.content ?? '',
       )}
