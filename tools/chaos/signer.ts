@@ -1,14 +1,11 @@
 import { createPublicKey, verify, type JsonWebKey } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { Client } from 'pg'
-import { startCluster } from '../../packages/server/dev/cluster.ts'
 import { compareWithJournal, readJournal } from '../../packages/server/src/signing/index.ts'
 import { pollUntil } from '../../packages/server/test/fixtures/polling.ts'
-import { startWithRestarts, waitUntilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
-import { prepareServer, startRole } from './server-processes.ts'
+import { closingAfter } from '../driver/closing.ts'
+import { step } from '../driver/program.ts'
+import { openService, waitUntilReady, withDatabase } from '../driver/service.ts'
 
 export type SignerKillOptions = {
   readonly kills: number
@@ -86,15 +83,11 @@ const startLoad = async (baseUrl: string, clients: number) => {
 }
 
 /** Every stored credential. */
-export const readStored = async (databaseUrl: string): Promise<IssuedCredential[]> => {
-  const client = new Client({ connectionString: databaseUrl })
-  await client.connect()
-  const { rows } = await client.query<IssuedCredential>(
-    'select credential_id as "credentialId", jwt from credentials',
-  )
-  await client.end()
-  return rows
-}
+export const readStored = (databaseUrl: string): Promise<IssuedCredential[]> =>
+  withDatabase(databaseUrl, async (client) => {
+    const stored = 'select credential_id as "credentialId", jwt from credentials'
+    return (await client.query<IssuedCredential>(stored)).rows
+  })
 
 type AuditInput = {
   readonly answered: readonly IssuedCredential[]
@@ -126,30 +119,27 @@ export const auditJournals = ({ answered, stored, lines, keys }: AuditInput): st
 }
 
 /** Kills the signer at random moments under load, then compares answers, table and journal. */
-export const runSignerKills = async ({
-  kills,
-  clients,
-  signer,
-}: SignerKillOptions): Promise<SignerFindings> => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-signer-'))
-  const cluster = await startCluster({ folder })
-  const keysDir = join(folder, 'keys')
-  mkdirSync(keysDir, { mode: 0o700 })
-  const { baseUrl, databaseUrl, env } = await prepareServer(cluster, folder, { KEYS_DIR: keysDir })
-  const signerProcess = signer ? startWithRestarts(signer, env) : startRole('signer', env)
-  const api = startRole('api', env)
-  try {
-    await waitUntilReady(baseUrl)
+export const runSignerKills = ({ kills, clients, signer }: SignerKillOptions): Promise<SignerFindings> =>
+  closingAfter(async (defer) => {
+    const service = await openService({
+      name: 'signer',
+      roles: ['signer', 'api'],
+      settings: (folder) => ({ KEYS_DIR: join(folder, 'keys') }),
+      ...(signer ? { signer } : {}),
+    })
+    defer(service.close)
+    const { baseUrl, databaseUrl, folder, processes } = service
     const startedAt = performance.now()
     const load = await startLoad(baseUrl, clients)
     let killsDuringCalls = 0
+    step(`killing the signer ${kills} times`)
     for (let kill = 0; kill < kills; kill++) {
       await waitUntilReady(baseUrl)
       const wanted = load.answered.length + answersBetweenKills
       await pollUntil('calls are answered', async () => load.answered.length >= wanted)
       await setTimeout(Math.random() * 600)
       if (load.count.waiting > 0) killsDuringCalls++
-      signerProcess.kill()
+      processes.signer.kill()
       // `/readyz` reuses a success for a second.
       await setTimeout(1_100)
     }
@@ -158,7 +148,7 @@ export const runSignerKills = async ({
     const seconds = (performance.now() - startedAt) / 1_000
     const keys = (await (await fetch(`${baseUrl}/.well-known/jwks.json`)).json()) as KeySet
     const stored = await readStored(databaseUrl)
-    const lines = readJournal(join(keysDir, 'journal')).filter((line) => line.id.startsWith('crd_'))
+    const lines = readJournal(join(folder, 'keys', 'journal')).filter((line) => line.id.startsWith('crd_'))
     const known = new Set(stored.map(({ credentialId }) => credentialId))
     return {
       kills,
@@ -171,9 +161,4 @@ export const runSignerKills = async ({
       neverStored: lines.filter((line) => !known.has(line.id)).length,
       faults: [...load.faults, ...auditJournals({ answered: load.answered, stored, lines, keys })],
     }
-  } finally {
-    for (const each of [signerProcess, api]) await each.stop()
-    await cluster.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
+  })

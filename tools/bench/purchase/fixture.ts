@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { TestDollar, usdcAddress, type Account, type Chain } from '@pohf/chain'
 import { encodeFunctionData, parseSignature, type Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import { within } from '../../driver/program.ts'
 
 const clients = new URL('../../../conformance/x402-clients/', import.meta.url)
 
@@ -60,12 +61,14 @@ export const startRpcCounter = async (target: string) => {
   }
 }
 
+/** Why the official facilitator cannot be run here. */
+export const missingFacilitator = (): string | undefined =>
+  existsSync(new URL('node_modules/@x402/evm', clients))
+    ? undefined
+    : 'the official facilitator is not installed: npm ci --ignore-scripts --prefix conformance/x402-clients'
+
 /** A server on the official facilitator path, as a process of its own like ours. */
 export const startOfficialFacilitator = async (chain: Chain, gasKey: Hex, rpcUrl = chain.url) => {
-  if (!existsSync(new URL('node_modules/@x402/evm', clients)))
-    throw new Error(
-      'the official facilitator is not installed: npm ci --ignore-scripts --prefix conformance/x402-clients',
-    )
   const child = spawn(process.execPath, [fileURLToPath(new URL('facilitator.mjs', clients))], {
     env: {
       ...process.env,
@@ -76,14 +79,24 @@ export const startOfficialFacilitator = async (chain: Chain, gasKey: Hex, rpcUrl
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const url = await new Promise<string>((resolve, reject) => {
+  const listening = new Promise<string>((resolve, reject) => {
     child.stdout.once('data', (line: Buffer) => resolve(line.toString().trim()))
     child.once('exit', (exitCode) =>
       reject(new Error(`official facilitator exited with code ${exitCode} before it listened`)),
     )
   })
-  return { url, pid: child.pid ?? 0, stop: () => void child.kill() }
+  const stop = () => void child.kill()
+  try {
+    const url = await within('the official facilitator listens', 60, listening)
+    return { url, pid: child.pid ?? 0, stop }
+  } catch (error) {
+    stop()
+    throw error
+  }
 }
+
+/** A node or a server that does not answer is named within a minute. */
+const answerMsMax = 30_000
 
 const types = {
   TransferWithAuthorization: [
@@ -123,7 +136,7 @@ type PaymentRequired = {
 /** Buys as a client of version 2 does, and says how long the whole took and how long the paid call alone. */
 export const buy = async (url: string, payer: Account) => {
   const startedAt = performance.now()
-  const asked = await fetch(url)
+  const asked = await fetch(url, { signal: AbortSignal.timeout(answerMsMax) })
   await asked.arrayBuffer()
   const header = asked.headers.get('payment-required') ?? ''
   const { resource, accepts } = JSON.parse(Buffer.from(header, 'base64').toString()) as PaymentRequired
@@ -141,6 +154,7 @@ export const buy = async (url: string, payer: Account) => {
   const sentAt = performance.now()
   const paid = await fetch(url, {
     headers: { 'payment-signature': Buffer.from(JSON.stringify(payment)).toString('base64') },
+    signal: AbortSignal.timeout(answerMsMax),
   })
   const text = await paid.text()
   const endedAt = performance.now()
@@ -178,6 +192,7 @@ export const makeBareTransfer = async (chain: Chain, gas: Account, payer: Accoun
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransactionSync', params: [raw] }),
+      signal: AbortSignal.timeout(answerMsMax),
     })
     const { result, error } = (await response.json()) as { result?: { status: Hex }; error?: unknown }
     const endedAt = performance.now()

@@ -3,8 +3,8 @@ import { setTimeout } from 'node:timers/promises'
 import { inTransaction } from '../../../packages/server/src/platform/db/db.ts'
 import { compareStored, findSpoolState } from '../../../packages/server/src/tracking/index.ts'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
-import { waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
 import { addViews, openDeployment, sendUntilAnswered, type Deployment } from './load.ts'
+import { waitUntilReady } from '../../driver/service.ts'
 
 export type KillOptions = {
   readonly engine: 'postgresql' | 'clickhouse'

@@ -10,10 +10,8 @@ import { applySchema } from '../../../packages/server/src/roles/attention.ts'
 import { makeViewToken } from '../../../packages/server/src/sessions/index.ts'
 import { buildContext } from '../../../packages/server/src/wiring/index.ts'
 import { freePort, makeClusterFolder } from '../../../packages/server/dev/cluster.ts'
-import { waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
 import { startClickHouse, type ClickHouseProcess } from '../../clickhouse/start.ts'
-import { openPostgres } from '../restarting-postgres.ts'
-import { prepareServer, startRole } from '../server-processes.ts'
+import { waitUntilReady, openPostgres, prepareServer, startRole } from '../../driver/service.ts'
 
 type ClickHouseOptions = { readonly answerDelayMs: number; readonly ignoreTokens: boolean }
 

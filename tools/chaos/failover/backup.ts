@@ -3,12 +3,12 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { ownerOf, freePort } from '../../../packages/server/dev/cluster.ts'
-import { randomFrom } from '../server-processes.ts'
-import { withDatabase } from '../verify-load/audit.ts'
 import { startLoad } from '../verify-load/load.ts'
 import { openHaDeployment, type HaDeployment } from './deployment.ts'
-import { processTree, signalAll } from './process-tree.ts'
 import { postgresFolder, type PatroniCluster, type PatroniNode } from './patroni-cluster.ts'
+import { processTree, signalAll } from '../../driver/closing.ts'
+import { randomFrom } from '../../driver/rounds.ts'
+import { withDatabase } from '../../driver/service.ts'
 
 export type BackupOptions = {
   readonly seed: number

@@ -1,12 +1,13 @@
 import { loadavg } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
-import { randomFrom } from '../server-processes.ts'
-import { audit, waitForDeliveries, withDatabase, type Audit } from '../verify-load/audit.ts'
+import { audit, waitForDeliveries, type Audit } from '../verify-load/audit.ts'
 import { startLoad, waitForProgress } from '../verify-load/load.ts'
 import { figuresOf, findBrokenBounds, type RunFigures, type RunRecord } from './accounting.ts'
 import { openHaDeployment, type HaDeployment } from './deployment.ts'
 import { chooseFaults, type FailoverFault } from './faults.ts'
 import type { PatroniClusterOptions } from './patroni-cluster.ts'
+import { randomFrom } from '../../driver/rounds.ts'
+import { withDatabase } from '../../driver/service.ts'
 
 export type FailoverOptions = PatroniClusterOptions & {
   /** Names of faults; all where it is empty. */

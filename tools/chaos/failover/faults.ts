@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
-import { isRunning, isStopped, processTree, signalAll } from './process-tree.ts'
 import type { PatroniCluster, PatroniNode } from './patroni-cluster.ts'
+import { isRunning, isStopped, processTree, signalAll } from '../../driver/closing.ts'
 
 /** A fault that has begun. */
 type ActiveFault = {

@@ -16,7 +16,7 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort, makeClusterFolder, ownerOf } from '../../../packages/server/dev/cluster.ts'
 import { waitForExit } from '../../../packages/server/test/fixtures/processes/restarts.ts'
-import { processTree, signalAll } from './process-tree.ts'
+import { processTree, signalAll } from '../../driver/closing.ts'
 
 const kitFolder = fileURLToPath(new URL('../../../deploy/ha/', import.meta.url))
 const installScript = fileURLToPath(new URL('../../ci/debian-packages.sh', import.meta.url))

@@ -10,9 +10,10 @@ import {
   type ReadinessProbe,
 } from './judgement.ts'
 import { missingFor, openDeployment, type Deployment, type DeploymentKind } from './deployment.ts'
-import { randomFrom } from '../server-processes.ts'
-import { audit, waitForDeliveries, withDatabase } from '../verify-load/audit.ts'
+import { audit, waitForDeliveries } from '../verify-load/audit.ts'
 import { startLoad, waitForProgress } from '../verify-load/load.ts'
+import { randomFrom } from '../../driver/rounds.ts'
+import { withDatabase } from '../../driver/service.ts'
 
 export type BatteryOptions = {
   /** Names of faults and planned stops; all where it is empty. */

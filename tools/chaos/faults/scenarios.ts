@@ -6,7 +6,7 @@ import { Client } from 'pg'
 import { childrenOf } from '../../../packages/server/test/fixtures/processes/child-processes.ts'
 import { bounds } from './judgement.ts'
 import { writeClockOffset, type Deployment, type DeploymentKind } from './deployment.ts'
-import { withDatabase } from '../verify-load/audit.ts'
+import { withDatabase } from '../../driver/service.ts'
 
 /** A fault that has begun. */
 type ActiveFault = {

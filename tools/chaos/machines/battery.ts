@@ -3,9 +3,8 @@ import { setTimeout } from 'node:timers/promises'
 import { readJournal } from '../../../packages/server/src/signing/index.ts'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
 import { claimsOf } from '../restore/service.ts'
-import { randomFrom } from '../server-processes.ts'
 import { auditJournals, readStored, type IssuedCredential, type KeySet } from '../signer.ts'
-import { audit, waitForDeliveries, withDatabase } from '../verify-load/audit.ts'
+import { audit, waitForDeliveries } from '../verify-load/audit.ts'
 import {
   newRecord,
   startLoad,
@@ -24,6 +23,8 @@ import {
   type RevocationFigures,
 } from './judgement.ts'
 import { roles, type Machine, type Role } from './machine.ts'
+import { randomFrom } from '../../driver/rounds.ts'
+import { withDatabase } from '../../driver/service.ts'
 
 export type MachinesOptions = {
   readonly kills: number

@@ -1,7 +1,6 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
-import { main } from '../server-processes.ts'
 import type { Service } from './deployment.ts'
 import {
   claimsOf,
@@ -12,6 +11,7 @@ import {
   withOwner,
   type HeldCredential,
 } from './service.ts'
+import { mainFile } from '../../../packages/server/test/fixtures/processes/child-processes.ts'
 
 const credits = 100_000
 
@@ -57,7 +57,7 @@ export const registerAgent = async ({ baseUrl, databaseUrl }: Service): Promise<
 }
 
 export const makeOperator = async ({ env }: Service): Promise<string> =>
-  String((await runProgram([main, 'operator', 'create', 'Battery'], env))['operatorKey'])
+  String((await runProgram([mainFile, 'operator', 'create', 'Battery'], env))['operatorKey'])
 
 export const revokeAll = (service: Service, key: string, held: readonly HeldCredential[]) => {
   let refused = 0

@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from 'pg'
 import { freePort } from '../../../packages/server/dev/cluster.ts'
-import { prepareServer, randomFrom, startRole } from '../server-processes.ts'
 import { openMoney } from './money.ts'
 import { openPointInTimeCluster } from './point-in-time.ts'
 import { withOwner } from './service.ts'
+import { randomFrom } from '../../driver/rounds.ts'
+import { prepareServer, startRole } from '../../driver/service.ts'
 
 export type RestoreOptions = {
   readonly seed: number
