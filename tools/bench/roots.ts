@@ -69,8 +69,17 @@ export const roots = programOf({
           {
             title: 'Every run:',
             head: [
-              ...['Round', 'Run', 'Verifies/s', 'p50 ms', 'p99 ms', 'PostgreSQL CPU µs', 'api CPU µs'],
-              ...['signer CPU µs', 'rate / without', 'CPU without / CPU', 'Load'],
+              'Round',
+              'Run',
+              'Verifies/s',
+              'p50 ms',
+              'p99 ms',
+              'PostgreSQL CPU µs',
+              'api CPU µs',
+              'signer CPU µs',
+              'rate / without',
+              'CPU without / CPU',
+              'Load',
             ],
             rows: measured.flatMap((round, index) =>
               names.flatMap((side) => [

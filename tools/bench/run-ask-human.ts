@@ -18,11 +18,12 @@ The person has the page open and reacts at once, so the time has no waiting for 
   smoke: { rounds: 1 },
   minutes: ({ rounds }) => 10 + 2 * rounds,
   run: async ({ rounds: wanted }) => {
-    const { code, figures: rounds = [] } = await readFigures<readonly Round[]>(
+    const { code, figures: played } = await readFigures(
       'packages/web/test/ask-human.test.ts',
       'POHF_ASK_FIGURES',
       { POHF_ASK_ROUNDS: String(wanted) },
     )
+    const rounds = (played ?? []) as readonly Round[]
     const middle = (read: (round: Round) => number) => rounded(median(rounds.map(read)))
     const answered = rounds.map((round) => round.answered)
     const figures = {

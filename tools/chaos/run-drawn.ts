@@ -13,11 +13,12 @@ await runProgram({
   smoke: { values: 20 },
   minutes: ({ values }) => 20 + values / 100,
   run: async ({ values, seed }) => {
-    const { code, figures = {} } = await readFigures<Readonly<Record<string, number>>>(
+    const { code, figures: counted } = await readFigures(
       'packages/web/test/approve-drawn.test.ts',
       'POHF_DRAWN_FIGURES',
       { POHF_DRAWN_VALUES: String(values), POHF_DRAWN_SEED: String(seed) },
     )
+    const figures = (counted ?? {}) as Readonly<Record<string, number>>
     return {
       figures,
       tables: [tableOfFigures(figures)],

@@ -64,3 +64,69 @@ ${drawn.join('\n')}
 </svg>
 `
 }
+
+/** What happened to one thing over time; times in seconds. */
+export type Lane = {
+  readonly name: string
+  /** When something succeeded and when it failed: counts in each second, upwards and downwards. */
+  readonly succeeded: readonly number[]
+  readonly failed?: readonly number[]
+  /** Named times, shaded. */
+  readonly spans?: readonly { readonly name: string; readonly from: number; readonly to: number }[]
+}
+
+const laneHeight = 110
+const spanColours = ['#9a6d9e', '#c1440e', '#1f6fb2', '#b8860b', '#5c6b73']
+
+const countSeconds = (times: readonly number[]): [second: number, count: number][] =>
+  [...Map.groupBy(times, (time) => Math.floor(time))].map(([second, { length }]) => [second, length])
+
+/** Successes upwards and failures downwards, a lane for each thing, as SVG that reads on light and dark. */
+export const drawTimeline = (title: string, lanes: readonly Lane[]): string => {
+  const times = lanes.flatMap(({ succeeded, failed = [], spans = [] }) => [
+    ...succeeded,
+    ...failed,
+    ...spans.flatMap(({ from, to }) => [from, Number.isFinite(to) ? to : from]),
+  ])
+  const first = times.reduce((least, time) => Math.min(least, Math.floor(time)), 0)
+  const last = times.reduce((most, time) => Math.max(most, Math.ceil(time)), 10)
+  const most = Math.max(1, ...lanes.flatMap((lane) => countSeconds(lane.succeeded).map(([, count]) => count)))
+  const x = (second: number) => left + ((second - first) / (last - first)) * (width - left - 20)
+  const names = [...new Set(lanes.flatMap(({ spans = [] }) => spans.map(({ name }) => name)))]
+  const colourOf = (name: string) => spanColours[names.indexOf(name) % spanColours.length] ?? ''
+  const bars = (counts: readonly [number, number][], middle: number, colour: string) =>
+    counts.map(([second, count]) => {
+      const isDown = colour === colours[1]
+      const size = Math.min(1, count / most) * (isDown ? 30 : 60)
+      const barWidth = Math.max(0.5, x(second + 1) - x(second) - 0.3)
+      return `<rect x="${x(second).toFixed(1)}" y="${(isDown ? middle : middle - size).toFixed(1)}" width="${barWidth.toFixed(1)}" height="${size.toFixed(1)}" fill="${colour}"/>`
+    })
+  const drawn = lanes.flatMap(({ name, succeeded, failed = [], spans = [] }, index) => {
+    const laneTop = top + 20 + index * laneHeight
+    const middle = laneTop + 70
+    return [
+      ...spans.map(({ name: span, from, to }) => {
+        const length = Math.max(2, x(Math.min(to, last)) - x(from))
+        return `<rect x="${x(from).toFixed(1)}" y="${laneTop}" width="${length.toFixed(1)}" height="${laneHeight - 10}" fill="${colourOf(span)}" fill-opacity="0.3"/>`
+      }),
+      ...bars(countSeconds(succeeded), middle, colours[0] ?? ''),
+      ...bars(countSeconds(failed), middle, colours[1] ?? ''),
+      `<line x1="${left}" x2="${width - 20}" y1="${middle}" y2="${middle}" stroke="#8886"/>`,
+      text([left - 8, middle - 4], name, 'text-anchor="end"'),
+    ]
+  })
+  const key = [
+    [`at most ${most}/s`, colours[0]] as const,
+    ...names.map((name) => [name, colourOf(name)] as const),
+  ]
+  const tall = top + 60 + lanes.length * laneHeight
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${tall}" role="img" aria-label="${title}" font-family="system-ui, sans-serif" font-size="12" fill="#777">
+<title>${title}</title>
+${text([left, 22], title, 'font-size="16"')}
+${key.map(([words, colour], index) => text([left + (index % 4) * 170, 42 + Math.floor(index / 4) * 14], words, `style="fill:${colour}"`)).join('\n')}
+${drawn.join('\n')}
+${text([left, tall - 12], `${first} s`)}
+${text([width - 20, tall - 12], `${last} s`, 'text-anchor="end"')}
+</svg>
+`
+}

@@ -20,7 +20,8 @@ export type Program<D extends OptionDefaults = OptionDefaults> = {
   readonly minutes: (options: Options<D>) => number
   /** Why it cannot run on this machine; undefined where it can. */
   readonly missing?: (options: Options<D>) => string | undefined
-  readonly run: (options: Options<D> & CommonOptions) => Promise<Findings>
+  /** `save` writes the report of what was found until now: who ends a long program early has that. */
+  readonly run: (options: Options<D> & CommonOptions, save: (findings: Findings) => void) => Promise<Findings>
 }
 
 /** The codes of the end: a fault, or a program that could not run to its end. */
@@ -96,13 +97,15 @@ export const runProgram = async <D extends OptionDefaults>(
     }
     progress.isShown = true
     watch(program.minutes(options))
-    const load = loadNow()
-    const findings = await program.run(options)
-    if (options.report) {
-      const command = ['npm run', program.command, ...words].join(' ')
-      const name = program.report ?? program.command.split(' ').at(-1) ?? ''
-      writeFindings({ name, title: program.title, about: program.about, command, load }, findings)
+    const { title, about } = program
+    const name = program.report ?? program.command.split(' ').at(-1) ?? ''
+    const command = ['npm run', program.command, ...words].join(' ')
+    const head = { name, title, about, command, load: loadNow() }
+    const save = (findings: Findings): void => {
+      if (options.report) writeFindings(head, findings)
     }
+    const findings = await program.run(options, save)
+    save(findings)
     printFindings(findings, options)
     return await endProgram((findings.faults ?? []).length === 0 ? 0 : codes.fault)
   } catch (error) {

@@ -72,6 +72,8 @@ type Sides = {
   readonly bare: Awaited<ReturnType<typeof makeBareTransfer>>
 }
 
+const p50 = (values: readonly number[]): number => rounded(median(values), 2)
+
 /** Ours, the official path and the floor in short turns, each first as often as the others: a slow moment hits all. */
 const runRound = async ({ ours, official, bare }: Sides, perRound: number) => {
   const load = loadNow()
@@ -82,7 +84,6 @@ const runRound = async ({ ours, official, bare }: Sides, perRound: number) => {
   })
   const paid = (side: keyof Sides) => turns.map((turn) => turn[side].paidMs)
   const whole = (side: 'ours' | 'official') => turns.map((turn) => turn[side].wholeMs ?? NaN)
-  const p50 = (values: readonly number[]) => rounded(median(values), 2)
   const ratio = (values: readonly number[]) => rounded(median(values) / median(paid('bare')), 2)
   return {
     figures: {

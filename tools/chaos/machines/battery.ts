@@ -4,7 +4,9 @@ import { readJournal } from '../../../packages/server/src/signing/index.ts'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
 import { claimsOf } from '../restore/service.ts'
 import { auditJournals, readStored, type IssuedCredential, type KeySet } from '../signer.ts'
-import { audit, waitForDeliveries } from '../verify-load/audit.ts'
+import { compareAll, faultsOfCounts, type VerifyFindings } from '../verify-load/audit.ts'
+import { closingAfter } from '../../driver/closing.ts'
+import { step } from '../../driver/program.ts'
 import {
   newRecord,
   startLoad,
@@ -32,27 +34,15 @@ export type MachinesOptions = {
   readonly seed: number
   readonly keep: boolean
 }
-export type MachinesFindings = {
+export type MachinesFindings = VerifyFindings & {
   readonly seed: number
   readonly seconds: number
   readonly kills: number
-  readonly acknowledged: number
-  /** Acknowledged, and not stored as it was. */
-  readonly lost: number
-  /** Debits more than credentials, and sessions with more than one credential. */
-  readonly doubleCharged: number
-  /** Debits without their credential. */
-  readonly missingCredential: number
-  readonly undelivered: number
-  readonly duplicates: number
-  /** Calls without an answer, or with a 503: repeated until there was one. */
-  readonly unknownOutcomes: number
   readonly statuses: Readonly<Record<string, number>>
   /** Signed and not stored: of two calls for one session at once, one is stored. */
   readonly neverStored: number
   readonly signedBy: Readonly<Record<string, number>>
   readonly revocations: readonly (Revocation & RevocationFigures)[]
-  readonly faults: readonly string[]
 }
 /** For the picture and the tables of a report. */
 export type MachinesRecord = {
@@ -123,17 +113,16 @@ const killAll = async (
   deployment: MachinesDeployment,
   { kills, random }: { readonly kills: number; readonly random: () => number },
   progress: () => number,
-  show: (kill: Kill) => void,
 ): Promise<Kill[]> => {
   const done: Kill[] = []
   while (done.length < kills) {
     await waitForProgress(progress, progressMsMax)
     const pick = <T>(from: readonly T[]): T | undefined => from[Math.floor(random() * from.length)]
     const [machine, part] = [pick(deployment.machines) ?? deployment.machines[0], pick(parts) ?? 'machine']
+    step(`kill ${done.length + 1}: ${part} of ${machine.name}`)
     const downMs = 3_000 + random() * 5_000
     await setTimeout(200 + random() * 1_300)
     const kill = await killOnce(deployment, machine, { part, downMs })
-    show(kill)
     done.push(kill)
     if (kill.backAt === Infinity) break
   }
@@ -194,10 +183,7 @@ const compare = async (
   { machines, databaseUrl, received }: MachinesDeployment,
   { record, load, kills, revocations, keys }: RunResult,
 ): Promise<Omit<MachinesFindings, 'seed' | 'seconds'>> => {
-  const { events, faults, ...counts } = await withDatabase(databaseUrl, (client) => audit(client, record))
-  // A worker that was killed leaves leases of a minute behind. Where something was lost, there is no need to wait.
-  const undelivered = await waitForDeliveries(events, received, counts.lost > 0 ? 0 : 90_000)
-  const deliveries = [...received.values()].reduce((sum, times) => sum + times, 0)
+  const found = await compareAll(databaseUrl, record, load, received)
   const journals = machines.map(({ name, keysFolder }) => ({
     name,
     lines: readJournal(join(keysFolder, 'journal')).filter((line) => line.id.startsWith('crd_')),
@@ -207,19 +193,15 @@ const compare = async (
   const known = new Set(stored.map(({ credentialId }) => credentialId))
   const revoked = revocations.map((each) => ({ ...each, ...figuresOfRevocation(each, lines) }))
   return {
+    ...found,
     kills: kills.length,
-    acknowledged: record.acknowledged.size,
-    ...counts,
-    undelivered,
-    duplicates: deliveries - received.size,
-    unknownOutcomes: load.calls.filter(({ status }) => status === 0 || status === 503).length,
     statuses: countBy(load.calls.map(({ status }) => String(status))),
     neverStored: lines.filter(({ id }) => !known.has(id)).length,
     signedBy: Object.fromEntries(journals.map((journal) => [journal.name, journal.lines.length])),
     revocations: revoked,
     faults: [
-      ...load.faults,
-      ...faults,
+      ...faultsOfCounts(found),
+      ...found.faults,
       ...findForbidden(load.calls, kills),
       ...auditJournals({ answered: answeredOf(record), stored, lines, keys }),
       ...revoked.flatMap((each) => findRevocationFaults(each, each)),
@@ -231,13 +213,13 @@ const compare = async (
 }
 
 /** Kills processes and machines at random moments under load, revokes keys, and compares. */
-export const runMachines = async (
+export const runMachines = (
   options: MachinesOptions,
-  show: (kill: Kill) => void,
-): Promise<{ findings: MachinesFindings; record: MachinesRecord }> => {
-  const random = randomFrom(options.seed)
-  const deployment = await openMachines({ sessions: 2_000 * options.kills + 20_000, keep: options.keep })
-  try {
+): Promise<{ findings: MachinesFindings; record: MachinesRecord }> =>
+  closingAfter(async (defer) => {
+    const random = randomFrom(options.seed)
+    const deployment = await openMachines({ sessions: 2_000 * options.kills + 20_000, keep: options.keep })
+    defer(deployment.close)
     const [first, second] = deployment.machines
     const keys = await readKeySet(first)
     const record = newRecord()
@@ -254,7 +236,8 @@ export const runMachines = async (
       timeoutMs: 30_000,
     })
     const progress = () => record.acknowledged.size
-    const kills = await killAll(deployment, { kills: options.kills, random }, progress, show)
+    const kills = await killAll(deployment, { kills: options.kills, random }, progress)
+    step('revoking keys under load')
     await waitForProgress(progress, progressMsMax)
     const revocations = [
       await revokeUnderLoad(deployment.machines, first, second),
@@ -273,12 +256,4 @@ export const runMachines = async (
         kills: kills.map((kill) => ({ ...kill, gapMs: gapOf(kill, baseUrls, load.calls) })),
       },
     }
-  } finally {
-    await deployment.close()
-  }
-}
-
-/** Whether nothing was lost, double or forgotten, and no fault was found. */
-export const hasNoFaults = (findings: MachinesFindings): boolean =>
-  findings.lost + findings.doubleCharged + findings.missingCredential + findings.undelivered === 0 &&
-  findings.faults.length === 0
+  })

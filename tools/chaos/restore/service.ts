@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createPublicKey, verify, type JsonWebKey } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { inflateSync } from 'node:zlib'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 
 /** A credential as its holder has it. */
 export type HeldCredential = {
@@ -52,18 +52,6 @@ export const inParallel = async <T>(
     for (let item = waiting.shift(); item !== undefined; item = waiting.shift()) await work(item)
   }
   await Promise.all(Array.from({ length: clients }, client))
-}
-
-/** Runs a statement as the owner, who sees every row with the tenant `system`. */
-export const withOwner = async <T>(url: string, work: (client: Client) => Promise<T>): Promise<T> => {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(`set "pohf.tenant" = 'system'`)
-    return await work(client)
-  } finally {
-    await client.end()
-  }
 }
 
 /** Scored sessions that wait to be verified. */
