@@ -6,6 +6,9 @@ import { pollUntil } from '../../packages/server/test/fixtures/polling.ts'
 import { closingAfter } from '../driver/closing.ts'
 import { step } from '../driver/program.ts'
 import { openService, waitUntilReady, withDatabase } from '../driver/service.ts'
+import { claimsOf } from './restore/service.ts'
+import { seedAgents } from './verify-load/calls.ts'
+import { newRecord, startLoad, type LoadCall, type VerifyRecord } from './verify-load/load.ts'
 
 export type SignerKillOptions = {
   readonly kills: number
@@ -31,56 +34,13 @@ export const answersBetweenKills = 10
 export type KeySet = { readonly keys: readonly (JsonWebKey & { readonly kid: string })[] }
 export type IssuedCredential = { readonly credentialId: string; readonly jwt: string }
 
-const post = async (url: string, body: object, key?: string) => {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...(key ? { authorization: `Bearer ${key}` } : {}) },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(30_000),
-  })
-  return { status: response.status, json: (await response.json()) as Record<string, string> }
-}
+/** The credentials that clients got. */
+export const answeredOf = ({ acknowledged }: VerifyRecord): IssuedCredential[] =>
+  [...acknowledged.values()].map((jwt) => ({ credentialId: String(claimsOf(jwt)['jti']), jwt }))
 
-/** Clients that verify one session after another, and repeat what was refused as they are told to. */
-const startLoad = async (baseUrl: string, clients: number) => {
-  const registered = await post(`${baseUrl}/api/agents/register`, {
-    name: 'Battery',
-    contactEmail: 'battery@example.com',
-    mode: 'test',
-  })
-  const key = registered.json['apiKey'] ?? ''
-  const answered: IssuedCredential[] = []
-  const faults: string[] = []
-  const count = { refused: 0, waiting: 0 }
-  const end = new AbortController()
-  const call = async (sessionId: string): Promise<boolean> => {
-    count.waiting++
-    const { status, json } = await post(`${baseUrl}/api/agents/verify`, { sessionId }, key)
-    count.waiting--
-    if (status === 200) {
-      answered.push({ credentialId: json['credentialId'] ?? '', jwt: json['pohf_jwt'] ?? '' })
-      return true
-    }
-    count.refused++
-    if (status !== 503 || json['error'] !== 'overloaded')
-      faults.push(`a call was answered ${status} ${json['error'] ?? ''}`)
-    return false
-  }
-  const client = async (name: number) => {
-    for (let n = 0; !end.signal.aborted; n++)
-      while (!end.signal.aborted && !(await call(`client ${name} session ${n}`))) await setTimeout(25)
-  }
-  const all = Promise.all(Array.from({ length: clients }, (_, name) => client(name)))
-  return {
-    answered,
-    faults,
-    count,
-    stop: async () => {
-      end.abort()
-      await all
-    },
-  }
-}
+/** While the signer is away, calls may be refused as `overloaded`, and those of an agent without credits. */
+const isAllowed = ({ status, error }: LoadCall): boolean =>
+  status === 200 || status === 402 || (status === 503 && error === 'overloaded')
 
 /** Every stored credential. */
 export const readStored = (databaseUrl: string): Promise<IssuedCredential[]> =>
@@ -130,21 +90,31 @@ export const runSignerKills = ({ kills, clients, signer }: SignerKillOptions): P
     defer(service.close)
     const { baseUrl, databaseUrl, folder, processes } = service
     const startedAt = performance.now()
-    const load = await startLoad(baseUrl, clients)
+    const agents = await seedAgents({ baseUrl, databaseUrl, sessions: 2_000 * (kills + 1) })
+    const record = newRecord()
+    const load = startLoad([baseUrl], agents, record, {
+      clients,
+      random: Math.random,
+      twice: 0,
+      idempotencyKeys: false,
+      pauseMs: 25,
+      timeoutMs: 30_000,
+    })
+    const answered = () => record.acknowledged.size
     let killsDuringCalls = 0
-    step(`killing the signer ${kills} times`)
     for (let kill = 0; kill < kills; kill++) {
+      step(`kill ${kill + 1}`)
       await waitUntilReady(baseUrl)
-      const wanted = load.answered.length + answersBetweenKills
-      await pollUntil('calls are answered', async () => load.answered.length >= wanted)
+      const wanted = answered() + answersBetweenKills
+      await pollUntil('calls are answered', async () => answered() >= wanted)
       await setTimeout(Math.random() * 600)
-      if (load.count.waiting > 0) killsDuringCalls++
+      if (load.pendingSince() < Infinity) killsDuringCalls++
       processes.signer.kill()
       // `/readyz` reuses a success for a second.
       await setTimeout(1_100)
     }
     await waitUntilReady(baseUrl)
-    await load.stop()
+    await load.stop(60_000)
     const seconds = (performance.now() - startedAt) / 1_000
     const keys = (await (await fetch(`${baseUrl}/.well-known/jwks.json`)).json()) as KeySet
     const stored = await readStored(databaseUrl)
@@ -154,11 +124,17 @@ export const runSignerKills = ({ kills, clients, signer }: SignerKillOptions): P
       kills,
       killsDuringCalls,
       seconds: Math.round(seconds),
-      answered: load.answered.length,
-      refused: load.count.refused,
+      answered: answered(),
+      refused: load.calls.filter(({ status }) => status === 503).length,
       stored: stored.length,
       signed: lines.length,
       neverStored: lines.filter((line) => !known.has(line.id)).length,
-      faults: [...load.faults, ...auditJournals({ answered: load.answered, stored, lines, keys })],
+      faults: [
+        ...load.calls
+          .filter((call) => !isAllowed(call))
+          .map(({ status, error }) => `a call was answered ${status} ${error}`),
+        ...load.faults,
+        ...auditJournals({ answered: answeredOf(record), stored, lines, keys }),
+      ],
     }
   })

@@ -20,7 +20,7 @@ type Settings = Readonly<Record<string, string>>
 /** A start of several processes on a busy machine takes longer than a minute. */
 const startMsMax = 120_000
 
-export const isReady = (baseUrl: string, path = '/readyz'): Promise<boolean> =>
+const isReady = (baseUrl: string, path = '/readyz'): Promise<boolean> =>
   fetch(`${baseUrl}${path}`, { signal: AbortSignal.timeout(5_000) }).then(
     (response) => response.ok,
     () => false,
@@ -178,7 +178,6 @@ export const openService = (options: ServiceOptions) =>
     step('the service is ready')
     return { folder, postgres, processes, ...prepared }
   })
-export type Service = Awaited<ReturnType<typeof openService>>
 
 /** A process of the server that the battery starts and stops as an operator does. */
 export type ServerProcess = {

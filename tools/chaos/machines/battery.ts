@@ -2,8 +2,7 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { readJournal } from '../../../packages/server/src/signing/index.ts'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
-import { claimsOf } from '../restore/service.ts'
-import { auditJournals, readStored, type IssuedCredential, type KeySet } from '../signer.ts'
+import { answeredOf, auditJournals, readStored, type KeySet } from '../signer.ts'
 import { compareAll, faultsOfCounts, type VerifyFindings } from '../verify-load/audit.ts'
 import { closingAfter } from '../../driver/closing.ts'
 import { step } from '../../driver/program.ts'
@@ -163,9 +162,6 @@ const revokeUnderLoad = async (
   await setTimeout(Math.max(0, revokedAt + 10_000 - Date.now()))
   return { kid, owner: owner.name, revokedOn: at.name, revokedAt, unpublishedMs }
 }
-
-const answeredOf = ({ acknowledged }: VerifyRecord): IssuedCredential[] =>
-  [...acknowledged.values()].map((jwt) => ({ credentialId: String(claimsOf(jwt)['jti']), jwt }))
 
 const countBy = (names: readonly string[]): Record<string, number> =>
   Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, { length }]) => [name, length]))

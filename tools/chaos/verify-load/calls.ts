@@ -168,12 +168,12 @@ type SeedOptions = {
   readonly sessions: number
   /** How many networks the sessions come from; default: none. */
   readonly networks?: number
-  readonly webhookUrl: string
+  /** Where their events go; default: nowhere. */
+  readonly webhookUrl?: string
 }
 
 /**
  * An agent with credits for `sessions` sessions, and one with fewer credits than sessions: no fault may let it have more.
- * Their events go to the webhook.
  */
 export const seedAgents = async (options: SeedOptions): Promise<VerifyAgent[]> => {
   const { baseUrl, databaseUrl, sessions, networks, webhookUrl } = options
@@ -185,6 +185,6 @@ export const seedAgents = async (options: SeedOptions): Promise<VerifyAgent[]> =
     if (networks !== undefined) await seedNetworks(database, networks)
     return seeded
   })
-  await subscribeAgents(baseUrl, agents, webhookUrl)
+  if (webhookUrl !== undefined) await subscribeAgents(baseUrl, agents, webhookUrl)
   return agents
 }
