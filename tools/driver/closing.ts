@@ -28,27 +28,30 @@ const openScope = (): Scope => {
   return scope
 }
 
+/** The error of the work is the one that counts, not what goes wrong after it. */
+const closingOnError = async <T>(scope: Scope, work: (defer: Defer) => Promise<T>): Promise<T> => {
+  try {
+    return await work(scope.defer)
+  } catch (error) {
+    await scope.close().catch((closing: unknown) => console.error(closing))
+    throw error
+  }
+}
+
 /** What was opened, and `close`, which undoes it. If it cannot be opened, what was opened until then is closed. */
 export const open = async <T extends object>(
   build: (defer: Defer) => Promise<T>,
 ): Promise<T & { readonly close: () => Promise<void> }> => {
   const scope = openScope()
-  try {
-    return { ...(await build(scope.defer)), close: scope.close }
-  } catch (error) {
-    await scope.close()
-    throw error
-  }
+  return { ...(await closingOnError(scope, build)), close: scope.close }
 }
 
 /** Closes what the work has opened at its end, however it ends. */
 export const closingAfter = async <T>(work: (defer: Defer) => Promise<T>): Promise<T> => {
   const scope = openScope()
-  try {
-    return await work(scope.defer)
-  } finally {
-    await scope.close()
-  }
+  const result = await closingOnError(scope, work)
+  await scope.close()
+  return result
 }
 
 /** A folder that is gone at the end. */

@@ -29,13 +29,12 @@ test('options are read by the type of their defaults, and the smallest run has i
 })
 
 test('an option that does not exist is refused with the list of those that do, and so is a number that is none', () => {
-  const read = (...words: string[]) => readOptions(defaults, undefined, words)
   assert.throws(
-    () => read('--nothing'),
+    () => readOptions(defaults, undefined, ['--nothing']),
     /--nothing[^]*--rounds 5 --only … --engine both --keep --json --report$/,
   )
   for (const words of [['--rounds', 'many'], ['--rounds', ''], ['--rounds', '-1'], ['word'], ['--smoke']])
-    assert.throws(() => read(...words), UsageError, words.join(' '))
+    assert.throws(() => readOptions(defaults, undefined, words), UsageError, words.join(' '))
 })
 
 test('what was opened is closed in reverse order, also where a later part cannot be opened or closed', async () => {

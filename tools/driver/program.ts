@@ -28,6 +28,9 @@ export type Program<D extends OptionDefaults = OptionDefaults> = {
 const codes = { fault: 1, unable: 2, signal: 130 } as const
 const closingMsMax = 60_000
 const silenceMs = 30_000
+const repeatedSignalMs = 2_000
+/** A longer timer would end at once. */
+const timerMsMax = 2 ** 31 - 1
 
 const progress = { isShown: false, isStarting: true, step: 'its start', since: performance.now() }
 const secondsSince = (since: number): string => `${((performance.now() - since) / 1_000).toFixed(0)} s`
@@ -65,16 +68,22 @@ const endProgram = async (code: number): Promise<never> => {
 
 /** Ends the program on a signal and at its deadline, and says while it is silent what it waits for. */
 const watch = (minutes: number): void => {
-  let isEnding = false
+  let endingSince: number | undefined
   const end = (why: string, code: number): void => {
-    if (isEnding) process.exit(code)
-    isEnding = true
+    if (endingSince !== undefined) {
+      // A terminal and npm may each send the same signal; who sends it again later does not want to wait.
+      if (performance.now() - endingSince < repeatedSignalMs) return
+      endDescendants()
+      process.exit(code)
+    }
+    endingSince = performance.now()
     console.error(`✗ ${why}; it waited for: ${progress.step} (${secondsSince(progress.since)})`)
     void endProgram(code)
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
     process.on(signal, () => end(`ended by ${signal}`, codes.signal))
-  setTimeout(() => end(`not done within ${minutes} minutes`, codes.unable), minutes * 60_000)
+  const deadlineMs = Math.min(minutes * 60_000, timerMsMax)
+  setTimeout(() => end(`not done within ${minutes} minutes`, codes.unable), deadlineMs)
   setInterval(() => {
     if (performance.now() - progress.since > silenceMs)
       console.error(`… ${progress.step}, for ${secondsSince(progress.since)}`)
