@@ -8,10 +8,18 @@ export type Defer = (close: () => unknown) => void
 type Scope = { readonly defer: Defer; readonly close: () => Promise<void> }
 const scopes = new Set<Scope>()
 
+/** Whether the program ends: what would be opened now would stay open. */
+let isEnding = false
+
 const openScope = (): Scope => {
+  if (isEnding) throw new Error('the program is ending')
   const closing: (() => unknown)[] = []
   const scope: Scope = {
-    defer: (close) => void closing.push(close),
+    defer: (close) => {
+      closing.push(close)
+      // It was still being opened when all was closed.
+      if (isEnding) void scope.close().catch(() => undefined)
+    },
     close: async () => {
       scopes.delete(scope)
       const errors: unknown[] = []
@@ -63,6 +71,7 @@ export const makeFolder = (name: string, defer: Defer): string => {
 
 /** Closes all that is open: after a signal or a deadline nobody waits for the work. */
 export const closeAll = async (): Promise<void> => {
+  isEnding = true
   for (const scope of [...scopes].toReversed()) await scope.close().catch(() => undefined)
 }
 
