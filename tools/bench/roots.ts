@@ -2,7 +2,14 @@ import { closingAfter } from '../driver/closing.ts'
 import { programOf, step } from '../driver/program.ts'
 import { tableOfRounds } from '../driver/report.ts'
 import { inTurns, mediansOf, rounded, type Round } from '../driver/rounds.ts'
-import { cpuOf, openVerifyFixture, type RunFigures, type VerifyFixture } from './verify-fixture.ts'
+import {
+  cpuOf,
+  openVerifyFixture,
+  runCells,
+  runColumns,
+  type RunFigures,
+  type VerifyFixture,
+} from './verify-fixture.ts'
 import { unlimitedBudgets } from './verify-seed.ts'
 
 const common = { crowd: 'many', connections: 64, warmUp: 2 } as const
@@ -22,7 +29,7 @@ const measureSide = async (fixture: VerifyFixture, side: Side, seconds: number):
 const runRow = (index: number, name: string, run: RunFigures, { without }: Pair) => [
   index + 1,
   name,
-  ...[run.rate, run.p50, run.p99, run.pgCpu, run.apiCpu, run.signerCpu].map((value) => rounded(value)),
+  ...runCells(run),
   ...[run.rate / without.rate, cpuOf(without) / cpuOf(run)].map((ratio) => rounded(ratio, 2)),
 ]
 
@@ -68,19 +75,7 @@ export const roots = programOf({
         tables: [
           {
             title: 'Every run:',
-            head: [
-              'Round',
-              'Run',
-              'Verifies/s',
-              'p50 ms',
-              'p99 ms',
-              'PostgreSQL CPU µs',
-              'api CPU µs',
-              'signer CPU µs',
-              'rate / without',
-              'CPU without / CPU',
-              'Load',
-            ],
+            head: ['Round', 'Run', ...runColumns, 'rate / without', 'CPU without / CPU', 'Load'],
             rows: measured.flatMap((round, index) =>
               names.flatMap((side) => [
                 [...runRow(index, 'without', round[side].without, round[side]), round.load],

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { cpuOfChildren, cpuOfProcess } from '../../packages/server/test/fixtures/processes/cpu.ts'
 import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
 import { closingAfter } from '../driver/closing.ts'
-import { programOf, step } from '../driver/program.ts'
+import { programOf, starting, step } from '../driver/program.ts'
 import type { Table } from '../driver/report.ts'
 import { rounded } from '../driver/rounds.ts'
 import { withDatabase } from '../driver/service.ts'
@@ -56,8 +56,10 @@ const msOf = (quantile: number | null): number | null => (quantile === null ? nu
 /** Pages that are open at the same time, each signing and sending as its receipts ask; nobody answers the probes. */
 const measure = (count: number, seconds: number) =>
   closingAfter(async (defer) => {
+    starting('a server')
     const server = await startServer()
     defer(server.stop)
+    step(`${count} sessions`)
     const registered = await fetch(`${server.baseUrl}/api/agents/register`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -157,7 +159,6 @@ export const sessions = programOf({
   run: async ({ sessions: counts, seconds }) => {
     const runs: SessionsFigures[] = []
     for (const count of counts) {
-      step(`${count} sessions`)
       runs.push(await measure(Number(count), seconds))
     }
     const [first, ...others] = runs

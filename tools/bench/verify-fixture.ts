@@ -8,7 +8,7 @@ import { fillBackground } from '../../packages/server/test/fixtures/plans/backgr
 import { cpuOfProcessTree, cpuOfProcess } from '../../packages/server/test/fixtures/processes/cpu.ts'
 import { makeFolder, open } from '../driver/closing.ts'
 import { starting, step } from '../driver/program.ts'
-import { quantile, sum } from '../driver/rounds.ts'
+import { quantile, rounded, sum } from '../driver/rounds.ts'
 import { openPostgres, prepareServer, startRole, waitUntilReady, type Role } from '../driver/service.ts'
 import { runHttpLoad } from './http-load.ts'
 import {
@@ -32,6 +32,11 @@ export type RunFigures = {
   readonly apiCpu: number
   readonly signerCpu: number
 }
+/** What a table shows of a run. */
+export const runColumns = 'Verifies/s,p50 ms,p99 ms,PostgreSQL CPU µs,api CPU µs,signer CPU µs'.split(',')
+export const runCells = ({ rate, p50, p99, pgCpu, apiCpu, signerCpu }: RunFigures): number[] =>
+  [rate, p50, p99, pgCpu, apiCpu, signerCpu].map((value) => rounded(value))
+
 export const cpuOf = ({ pgCpu, apiCpu, signerCpu }: RunFigures): number => pgCpu + apiCpu + signerCpu
 
 type AgentLoad = 'many' | 'hot'

@@ -8,6 +8,8 @@ import {
   cpuOf,
   missingPgbench,
   openVerifyFixture,
+  runCells,
+  runColumns,
   type RunFigures,
   type VerifyFixture,
 } from './verify-fixture.ts'
@@ -50,30 +52,11 @@ const goals = {
   cpuUsPerVerify: '<= 1350',
 }
 
-/** Each run of each round: its rate, its latencies and the CPU of each process. */
 const runsTable = (rounds: readonly Round[]): Table => ({
   title: 'Every run:',
-  head: [
-    'Round',
-    'Run',
-    'Verifies/s',
-    'p50 ms',
-    'p99 ms',
-    'PostgreSQL CPU µs',
-    'api CPU µs',
-    'signer CPU µs',
-    'Load',
-  ],
+  head: ['Round', 'Run', ...runColumns, 'Load'],
   rows: rounds.flatMap((round, index) =>
-    sides.map((side) => {
-      const { rate, p50, p99, pgCpu, apiCpu, signerCpu } = round[side]
-      return [
-        index + 1,
-        side,
-        ...[rate, p50, p99, pgCpu, apiCpu, signerCpu].map((value) => rounded(value)),
-        round.load,
-      ]
-    }),
+    sides.map((side) => [index + 1, side, ...runCells(round[side]), round.load]),
   ),
 })
 

@@ -1,4 +1,3 @@
-import { createPublicKey, verify, type JsonWebKey } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { compareWithJournal, readJournal } from '../../packages/server/src/signing/index.ts'
@@ -6,7 +5,7 @@ import { pollUntil } from '../../packages/server/test/fixtures/polling.ts'
 import { closingAfter } from '../driver/closing.ts'
 import { step } from '../driver/program.ts'
 import { openService, waitUntilReady, withDatabase } from '../driver/service.ts'
-import { claimsOf } from './restore/service.ts'
+import { claimsOf, makeVerifier, readKeySet, type KeySet } from './restore/service.ts'
 import { seedAgents } from './verify-load/calls.ts'
 import { newRecord, startLoad, type LoadCall, type VerifyRecord } from './verify-load/load.ts'
 
@@ -31,7 +30,6 @@ export type SignerFindings = {
 /** A kill that no answer came before shows nothing. */
 export const answersBetweenKills = 10
 
-export type KeySet = { readonly keys: readonly (JsonWebKey & { readonly kid: string })[] }
 export type IssuedCredential = { readonly credentialId: string; readonly jwt: string }
 
 /** The credentials that clients got. */
@@ -64,16 +62,9 @@ export const auditJournals = ({ answered, stored, lines, keys }: AuditInput): st
   const linesOf = Map.groupBy(lines, (line) => line.id)
   for (const { credentialId, fault } of compareWithJournal([...stored, ...answered], linesOf))
     faults.push(`${credentialId}: ${fault}`)
-  const keyOf = new Map(keys.keys.map((jwk) => [jwk.kid, createPublicKey({ key: jwk, format: 'jwk' })]))
-  for (const { credentialId, jwt } of stored) {
-    const [head = '', payload = '', signature = ''] = jwt.split('.')
-    const { kid } = JSON.parse(Buffer.from(head, 'base64url').toString()) as { kid: string }
-    const key = keyOf.get(kid)
-    const input = Buffer.from(`${head}.${payload}`)
-    const raw = Buffer.from(signature, 'base64url')
-    if (!key || !verify('sha256', input, { key, dsaEncoding: 'ieee-p1363' }, raw))
-      faults.push(`${credentialId} does not verify`)
-  }
+  const isSigned = makeVerifier(keys)
+  for (const { credentialId, jwt } of stored)
+    if (!isSigned(jwt)) faults.push(`${credentialId} does not verify`)
   for (const { hash } of lines) if (hash.length !== 43) faults.push('the journal holds a torn line')
   return [...new Set(faults)]
 }
@@ -116,7 +107,7 @@ export const runSignerKills = ({ kills, clients, signer }: SignerKillOptions): P
     await waitUntilReady(baseUrl)
     await load.stop(60_000)
     const seconds = (performance.now() - startedAt) / 1_000
-    const keys = (await (await fetch(`${baseUrl}/.well-known/jwks.json`)).json()) as KeySet
+    const keys = await readKeySet(baseUrl)
     const stored = await readStored(databaseUrl)
     const lines = readJournal(join(folder, 'keys', 'journal')).filter((line) => line.id.startsWith('crd_'))
     const known = new Set(stored.map(({ credentialId }) => credentialId))

@@ -7,6 +7,7 @@ import {
 import { startPurchaseServer } from '../../../packages/server/test/fixtures/processes/purchase-server.ts'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
 import { closingAfter } from '../../driver/closing.ts'
+import { starting, step } from '../../driver/program.ts'
 import type { Table } from '../../driver/report.ts'
 import { buy, startRpcCounter } from './fixture.ts'
 import { median, rounded, sum } from '../../driver/rounds.ts'
@@ -40,6 +41,7 @@ const warmUp = 20
 
 export const profilePurchase = (path: string, purchases: number): Promise<PurchaseProfile> =>
   closingAfter(async (defer) => {
+    starting('a server that sends its spans')
     const collector = await startCollector()
     defer(collector.stop)
     let counter: Awaited<ReturnType<typeof startRpcCounter>> | undefined
@@ -50,6 +52,7 @@ export const profilePurchase = (path: string, purchases: number): Promise<Purcha
       environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
     })
     defer(server.stop)
+    step('where the time goes')
     const [, , payer] = server.chain.gasAccounts
     await server.chain.mint(payer.address, 1_000_000_000n)
     const url = `${server.baseUrl}${path}`

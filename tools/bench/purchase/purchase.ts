@@ -143,7 +143,7 @@ const compare = (rounds: number, perRound: number) =>
 /** The RPC calls to the chain for each purchase, ours and on the official path. */
 const countRpcCalls = (purchases: number) =>
   closingAfter(async (defer) => {
-    step('counting the calls to the chain')
+    starting('a server whose calls to the chain are counted')
     let counter: Awaited<ReturnType<typeof startRpcCounter>> | undefined
     defer(() => counter?.stop())
     const server = await startPurchaseServer({
@@ -156,6 +156,7 @@ const countRpcCalls = (purchases: number) =>
     const official = await startOfficialFacilitator(server.chain, gasKey, counter.url)
     defer(official.stop)
     const payers = await makePayers(server.chain)
+    step('counting the calls to the chain')
     const count = async (url: string) => {
       await buy(url, atIndexModulo(payers, 0))
       counter?.takeCounts()
@@ -172,12 +173,13 @@ const countRpcCalls = (purchases: number) =>
 /** With blocks every two seconds: how much later a purchase is answered than a bare transfer of the same block. */
 const delayAfterBlock = (pairs: number) =>
   closingAfter(async (defer) => {
-    step('buying with a block every two seconds')
+    starting('a chain with a block every two seconds')
     const server = await startPurchaseServer({ gasKeys: 2, blockTime: 2 })
     defer(server.stop)
     const { chain } = server
     const payers = await makePayers(chain)
     const bare = await makeBareTransfer(chain, chain.gasAccounts[3], atIndexModulo(payers, 0))
+    step('buying with a block every two seconds')
     const url = `${server.baseUrl}${buyPath}`
     const later: number[] = []
     // The first of each starts in the middle of nowhere; from then on both begin right after a block.
@@ -217,7 +219,6 @@ Medians in milliseconds. \`paid\` is the call with the payment, until the creden
     const { found, perPurchase } = await compare(rounds, each)
     const rpcCalls = await countRpcCalls(profiled / 2)
     const later = await delayAfterBlock(pairs)
-    step('where the time goes')
     const profile = await profilePurchase(buyPath, profiled)
     const measured = found.map(({ figures }) => figures)
     const { ratio, wholeRatio, officialRatio } = mediansOf(measured, 2)

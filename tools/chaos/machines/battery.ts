@@ -2,7 +2,8 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { readJournal } from '../../../packages/server/src/signing/index.ts'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
-import { answeredOf, auditJournals, readStored, type KeySet } from '../signer.ts'
+import { readKeySet, type KeySet } from '../restore/service.ts'
+import { answeredOf, auditJournals, readStored } from '../signer.ts'
 import { compareAll, faultsOfCounts, type VerifyFindings } from '../verify-load/audit.ts'
 import { closingAfter } from '../../driver/closing.ts'
 import { step } from '../../driver/program.ts'
@@ -128,11 +129,6 @@ const killAll = async (
   return done
 }
 
-const readKeySet = async ({ baseUrl }: Machine): Promise<KeySet> => {
-  const answer = await fetch(`${baseUrl}/.well-known/jwks.json`, { signal: AbortSignal.timeout(30_000) })
-  return (await answer.json()) as KeySet
-}
-
 /** Revokes the key that one machine signs with, by an operator of the other machine. */
 const revokeUnderLoad = async (
   machines: MachinesDeployment['machines'],
@@ -151,7 +147,7 @@ const revokeUnderLoad = async (
   let unpublishedMs = Infinity
   try {
     await pollUntil('it is unpublished', async () => {
-      const sets = await Promise.all(machines.map(readKeySet))
+      const sets = await Promise.all(machines.map(({ baseUrl }) => readKeySet(baseUrl)))
       return sets.every((set) => !set.keys.some((key) => key.kid === kid))
     })
     unpublishedMs = Date.now() - revokedAt
@@ -217,7 +213,7 @@ export const runMachines = (
     const deployment = await openMachines({ sessions: 2_000 * options.kills + 20_000, keep: options.keep })
     defer(deployment.close)
     const [first, second] = deployment.machines
-    const keys = await readKeySet(first)
+    const keys = await readKeySet(first.baseUrl)
     const record = newRecord()
     const startedAt = performance.now()
     const baseUrls = deployment.machines.map(({ baseUrl }) => baseUrl)
