@@ -242,7 +242,7 @@ const groupTable = (figures: Readonly<Record<GroupName, GroupFigures>>): Table =
       const { median: middle, p90, min, max } = group.ms
       return {
         'Played person': titles[name],
-        Passed: `${group.passed} of ${group.runs}`,
+        'Checks passed': `${group.passed} of ${group.runs}`,
         Verified: group.verified,
         Median: seconds(middle),
         p90: seconds(p90),

@@ -1,8 +1,8 @@
 // Measurements of the product's own bars: npm run bench -- NAME [options…]. Each refuses an unknown option with its list.
-type Bench = (words: readonly string[]) => Promise<never>
+type RunBench = (words: readonly string[]) => Promise<never>
 
 /** Each is loaded when it is run: most load the whole server. */
-const benches: Readonly<Record<string, () => Promise<Bench>>> = {
+const benches: Readonly<Record<string, () => Promise<RunBench>>> = {
   verify: async () => (await import('./verify.ts')).verify,
   roots: async () => (await import('./roots.ts')).roots,
   'verify-sdk': async () => (await import('./verify-sdk.ts')).verifySdk,

@@ -8,7 +8,7 @@ import { bounds, type FaultFigures } from './faults/judgement.ts'
 import { secondsText } from './verify-load/faults.ts'
 
 const shownOf = ({ title, skipped, proof, figures }: FaultResult) => ({
-  Fault: title,
+  'Injected fault': title,
   'Seen by': skipped === undefined ? (proof ?? 'not seen') : `skipped, ${skipped}`,
   'Calls during it': figures?.calls,
   200: figures?.succeeded,

@@ -147,7 +147,7 @@ await runProgram({
       Statements: one.statements.size,
       Calls: sum([...one.statements.values()]),
       'Functions of stores that ran': ranOf(one),
-      Faults: one.faults.length,
+      'Faults found': one.faults.length,
       Seconds: Math.round(one.seconds),
     }))
     return {

@@ -66,7 +66,7 @@ ${drawn.join('\n')}
 }
 
 /** What happened to one thing over time; times in seconds. */
-export type Lane = {
+export type TimelineRow = {
   readonly name: string
   /** When something succeeded and when it failed: counts in each second, upwards and downwards. */
   readonly succeeded: readonly number[]
@@ -75,24 +75,24 @@ export type Lane = {
   readonly spans?: readonly { readonly name: string; readonly from: number; readonly to: number }[]
 }
 
-const laneHeight = 110
+const rowHeight = 110
 const spanColours = ['#9a6d9e', '#c1440e', '#1f6fb2', '#b8860b', '#5c6b73']
 
 const countSeconds = (times: readonly number[]): [second: number, count: number][] =>
   [...Map.groupBy(times, (time) => Math.floor(time))].map(([second, { length }]) => [second, length])
 
-/** Successes upwards and failures downwards, a lane for each thing, as SVG that reads on light and dark. */
-export const drawTimeline = (title: string, lanes: readonly Lane[]): string => {
-  const times = lanes.flatMap(({ succeeded, failed = [], spans = [] }) => [
+/** Successes upwards and failures downwards, a row for each thing, as SVG that reads on light and dark. */
+export const drawTimeline = (title: string, rows: readonly TimelineRow[]): string => {
+  const times = rows.flatMap(({ succeeded, failed = [], spans = [] }) => [
     ...succeeded,
     ...failed,
     ...spans.flatMap(({ from, to }) => [from, Number.isFinite(to) ? to : from]),
   ])
   const first = times.reduce((least, time) => Math.min(least, Math.floor(time)), 0)
   const last = times.reduce((most, time) => Math.max(most, Math.ceil(time)), 10)
-  const most = Math.max(1, ...lanes.flatMap((lane) => countSeconds(lane.succeeded).map(([, count]) => count)))
+  const most = Math.max(1, ...rows.flatMap((row) => countSeconds(row.succeeded).map(([, count]) => count)))
   const x = (second: number) => left + ((second - first) / (last - first)) * (width - left - 20)
-  const names = [...new Set(lanes.flatMap(({ spans = [] }) => spans.map(({ name }) => name)))]
+  const names = [...new Set(rows.flatMap(({ spans = [] }) => spans.map(({ name }) => name)))]
   const colourOf = (name: string) => spanColours[names.indexOf(name) % spanColours.length] ?? ''
   const bars = (counts: readonly [number, number][], middle: number, colour: string) =>
     counts.map(([second, count]) => {
@@ -101,13 +101,13 @@ export const drawTimeline = (title: string, lanes: readonly Lane[]): string => {
       const barWidth = Math.max(0.5, x(second + 1) - x(second) - 0.3)
       return `<rect x="${x(second).toFixed(1)}" y="${(isDown ? middle : middle - size).toFixed(1)}" width="${barWidth.toFixed(1)}" height="${size.toFixed(1)}" fill="${colour}"/>`
     })
-  const drawn = lanes.flatMap(({ name, succeeded, failed = [], spans = [] }, index) => {
-    const laneTop = top + 20 + index * laneHeight
-    const middle = laneTop + 70
+  const drawn = rows.flatMap(({ name, succeeded, failed = [], spans = [] }, index) => {
+    const rowTop = top + 20 + index * rowHeight
+    const middle = rowTop + 70
     return [
       ...spans.map(({ name: span, from, to }) => {
         const length = Math.max(2, x(Math.min(to, last)) - x(from))
-        return `<rect x="${x(from).toFixed(1)}" y="${laneTop}" width="${length.toFixed(1)}" height="${laneHeight - 10}" fill="${colourOf(span)}" fill-opacity="0.3"/>`
+        return `<rect x="${x(from).toFixed(1)}" y="${rowTop}" width="${length.toFixed(1)}" height="${rowHeight - 10}" fill="${colourOf(span)}" fill-opacity="0.3"/>`
       }),
       ...bars(countSeconds(succeeded), middle, colours[0] ?? ''),
       ...bars(countSeconds(failed), middle, colours[1] ?? ''),
@@ -119,7 +119,7 @@ export const drawTimeline = (title: string, lanes: readonly Lane[]): string => {
     [`at most ${most}/s`, colours[0]] as const,
     ...names.map((name) => [name, colourOf(name)] as const),
   ]
-  const tall = top + 60 + lanes.length * laneHeight
+  const tall = top + 60 + rows.length * rowHeight
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${tall}" role="img" aria-label="${title}" font-family="system-ui, sans-serif" font-size="12" fill="#777">
 <title>${title}</title>
 ${text([left, 22], title, 'font-size="16"')}

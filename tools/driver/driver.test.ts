@@ -109,9 +109,9 @@ const startProgram = (run: string, program = '') => {
   }
   return { child, nextLine, end }
 }
-type Started = { readonly folder: string; readonly pid: number }
+type StartedProcess = { readonly folder: string; readonly pid: number }
 
-const endings: readonly (readonly [
+const endCases: readonly (readonly [
   what: string,
   run: string,
   program: string,
@@ -124,10 +124,10 @@ const endings: readonly (readonly [
   ['a fault', "return { figures: {}, tables: [], faults: ['lost: 1'] }", '', false, 1],
   ['success', 'return { figures: {}, tables: [] }', '', false, 0],
 ]
-for (const [what, run, program, isSignal, code] of endings)
+for (const [what, run, program, isSignal, code] of endCases)
   test(`a program that is ended by ${what} leaves no process and no folder, and says so by its code`, async () => {
     const { child, nextLine, end } = startProgram(run, program)
-    const { folder, pid } = JSON.parse(await nextLine()) as Started
+    const { folder, pid } = JSON.parse(await nextLine()) as StartedProcess
     if (isSignal) child.kill('SIGINT')
     const { exitCode, errors } = await end()
     assert.equal(exitCode, code, errors)

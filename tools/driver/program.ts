@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { closeAll, endDescendants } from './closing.ts'
 import { readOptions, UsageError, type CommonOptions, type OptionDefaults, type Options } from './options.ts'
-import { printFindings, writeFindings, type Findings } from './report.ts'
+import { printFindings, writeFindings, type ProgramFindings } from './report.ts'
 import { loadNow } from './rounds.ts'
 
 /** A bench or a battery. */
@@ -21,7 +21,10 @@ export type Program<D extends OptionDefaults = OptionDefaults> = {
   /** Why it cannot run on this machine; undefined where it can. */
   readonly missing?: (options: Options<D>) => string | undefined
   /** `save` writes the report of what was found until now: who ends a long program early has that. */
-  readonly run: (options: Options<D> & CommonOptions, save: (findings: Findings) => void) => Promise<Findings>
+  readonly run: (
+    options: Options<D> & CommonOptions,
+    save: (findings: ProgramFindings) => void,
+  ) => Promise<ProgramFindings>
 }
 
 /** The codes of the end: a fault, or a program that could not run to its end. */
@@ -110,7 +113,7 @@ export const runProgram = async <D extends OptionDefaults>(
     const name = program.report ?? program.command.split(' ').at(-1) ?? ''
     const command = ['npm run', program.command, ...words].join(' ')
     const head = { name, title, about, command, load: loadNow() }
-    const save = (findings: Findings): void => {
+    const save = (findings: ProgramFindings): void => {
       if (options.report) writeFindings(head, findings)
     }
     const findings = await program.run(options, save)

@@ -11,7 +11,7 @@ export type Table = {
 }
 
 /** What a program found. */
-export type Findings = {
+export type ProgramFindings = {
   /** The keys of the JSON line. */
   readonly figures: Readonly<Record<string, unknown>>
   readonly tables: readonly Table[]
@@ -39,7 +39,7 @@ const textOf = ({ title, head, rows }: Table, draw: typeof tableOf): string => {
 }
 
 /** A table of the figures that are numbers or words, by their names. */
-export const tableOfFigures = (figures: Findings['figures'], title?: string): Table => ({
+export const tableOfFigures = (figures: ProgramFindings['figures'], title?: string): Table => ({
   ...(title === undefined ? {} : { title }),
   head: ['What', 'Figure'],
   rows: Object.entries(figures).flatMap(([name, value]) =>
@@ -73,7 +73,7 @@ export const tableOfRounds = <K extends string>(
 }
 
 /** Prints the tables, at most twenty faults and what holds; last of all, if asked for, the JSON line. */
-export const printFindings = (findings: Findings, options: { readonly json: boolean }): void => {
+export const printFindings = (findings: ProgramFindings, options: { readonly json: boolean }): void => {
   const { figures, tables, faults = [], holds = 'no fault' } = findings
   for (const table of tables) console.log(`${textOf(table, paddedTableOf)}\n`)
   for (const fault of faults.slice(0, 20)) console.log(`✗ ${fault}`)
@@ -91,7 +91,10 @@ export type ReportHead = {
 }
 
 /** Writes docs/reports/<day>-<name>.md with its pictures. */
-export const writeFindings = (head: ReportHead, { tables, faults = [], charts = {} }: Findings): void => {
+export const writeFindings = (
+  head: ReportHead,
+  { tables, faults = [], charts = {} }: ProgramFindings,
+): void => {
   const names = Object.keys(charts)
   for (const name of names) writeReport(`${name}.svg`, charts[name] ?? '')
   writeReport(

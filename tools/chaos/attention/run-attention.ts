@@ -25,7 +25,7 @@ const shownOf = ({ engine, isPlanted, kills, faults, ...counts }: KillResult) =>
   'In the engine': counts.stored,
   Batches: counts.batches,
   Lost: counts.lost,
-  Faults: faults.join('; ') || 'none',
+  'Faults found': faults.join('; ') || 'none',
 })
 
 const faultsOf = ({ engine, isPlanted, faults }: KillResult): readonly string[] => {

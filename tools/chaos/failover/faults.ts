@@ -1,9 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
-import { nothingToEnd, requireTrue, type ActiveFault, type Fault } from '../verify-load/faults.ts'
+import { nothingToEnd, requireTrue, type ActiveFault, type InjectedFault } from '../verify-load/faults.ts'
 import type { PatroniCluster, PatroniNode } from './patroni-cluster.ts'
 import { isRunning, isStopped, processTree, signalAll } from '../../driver/closing.ts'
 
-export type FailoverFault = Fault<PatroniCluster> & {
+export type FailoverFault = InjectedFault<PatroniCluster> & {
   /** The longest time without a 200 that is allowed. */
   readonly gapMsMax: number
 }

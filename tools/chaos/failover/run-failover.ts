@@ -3,7 +3,7 @@
 import { drawTimeline } from '../../driver/chart.ts'
 import { anySeed } from '../../driver/options.ts'
 import { runProgram } from '../../driver/program.ts'
-import { tableOfRecords, type Findings } from '../../driver/report.ts'
+import { tableOfRecords, type ProgramFindings } from '../../driver/report.ts'
 import { median, sum } from '../../driver/rounds.ts'
 import { secondsText } from '../verify-load/faults.ts'
 import type { RunFigures } from './accounting.ts'
@@ -39,7 +39,7 @@ const gaps = (of: readonly FailoverRun[]) => of.flatMap(({ figures }) => figures
 const longest = (of: readonly FailoverRun[]) =>
   Math.max(...of.flatMap(({ figures }) => figures?.longestCallMs ?? []))
 
-const findingsOf = (seed: number, startedAt: number, runs: readonly FailoverRun[]): Findings => {
+const findingsOf = (seed: number, startedAt: number, runs: readonly FailoverRun[]): ProgramFindings => {
   const byFault = Map.groupBy(runs, ({ fault }) => fault)
   const total = (name: keyof RunFigures, of = runs) => sum(of.flatMap(({ figures }) => figures?.[name] ?? []))
   return {
@@ -56,7 +56,7 @@ const findingsOf = (seed: number, startedAt: number, runs: readonly FailoverRun[
     tables: [
       tableOfRecords(
         [...byFault].map(([fault, of]) => ({
-          Fault: fault.title,
+          'Injected fault': fault.title,
           Runs: of.length,
           '200 since the fault': total('succeeded', of),
           Lost: total('lost', of),
@@ -71,7 +71,7 @@ const findingsOf = (seed: number, startedAt: number, runs: readonly FailoverRun[
       ),
       tableOfRecords(
         runs.map(({ fault, run, proof, figures, machineLoad, reasons }) => ({
-          Fault: fault.name,
+          'Injected fault': fault.name,
           Run: run,
           'Seen by': proof || 'not seen',
           'Acknowledged so far': figures?.acknowledged,

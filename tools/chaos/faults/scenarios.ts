@@ -4,12 +4,12 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
 import { childrenOf } from '../../../packages/server/test/fixtures/processes/child-processes.ts'
-import { nothingToEnd, requireTrue, type ActiveFault, type Fault } from '../verify-load/faults.ts'
+import { nothingToEnd, requireTrue, type ActiveFault, type InjectedFault } from '../verify-load/faults.ts'
 import { bounds } from './judgement.ts'
 import { writeClockOffset, type Deployment, type DeploymentKind } from './deployment.ts'
 import { withDatabase } from '../../driver/service.ts'
 
-export type FaultScenario = Fault<Deployment> & {
+export type FaultScenario = InjectedFault<Deployment> & {
   readonly deployment: DeploymentKind
   /** Nothing has to be repaired: it is over when it has begun, and the server has to recover by itself. */
   readonly isMomentary?: true

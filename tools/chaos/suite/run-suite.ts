@@ -2,14 +2,14 @@
 import { spawn } from 'node:child_process'
 import { closingAfter } from '../../driver/closing.ts'
 import { runProgram, step } from '../../driver/program.ts'
-import { tableOfRecords, type Findings } from '../../driver/report.ts'
+import { tableOfRecords, type ProgramFindings } from '../../driver/report.ts'
 import { sum } from '../../driver/rounds.ts'
 import { runSuite, type SuiteResult } from './suite.ts'
 
 const slowestMax = 30
 const percentText = (percent: number | null): string => (percent === null ? 'not known' : `${percent} %`)
 
-const findingsOf = (rounds: readonly SuiteResult[]): Findings => ({
+const findingsOf = (rounds: readonly SuiteResult[]): ProgramFindings => ({
   figures: { tests: sum(rounds.map(({ tests }) => tests)), rounds },
   tables: [
     tableOfRecords(

@@ -7,7 +7,7 @@ export type ActiveFault = {
   readonly proof: () => Promise<string>
   readonly end: () => Promise<void>
 }
-export type Fault<Target> = {
+export type InjectedFault<Target> = {
   readonly name: string
   readonly title: string
   /** How long it lasts, in seconds; 0 where it is over when it has begun, or where `end` waits for it. */
@@ -34,7 +34,11 @@ export const chooseNamed = <T extends { readonly name: string }>(
 }
 
 /** Begins a fault, keeps it for its time, makes sure that it took place, and ends it. */
-export const bringAbout = async <Target>(fault: Fault<Target>, target: Target, seconds = fault.seconds) => {
+export const bringAbout = async <Target>(
+  fault: InjectedFault<Target>,
+  target: Target,
+  seconds = fault.seconds,
+) => {
   const beganAt = performance.now()
   const active = await fault.begin(target)
   await setTimeout(Math.max(0, beganAt + seconds * 1_000 - performance.now()))
