@@ -35,7 +35,7 @@ const repeatedSignalMs = 2_000
 /** A longer timer would end at once. */
 const timerMsMax = 2 ** 31 - 1
 
-const progress = { isShown: false, isStarting: true, step: 'its start', since: performance.now() }
+const progress = { isShown: false, isStarting: false, step: 'its start', since: performance.now() }
 const secondsSince = (since: number): string => `${((performance.now() - since) / 1_000).toFixed(0)} s`
 
 /** Says what the program does now: it is shown, and named if the program is ended here. */
@@ -61,8 +61,11 @@ export const within = async <T>(what: string, seconds: number, work: Promise<T>)
   }
 }
 
-/** Nothing that the program started outlives it. */
-const endProgram = async (code: number): Promise<never> => {
+let ending: Promise<never> | undefined
+/** Nothing that the program started outlives it. The first reason to end is the one that counts. */
+const endProgram = (code: number): Promise<never> => (ending ??= closeAndExit(code))
+
+const closeAndExit = async (code: number): Promise<never> => {
   await Promise.race([closeAll(), wait(closingMsMax)])
   const left = endDescendants()
   if (left > 0) console.error(`${left} processes were still there and were ended`)
@@ -121,6 +124,8 @@ export const runProgram = async <D extends OptionDefaults>(
     printFindings(findings, options)
     return await endProgram((findings.faults ?? []).length === 0 ? 0 : codes.fault)
   } catch (error) {
+    // What was closed under its work fails.
+    if (ending) return await ending
     console.error(isUsage(error) ? `✗ ${error.message}` : error)
     if (!isUsage(error)) console.error(`✗ it failed at: ${progress.step}`)
     return endProgram(isUsage(error) || progress.isStarting ? codes.unable : codes.fault)
