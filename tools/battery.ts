@@ -15,6 +15,8 @@ const run = async ({ command, environment }: Battery, options: readonly string[]
     stdio: 'inherit',
     env: { ...process.env, ...environment },
   })
+  // The battery ends what it started, and this program waits for that.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
   const [code] = await once(child, 'exit')
   return code ?? 1
 }

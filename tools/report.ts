@@ -1,15 +1,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { tableOf } from './ci/pages/markdown.ts'
 
 /** The day of a report, in UTC. */
 export const today = (): string => new Date().toISOString().slice(0, 10)
-
-/** A table of names and figures. */
-export const figuresOf = (figures: Readonly<Record<string, number>>): string =>
-  tableOf(
-    ['What', 'Figure'],
-    Object.entries(figures).map(([name, value]) => [name, value.toLocaleString('en')]),
-  )
 
 const reportsFolder = new URL('../docs/reports/', import.meta.url)
 

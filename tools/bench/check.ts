@@ -1,19 +1,17 @@
 // How long the check takes a person: an ordinary Chromium on a virtual screen, moved and typed into by input events of the
 // system, against a server process. The person is played: eyes, reaction and hand are models.
-import { mkdtempSync, rmSync } from 'node:fs'
-import { cpus, loadavg, tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { Client } from 'pg'
 import { playPerson, servePage, type Person } from '../../packages/arena/src/index.ts'
 import { passCheckByKeys } from '../../packages/arena/src/browser/stealth.ts'
 import { callOver } from '../../packages/server/test/fixtures/processes/attacked-server.ts'
 import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
-import { tableOf } from '../ci/pages/markdown.ts'
-import { today, writeReport } from '../report.ts'
+import { closingAfter, makeFolder, open } from '../driver/closing.ts'
+import { programOf, starting, step } from '../driver/program.ts'
+import { tableOfRecords, type Table } from '../driver/report.ts'
+import { median, rounded, sum } from '../driver/rounds.ts'
 import { readScript, timesOf, watchScript, type CheckTimes, type Timeline } from './check-timeline.ts'
-import { median } from './median.ts'
 
 /** A network has 50 returning browsers a day; all of ours come from one address. */
 const runsMax = 50
@@ -64,15 +62,6 @@ type Run = {
   readonly fault: string | undefined
 }
 
-type Service = {
-  readonly pageUrl: string
-  /** Mints the credential of a session, as the site does. */
-  readonly mint: (sessionId: string) => Promise<void>
-  readonly read: (sessionId: string) => Promise<ReadSession>
-  readonly nextDay: () => Promise<void>
-  readonly stop: () => Promise<void>
-}
-
 /** A live agent that can mint: its address is confirmed, so its first thousand are free. */
 const registerAgent = async (call: ReturnType<typeof callOver>, database: Client) => {
   const body = { name: 'Bench', contactEmail: 'bench@example.com', mode: 'live' }
@@ -92,33 +81,37 @@ const moveClock = async (database: Client, ms: number): Promise<void> => {
   await database.query('select pohf_maintain_partitions()')
 }
 
-const startService = async (): Promise<Service> => {
-  const server = await startServer(settings)
-  const database = new Client({ connectionString: server.databaseUrl })
-  await database.connect()
-  const call = callOver(server.baseUrl)
-  const { agentId, apiKey } = await registerAgent(call, database)
-  const page = await servePage({ baseUrl: server.baseUrl, site: agentId })
-  let skewMs = 0
-  return {
-    pageUrl: page.url,
-    mint: async (sessionId) => {
-      const { status, text } = await call('POST', '/api/agents/verify', { key: apiKey, body: { sessionId } })
-      if (status !== 200) throw new Error(`session ${sessionId} had passed and is not minted: ${text}`)
-    },
-    read: async (sessionId) => {
-      const { status, json, text } = await call('GET', `/api/agents/sessions/${sessionId}`, { key: apiKey })
-      if (status !== 200) throw new Error(`session ${sessionId} cannot be read: ${text}`)
-      return json as ReadSession
-    },
-    nextDay: () => moveClock(database, (skewMs += dayMs)),
-    stop: async () => {
-      page.close()
-      await database.end()
-      await server.stop()
-    },
-  }
-}
+const startService = () =>
+  open(async (defer) => {
+    const server = await startServer(settings)
+    defer(server.stop)
+    const database = new Client({ connectionString: server.databaseUrl })
+    await database.connect()
+    defer(() => database.end())
+    const call = callOver(server.baseUrl)
+    const { agentId, apiKey } = await registerAgent(call, database)
+    const page = await servePage({ baseUrl: server.baseUrl, site: agentId })
+    defer(() => page.close())
+    let skewMs = 0
+    return {
+      pageUrl: page.url,
+      /** Mints the credential of a session, as the site does. */
+      mint: async (sessionId: string): Promise<void> => {
+        const { status, text } = await call('POST', '/api/agents/verify', {
+          key: apiKey,
+          body: { sessionId },
+        })
+        if (status !== 200) throw new Error(`session ${sessionId} had passed and is not minted: ${text}`)
+      },
+      read: async (sessionId: string): Promise<ReadSession> => {
+        const { status, json, text } = await call('GET', `/api/agents/sessions/${sessionId}`, { key: apiKey })
+        if (status !== 200) throw new Error(`session ${sessionId} cannot be read: ${text}`)
+        return json as ReadSession
+      },
+      nextDay: () => moveClock(database, (skewMs += dayMs)),
+    }
+  })
+type Service = Awaited<ReturnType<typeof startService>>
 
 /** How a played person reads a sentence and finds the key: 4 words a second, and 0.6 s more. */
 const readingMs = (sentence: string): number => sentence.split(/\s+/).length * 250 + 600
@@ -179,7 +172,7 @@ const playAll = async (service: Service, folder: string, runs: number): Promise<
       const run = await play(service, group, profile, 1 + index + 1_000 * groupNames.indexOf(group))
       played.push(run)
       const { verdict = 'no verdict', totalMs = 0, questionsMs = [] } = run.times ?? {}
-      console.error(
+      step(
         `${group} ${index + 1}: ${verdict}, ${Math.round(totalMs)} ms, ${questionsMs.length} questions ${run.fault ?? ''}`,
       )
     }
@@ -196,10 +189,8 @@ const playAll = async (service: Service, folder: string, runs: number): Promise<
   return { new: newVisitors, returning, keyboard: await playGroup('keyboard'), returningVisit }
 }
 
-const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0)
-const quantile = (values: readonly number[], share: number): number =>
+const nearest = (values: readonly number[], share: number): number =>
   values.toSorted((a, b) => a - b)[Math.max(0, Math.ceil(share * values.length) - 1)] ?? NaN
-const rounded = (value: number, digits = 0): number => Number(value.toFixed(digits))
 
 /** Times are those of runs that passed at the first try. */
 export const groupFigures = (runs: readonly Run[]) => {
@@ -213,20 +204,20 @@ export const groupFigures = (runs: readonly Run[]) => {
     verified: sessions.filter(({ verified }) => verified === true).length,
     recognised: runs.filter(isRecognised).length,
     ms: {
-      median: rounded(median(totals)),
-      p90: rounded(quantile(totals, 0.9)),
-      min: rounded(Math.min(...totals)),
-      max: rounded(Math.max(...totals)),
+      median: rounded(median(totals), 0),
+      p90: rounded(nearest(totals, 0.9), 0),
+      min: rounded(Math.min(...totals), 0),
+      max: rounded(Math.max(...totals), 0),
     },
     idleShare: rounded(sum(passed.map(({ idleMs }) => idleMs)) / sum(totals), 3),
     /** Medians of its parts: before the first question, between them, and from the last answer to the verdict. */
     idleMs: {
-      opening: rounded(median(passed.map(({ openingMs }) => openingMs))),
-      between: rounded(median(passed.map((one) => one.idleMs - one.openingMs - one.endingMs))),
-      ending: rounded(median(passed.map(({ endingMs }) => endingMs))),
+      opening: rounded(median(passed.map(({ openingMs }) => openingMs)), 0),
+      between: rounded(median(passed.map((one) => one.idleMs - one.openingMs - one.endingMs)), 0),
+      ending: rounded(median(passed.map(({ endingMs }) => endingMs)), 0),
     },
     questions: { median: median(questions), max: Math.max(...questions) },
-    questionMs: rounded(median(passed.flatMap(({ questionsMs }) => questionsMs))),
+    questionMs: rounded(median(passed.flatMap(({ questionsMs }) => questionsMs)), 0),
     quality: median(sessions.flatMap(({ quality }) => quality ?? [])),
     motionSeconds: rounded(median(sessions.flatMap(({ counted }) => counted?.motionSeconds ?? [])), 1),
   }
@@ -244,38 +235,26 @@ const requirePlayed = (name: GroupName, figures: GroupFigures): GroupFigures => 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 const percent = (share: number): string => `${(100 * share).toFixed(1)} %`
 
-const groupTable = (figures: Readonly<Record<GroupName, GroupFigures>>): string =>
-  tableOf(
-    [
-      'Played person',
-      'Passed',
-      'Verified',
-      'Median',
-      'p90',
-      'Min',
-      'Max',
-      'Nothing to do',
-      'Before, between, after questions',
-      'Questions',
-      'Open for (median)',
-      'Quality (median)',
-      'Motion (median)',
-    ],
+const groupTable = (figures: Readonly<Record<GroupName, GroupFigures>>): Table =>
+  tableOfRecords(
     groupNames.map((name) => {
       const group = figures[name]
       const { median: middle, p90, min, max } = group.ms
-      return [
-        titles[name],
-        `${group.passed} of ${group.runs}`,
-        String(group.verified),
-        ...[middle, p90, min, max].map(seconds),
-        percent(group.idleShare),
-        `${group.idleMs.opening}, ${group.idleMs.between}, ${group.idleMs.ending} ms`,
-        `${group.questions.median}, at most ${group.questions.max}`,
-        seconds(group.questionMs),
-        String(group.quality),
-        `${group.motionSeconds} s`,
-      ]
+      return {
+        'Played person': titles[name],
+        'Checks passed': `${group.passed} of ${group.runs}`,
+        Verified: group.verified,
+        Median: seconds(middle),
+        p90: seconds(p90),
+        Min: seconds(min),
+        Max: seconds(max),
+        'Nothing to do': percent(group.idleShare),
+        'Before, between, after questions': `${group.idleMs.opening}, ${group.idleMs.between}, ${group.idleMs.ending} ms`,
+        Questions: `${group.questions.median}, at most ${group.questions.max}`,
+        'Open for (median)': seconds(group.questionMs),
+        'Quality (median)': group.quality,
+        'Motion (median)': `${group.motionSeconds} s`,
+      }
     }),
   )
 
@@ -300,81 +279,61 @@ const barRows = (figures: Readonly<Record<GroupName, GroupFigures>>) =>
     ]
   })
 
-const barTable = (figures: Readonly<Record<GroupName, GroupFigures>>): string =>
-  tableOf(
-    ['Bar', 'Goal', 'Measured', ''],
-    barRows(figures).map(({ bar, goal, measured, met }) => [bar, goal, measured, met ? 'met' : '**missed**']),
-  )
-
-const runTable = (results: Results): string =>
-  tableOf(
-    ['Group', 'Run', 'Verdict', 'Time', 'Nothing to do', 'Questions', 'Quality'],
+const runTable = (results: Results): Table =>
+  tableOfRecords(
     groupNames.flatMap((name) =>
-      results[name].map(({ times, session, fault }, index) => [
-        name,
-        String(index + 1),
-        times?.verdict ?? fault ?? 'none',
-        times ? `${rounded(times.totalMs)} ms` : '',
-        times ? `${rounded(times.idleMs)} ms` : '',
-        times ? String(times.questionsMs.length) : '',
-        String(session?.quality ?? ''),
-      ]),
+      results[name].map(({ times, session, fault }, index) => ({
+        Group: name,
+        Run: index + 1,
+        Verdict: times?.verdict ?? fault ?? 'none',
+        'Time, ms': times && rounded(times.totalMs, 0),
+        'Nothing to do, ms': times && rounded(times.idleMs, 0),
+        Questions: times?.questionsMs.length,
+        Quality: session?.quality,
+      })),
     ),
+    'Every run:',
   )
-
-const report = (
-  results: Results,
-  figures: Readonly<Record<GroupName, GroupFigures>>,
-  load: number,
-): string => `# Time to pass the check, ${today()}
-
-**The person is played.** An ordinary Chromium with a window on a virtual screen, moved and typed into by input events of the system. The
-eyes find the open ring in the pixels of the screen; reaction (median 0.22 s), hand (synthetic strokes of at most 0.9 s) and reading
-(4 words a second and 0.6 s) are models. People are slower or faster; no person was timed. "Open for" is how long the played person left a
-question open: the median of 33 people at a target game was 1.07 s.
-
-Time runs in the page, from the click on the start button to the verdict in the widget. "Nothing to do" is the share of it in which
-no question was open; the medians of its three parts stand beside it. Each new visitor has a fresh profile; its credential is minted. The returning browser is the same profile on a later
-day, by the clock of the service, at its visit number ${results.returningVisit}: the service recognised ${figures.returning.recognised} of the ${figures.returning.passed} that passed. The keyboard group uses keys alone and the questions in words; it has no bar. Times are those of runs that
-passed at the first try.
-
-One machine: ${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; browser, service and database run on it, load
-${load.toFixed(1)} before the first run. One run before the first is not counted.
-
-${barTable(figures)}
-
-${groupTable(figures)}
-
-## Every run
-
-${runTable(results)}
-`
 
 /** The time to pass of a played person: new visitors, returning browsers, and the keyboard. */
-export const check = async () => {
-  const { values } = parseArgs({
-    args: process.argv.slice(2),
-    strict: false,
-    options: { runs: { type: 'string', default: '30' }, report: { type: 'boolean', default: false } },
-  })
-  const runs = Number(values.runs)
-  if (!Number.isInteger(runs) || runs < 1 || runs > runsMax)
-    throw new Error(`--runs takes a whole number from 1 to ${runsMax}`)
-  const load = loadavg()[0] ?? NaN
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-check-'))
-  const service = await startService()
-  try {
-    const results = await playAll(service, folder, runs)
-    const figures = {
-      new: requirePlayed('new', groupFigures(results.new)),
-      returning: requirePlayed('returning', groupFigures(results.returning)),
-      keyboard: requirePlayed('keyboard', groupFigures(results.keyboard)),
-    }
-    console.error(`${groupTable(figures)}\n\n${barTable(figures)}`)
-    if (values.report === true) writeReport('check.md', report(results, figures, load))
-    return { ...figures, returningVisit: results.returningVisit, bars: barRows(figures) }
-  } finally {
-    await service.stop()
-    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 })
-  }
-}
+export const check = programOf({
+  command: 'bench -- check',
+  title: 'Time to pass the check',
+  about: `**The person is played.** An ordinary Chromium with a window on a virtual screen, moved and typed into by input events of the system. The eyes find the open ring in the pixels of the screen; reaction (median 0.22 s), hand (synthetic strokes of at most 0.9 s) and reading (4 words a second and 0.6 s) are models. People are slower or faster; no person was timed. "Open for" is how long the played person left a question open: the median of 33 people at a target game was 1.07 s.
+
+Time runs in the page, from the click on the start button to the verdict in the widget. "Nothing to do" is the share of it in which no question was open; the medians of its three parts stand beside it. Each new visitor has a fresh profile; its credential is minted. The returning browser is the same profile on a later day, by the clock of the service, at the first visit at which the service recognises one. The keyboard group uses keys alone and the questions in words; it has no bar. Times are those of runs that passed at the first try. Browser, service and database run on the same machine. One run before the first is not counted.`,
+  options: { runs: 30 },
+  smoke: { runs: 1 },
+  minutes: ({ runs }) => 15 + 6 * runs,
+  missing: ({ runs }) =>
+    Number.isInteger(runs) && runs >= 1 && runs <= runsMax
+      ? undefined
+      : `--runs takes a whole number from 1 to ${runsMax}`,
+  run: ({ runs }) =>
+    closingAfter(async (defer) => {
+      const folder = makeFolder('check', defer)
+      starting('the service')
+      const service = await startService()
+      defer(service.close)
+      const results = await playAll(service, folder, runs)
+      const figures = {
+        new: requirePlayed('new', groupFigures(results.new)),
+        returning: requirePlayed('returning', groupFigures(results.returning)),
+        keyboard: requirePlayed('keyboard', groupFigures(results.keyboard)),
+      }
+      const rows = barRows(figures)
+      return {
+        figures: {
+          newMedianS: rounded(figures.new.ms.median / 1_000, 3),
+          returningMedianS: rounded(figures.returning.ms.median / 1_000, 3),
+          idleShare: figures.new.idleShare,
+          runs,
+          ...figures,
+          returningVisit: results.returningVisit,
+          bars: rows,
+        },
+        tables: [tableOfRecords(rows), groupTable(figures), runTable(results)],
+        holds: `each group passed; browsers are recognised at visit ${results.returningVisit}`,
+      }
+    }),
+})

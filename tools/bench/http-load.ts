@@ -12,7 +12,7 @@ type Load = {
 }
 
 /** Where the answer that begins the text ends, or undefined while it is not whole. */
-const endOf = (text: string): number | undefined => {
+export const endOf = (text: string): number | undefined => {
   const head = text.indexOf('\r\n\r\n')
   if (head === -1) return undefined
   const length = /content-length: (\d+)/i.exec(text.slice(0, head))

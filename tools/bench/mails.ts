@@ -1,20 +1,10 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { loadavg, tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { createDatabase, freePort, startCluster } from '../../packages/server/dev/cluster.ts'
 import { startMailCatcher } from '../../packages/server/dev/mail-catcher.ts'
-import {
-  runToEnd,
-  waitForExit,
-  waitUntilReady,
-} from '../../packages/server/test/fixtures/processes/restarts.ts'
-import { tableOf } from '../ci/pages/markdown.ts'
+import { open } from '../driver/closing.ts'
+import { programOf, step } from '../driver/program.ts'
+import { quantile, rounded } from '../driver/rounds.ts'
+import { openService } from '../driver/service.ts'
 
-const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 const floodSeconds = 7
 const floodConnections = 16
 /** Strangers go on asking after the flood has ended, while its mails may still wait. */
@@ -29,49 +19,30 @@ const floodAddress = (flood: Flood, n: number): string =>
     : `${11 + (n % 100)}.${20 + Math.floor(n / 100)}.7.1`
 
 /** Server processes behind a trusted proxy, and a mail server that takes `delayMs` for each mail. */
-const openService = async (delayMs: number) => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-bench-'))
-  const arrivals = new Map<string, number>()
-  const catcher = await startMailCatcher({ smtp: 0, http: 0 }, async (to) => {
-    await setTimeout(delayMs)
-    for (const address of to) arrivals.set(address, performance.now())
+const openMailService = (delayMs: number) =>
+  open(async (defer) => {
+    const arrivals = new Map<string, number>()
+    const catcher = await startMailCatcher({ smtp: 0, http: 0 }, async (to) => {
+      await setTimeout(delayMs)
+      for (const address of to) arrivals.set(address, performance.now())
+    })
+    defer(catcher.stop)
+    const { baseUrl, close } = await openService({
+      name: 'mails',
+      roles: ['signer', 'api', 'worker'],
+      settings: {
+        ADDRESS_LIMITS: 'on',
+        TRUSTED_PROXIES: '127.0.0.1',
+        SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}`,
+        LOG_LEVEL: 'error',
+        NODE_ENV: 'production',
+      },
+      isShown: true,
+    })
+    defer(close)
+    return { url: baseUrl, origin: baseUrl.replace('127.0.0.1', 'localhost'), arrivals }
   })
-  const cluster = await startCluster({ folder })
-  const children: ChildProcess[] = []
-  const close = async () => {
-    for (const child of children) {
-      child.kill('SIGTERM')
-      await waitForExit(child)
-    }
-    await cluster.stop()
-    await catcher.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
-  const port = await freePort()
-  const env = {
-    ...process.env,
-    DATABASE_URL: await createDatabase(cluster, 'pohf'),
-    DATA_DIR: join(folder, 'secrets'),
-    PORT: String(port),
-    OPERATOR_PORT: String(await freePort()),
-    ADDRESS_LIMITS: 'on',
-    TRUSTED_PROXIES: '127.0.0.1',
-    SMTP_URL: `smtp://127.0.0.1:${catcher.smtpPort}`,
-    LOG_LEVEL: 'error',
-    NODE_ENV: 'production',
-  }
-  try {
-    await runToEnd([main, 'migrate'], env)
-    for (const role of ['signer', 'api', 'worker'])
-      children.push(spawn(process.execPath, [main, role], { env, stdio: ['ignore', 'ignore', 'inherit'] }))
-    await waitUntilReady(`http://127.0.0.1:${port}`)
-    return { url: `http://127.0.0.1:${port}`, origin: `http://localhost:${port}`, arrivals, close }
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
-type Service = Awaited<ReturnType<typeof openService>>
+type Service = Awaited<ReturnType<typeof openMailService>>
 
 const post = (service: Service, path: string, address: string, body: unknown): Promise<Response> =>
   fetch(`${service.url}${path}`, {
@@ -122,11 +93,8 @@ const askForLink = async (service: Service, n: number) => {
   }
 }
 
-const quantile = (values: readonly number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? NaN
-
 const measureFlood = async (flood: Flood, options: { registrations: number; delayMs: number }) => {
-  const service = await openService(options.delayMs)
+  const service = await openMailService(options.delayMs)
   try {
     const flooding = flood === 'none' ? undefined : runFlood(service, flood, options.registrations)
     const strangers: ReturnType<typeof askForLink>[] = []
@@ -154,33 +122,36 @@ const measureFlood = async (flood: Flood, options: { registrations: number; dela
   }
 }
 
+const secondsOf = (ms: number): number => rounded(ms / 1_000, 2)
+
 /** How long a stranger waits for a sign-in mail while others register. */
-export const mails = async () => {
-  const { values } = parseArgs({
-    args: process.argv.slice(2),
-    strict: false,
-    options: {
-      registrations: { type: 'string', default: '500' },
-      delay: { type: 'string', default: '150' },
-    },
-  })
-  const options = { registrations: Number(values.registrations), delayMs: Number(values.delay) }
-  const results: Awaited<ReturnType<typeof measureFlood>>[] = []
-  for (const flood of ['none', 'one /48', 'many networks'] as const)
-    results.push(await measureFlood(flood, options))
-  if (!process.argv.includes('--json'))
-    console.log(
-      tableOf(
-        ['Flood', 'Accepted', 'Seconds', 'Answer p95 s', 'Mail p50 s', 'Mail p95 s', 'Longest s'],
-        results.map(({ flood, accepted, seconds, ...latencies }) => [
-          flood,
-          `${accepted} of ${flood === 'none' ? 0 : options.registrations}`,
-          seconds.toFixed(1),
-          ...[latencies.answerP95, latencies.p50, latencies.p95, latencies.max].map((ms) =>
-            (ms / 1_000).toFixed(2),
-          ),
-        ]),
-      ) + `\n\nLoad of the machine: ${(loadavg()[0] ?? NaN).toFixed(1)}`,
-    )
-  return { results }
-}
+export const mails = programOf({
+  command: 'bench -- mails',
+  title: 'Sign-in mails of strangers while others register',
+  about: `Strangers ask for a sign-in link every ${strangerEveryMs} ms while registrations arrive within ${floodSeconds} s, from one /48 or from many networks. The mail server takes a time for each mail (\`--delay\`).`,
+  options: { registrations: 500, delay: 150 },
+  smoke: { registrations: 20, delay: 10 },
+  minutes: () => 20,
+  run: async ({ registrations, delay }) => {
+    const results: Awaited<ReturnType<typeof measureFlood>>[] = []
+    for (const flood of ['none', 'one /48', 'many networks'] as const) {
+      step(`flood: ${flood}`)
+      results.push(await measureFlood(flood, { registrations, delayMs: delay }))
+    }
+    return {
+      figures: { results },
+      tables: [
+        {
+          head: ['Flood', 'Accepted', 'Seconds', 'Answer p95 s', 'Mail p50 s', 'Mail p95 s', 'Longest s'],
+          rows: results.map(({ flood, accepted, seconds, answerP95, p50, p95, max }) => [
+            flood,
+            `${accepted} of ${flood === 'none' ? 0 : registrations}`,
+            rounded(seconds),
+            ...[answerP95, p50, p95, max].map(secondsOf),
+          ]),
+        },
+      ],
+      holds: 'every stranger was answered',
+    }
+  },
+})

@@ -1,51 +1,15 @@
 import { spawn } from 'node:child_process'
-import { readdirSync, readFileSync } from 'node:fs'
-import { cpus, loadavg } from 'node:os'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { Client } from 'pg'
-import { tableOf } from '../ci/pages/markdown.ts'
-import { today, writeReport } from '../report.ts'
+import { cpuOfChildren, cpuOfProcess } from '../../packages/server/test/fixtures/processes/cpu.ts'
 import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
-
-/** Clock ticks a second of /proc; 100 on every Linux that Node runs on. */
-const ticksPerSecond = 100
-
-type Process = { readonly parent: number; readonly ticks: number }
-const processesOf = (): Map<number, Process> => {
-  const found = new Map<number, Process>()
-  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
-    try {
-      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
-      // The name in brackets may hold blanks; what follows it does not.
-      const rest = stat
-        .slice(stat.lastIndexOf(')') + 2)
-        .split(' ')
-        .map(Number)
-      const ticks = [11, 12, 13, 14].reduce((sum, field) => sum + (rest[field] ?? 0), 0)
-      found.set(Number(name), { parent: rest[1] ?? 0, ticks })
-    } catch {
-      // It has ended since; whoever waited for it has its time.
-    }
-  }
-  return found
-}
+import { closingAfter } from '../driver/closing.ts'
+import { programOf, starting, step } from '../driver/program.ts'
+import type { Table } from '../driver/report.ts'
+import { rounded } from '../driver/rounds.ts'
+import { withDatabase } from '../driver/service.ts'
 
 /** CPU milliseconds of a process and all below it, those that have ended included. */
-const cpuMsOf = (pid: number): number => {
-  const processes = processesOf()
-  const isBelow = (one: number): boolean => {
-    for (let at: number | undefined = one, steps = 0; at !== undefined && steps < 20; steps++) {
-      if (at === pid) return true
-      at = processes.get(at)?.parent
-    }
-    return false
-  }
-  const ticks = [...processes]
-    .filter(([one]) => isBelow(one))
-    .reduce((sum, [, { ticks: own }]) => sum + own, 0)
-  return (ticks * 1_000) / ticksPerSecond
-}
+const cpuMsOf = (pid: number): number => (cpuOfProcess(pid) + cpuOfChildren(pid, [])) / 1_000
 
 type Quantiles = Readonly<Record<'p50' | 'p95' | 'p99' | 'max', number | null>>
 type PlayResult = {
@@ -74,29 +38,15 @@ const play = async (parameters: readonly string[]): Promise<PlayResult> => {
   return JSON.parse(text) as PlayResult
 }
 
-const storedBytes = async (
-  databaseUrl: string,
-): Promise<{ recorded: number; others: number; database: number }> => {
-  const client = new Client({ connectionString: databaseUrl })
-  await client.connect()
-  try {
-    const { rows } = await client.query<{ recorded: string; others: string; database: string }>(`
+const storedBytes = (databaseUrl: string): Promise<{ recorded: number; others: number }> =>
+  withDatabase(databaseUrl, async (client) => {
+    const { rows } = await client.query<{ recorded: string; others: string }>(`
       select (select sum(pg_total_relation_size(inhrelid)) from pg_inherits where inhparent = 'session_chunks'::regclass) as recorded,
         (select sum(pg_total_relation_size(inhrelid)) from pg_inherits where inhparent = 'sessions'::regclass)
-          + pg_total_relation_size('session_keys') + pg_total_relation_size('session_claims') as others,
-        pg_database_size(current_database()) as database`)
-    const [row] = rows
-    return {
-      recorded: Number(row?.recorded),
-      others: Number(row?.others),
-      database: Number(row?.database),
-    }
-  } finally {
-    await client.end()
-  }
-}
+          + pg_total_relation_size('session_keys') + pg_total_relation_size('session_claims') as others`)
+    return { recorded: Number(rows[0]?.recorded), others: Number(rows[0]?.others) }
+  })
 
-const round = (value: number, digits = 1): number => Number(value.toFixed(digits))
 const roundAll = (quantiles: Quantiles): Record<string, number | null> =>
   Object.fromEntries(
     Object.entries(quantiles).map(([name, ms]) => [name, ms === null ? null : Math.round(ms)]),
@@ -104,9 +54,12 @@ const roundAll = (quantiles: Quantiles): Record<string, number | null> =>
 const msOf = (quantile: number | null): number | null => (quantile === null ? null : Math.round(quantile))
 
 /** Pages that are open at the same time, each signing and sending as its receipts ask; nobody answers the probes. */
-const measure = async (count: number, seconds: number) => {
-  const server = await startServer()
-  try {
+const measure = (count: number, seconds: number) =>
+  closingAfter(async (defer) => {
+    starting('a server')
+    const server = await startServer()
+    defer(server.stop)
+    step(`${count} sessions`)
     const registered = await fetch(`${server.baseUrl}/api/agents/register`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
@@ -134,7 +87,7 @@ const measure = async (count: number, seconds: number) => {
       verdictP95Ms: msOf(played.verdictMs.p95),
       seconds,
       chunks: played.chunks,
-      chunksPerSecond: round(played.chunks / wallSeconds),
+      chunksPerSecond: rounded(played.chunks / wallSeconds),
       probes: played.probes,
       finished: played.finished,
       pending: played.pending,
@@ -146,29 +99,26 @@ const measure = async (count: number, seconds: number) => {
       finishMs: roundAll(played.finishMs),
       verdictMs: roundAll(played.verdictMs),
       perSessionMinute: {
-        cpuMsNode: round(node / minutes),
-        cpuMsPostgres: round(postgres / minutes),
+        cpuMsNode: rounded(node / minutes),
+        cpuMsPostgres: rounded(postgres / minutes),
         bytesUp: Math.round(played.bytesUp / minutes),
         bytesDown: Math.round(played.bytesDown / minutes),
         bytesRecorded: Math.round((stored.recorded - before.stored.recorded) / minutes),
       },
       bytesKeptForEverPerSession: Math.round((stored.others - before.stored.others) / count),
       coresUsed: {
-        node: round(node / wallSeconds / 1_000, 2),
-        postgres: round(postgres / wallSeconds / 1_000, 2),
-        pages: round(played.cpuMs / wallSeconds / 1_000, 2),
+        node: rounded(node / wallSeconds / 1_000, 2),
+        postgres: rounded(postgres / wallSeconds / 1_000, 2),
+        pages: rounded(played.cpuMs / wallSeconds / 1_000, 2),
       },
     }
-  } finally {
-    await server.stop()
-  }
-}
+  })
 type SessionsFigures = Awaited<ReturnType<typeof measure>>
 
 const quantilesText = ({ p50, p95, p99, max }: ReturnType<typeof roundAll>): string =>
   [p50, p95, p99, max].join(' / ')
 
-const tableOfRuns = (runs: readonly SessionsFigures[]): string => {
+const tableOfRuns = (runs: readonly SessionsFigures[]): Table => {
   const rows: readonly (readonly [string, (run: SessionsFigures) => string])[] = [
     ['finished / refused / failed', (run) => [run.finished, run.refused, run.failed].join(' / ')],
     ['told to wait (503), answers `pending`', (run) => `${run.toldToWait}, ${run.pending}`],
@@ -191,47 +141,31 @@ const tableOfRuns = (runs: readonly SessionsFigures[]): string => {
         [bytesUp, bytesDown, bytesRecorded].map((bytes) => bytes.toLocaleString('en')).join(' / '),
     ],
   ]
-  return tableOf(
-    ['', ...runs.map((run) => `${run.sessions.toLocaleString('en')} sessions`)],
-    rows.map(([name, read]) => [name, ...runs.map(read)]),
-  )
-}
-
-const report = (runs: readonly SessionsFigures[], load: number): void => {
-  const command = process.argv.slice(2).join(' ')
-  writeReport(
-    'sessions.md',
-    `# Many sessions at once, ${today()}
-
-\`npm run bench -- ${command}\`: a whole server with its own PostgreSQL on ${cpus().length} cores, Node ${process.version}; load average at the start ${load.toFixed(1)}. The
-pages are one process on the same cores. They begin within ten seconds, sign and send about 450 bytes of motion a second as their
-receipts ask, for ${runs[0]?.seconds} s, and end within ten seconds. Nobody answers the probes, so each page gets three pictures. A time ends with
-the answer, after every retry; that of a verdict when it is not \`pending\`.
-
-${tableOfRuns(runs)}
-
-The goals for 1,000 sessions are 500 ms for the slowest hundredth of chunks, 2 s for that of the ends, and a verdict within 1 s for 95 of 100.
-`,
-  )
+  return {
+    head: ['', ...runs.map((run) => `${run.sessions.toLocaleString('en')} sessions`)],
+    rows: rows.map(([name, read]) => [name, ...runs.map(read)]),
+  }
 }
 
 /** Measures one or several numbers of sessions, such as `--sessions 1000,2000`; the figures of the first come first. */
-export const sessions = async () => {
-  const { values } = parseArgs({
-    args: process.argv.slice(2),
-    strict: false,
-    options: {
-      sessions: { type: 'string', default: '1000' },
-      seconds: { type: 'string', default: '60' },
-      report: { type: 'boolean', default: false },
-    },
-  })
-  const load = loadavg()[0] ?? NaN
-  const runs: SessionsFigures[] = []
-  for (const count of String(values.sessions).split(',').map(Number))
-    runs.push(await measure(count, Number(values.seconds)))
-  if (values.report === true) report(runs, load)
-  if (!process.argv.includes('--json')) console.log(tableOfRuns(runs))
-  const [first, ...others] = runs
-  return { ...first, ...(others.length > 0 ? { others } : {}) }
-}
+export const sessions = programOf({
+  command: 'bench -- sessions',
+  title: 'Many sessions at once',
+  about:
+    'A whole server with its own PostgreSQL. The pages are one process on the same cores. They begin within ten seconds, sign and send about 450 bytes of motion a second as their receipts ask, for `--seconds`, and end within ten seconds. Nobody answers the probes, so each page gets three pictures. A time ends with the answer, after every retry; that of a verdict when it is not `pending`. The goals for 1,000 sessions are 500 ms for the slowest hundredth of chunks, 2 s for that of the ends, and a verdict within 1 s for 95 of 100.',
+  options: { sessions: ['1000'], seconds: 60 },
+  smoke: { sessions: ['5'], seconds: 5 },
+  minutes: ({ sessions, seconds }) => 5 + sessions.length * (10 + seconds / 30),
+  run: async ({ sessions: counts, seconds }) => {
+    const runs: SessionsFigures[] = []
+    for (const count of counts) {
+      runs.push(await measure(Number(count), seconds))
+    }
+    const [first, ...others] = runs
+    return {
+      figures: { ...first, ...(others.length > 0 ? { others } : {}) },
+      tables: [tableOfRuns(runs)],
+      holds: 'measured',
+    }
+  },
+})

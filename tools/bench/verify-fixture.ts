@@ -1,18 +1,15 @@
-import { spawn, type ChildProcess } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdirSync, readFileSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { Client } from 'pg'
-import { createDatabase, freePort, startCluster } from '../../packages/server/dev/cluster.ts'
-import {
-  waitForExit,
-  runToEnd,
-  waitUntilReady,
-} from '../../packages/server/test/fixtures/processes/restarts.ts'
+import { freePort } from '../../packages/server/dev/cluster.ts'
 import { fillBackground } from '../../packages/server/test/fixtures/plans/background.ts'
 import { cpuOfProcessTree, cpuOfProcess } from '../../packages/server/test/fixtures/processes/cpu.ts'
+import { makeFolder, open } from '../driver/closing.ts'
+import { starting, step } from '../driver/program.ts'
+import { quantile, rounded, sum } from '../driver/rounds.ts'
+import { openPostgres, prepareServer, startRole, waitUntilReady, type Role } from '../driver/service.ts'
 import { runHttpLoad } from './http-load.ts'
 import {
   makeSeeder,
@@ -23,7 +20,6 @@ import {
   type NetworkLoad,
 } from './verify-seed.ts'
 
-const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 export const agentCount = 100
 const warmUpSeconds = 2
 
@@ -36,6 +32,13 @@ export type RunFigures = {
   readonly apiCpu: number
   readonly signerCpu: number
 }
+/** What a table shows of a run. */
+export const runColumns = 'Verifies/s,p50 ms,p99 ms,PostgreSQL CPU µs,api CPU µs,signer CPU µs'.split(',')
+export const runCells = ({ rate, p50, p99, pgCpu, apiCpu, signerCpu }: RunFigures): number[] =>
+  [rate, p50, p99, pgCpu, apiCpu, signerCpu].map((value) => rounded(value))
+
+export const cpuOf = ({ pgCpu, apiCpu, signerCpu }: RunFigures): number => pgCpu + apiCpu + signerCpu
+
 type AgentLoad = 'many' | 'hot'
 export type FixtureOptions = {
   /** `absent`: no table was ever analysed, as after a restore. */
@@ -55,62 +58,46 @@ type RunOptions = {
   readonly warmUp?: number
 }
 
-const quantile = (values: readonly number[], share: number): number =>
-  values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * share))] ?? NaN
-
 /** Enough for a machine ten times as fast; what is left over costs nothing. */
 const sessionsFor = ({ seconds, connections }: RunOptions) =>
   Math.ceil((seconds + warmUpSeconds) * 9_000) + 200 * connections
 
 /** A private PostgreSQL, the signer and the api processes: no worker, for pgbench has none either. */
-export const startServers = async (apis: FixtureOptions['apis']) => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-bench-'))
-  // Autovacuum would run at any moment and be counted to the side that runs then.
-  const settings = {
-    shared_buffers: '256MB',
-    max_connections: '400',
-    max_wal_size: '4GB',
-    autovacuum: 'off',
-  }
-  const cluster = await startCluster({ folder, settings })
-  const children: ChildProcess[] = []
-  const close = async () => {
-    for (const child of children) {
-      child.kill('SIGTERM')
-      await waitForExit(child)
+export const startServers = (apis: FixtureOptions['apis']) =>
+  open(async (defer) => {
+    starting('PostgreSQL, a signer and the api')
+    const folder = makeFolder('bench', defer)
+    // Autovacuum would run at any moment and be counted to the side that runs then.
+    const settings = {
+      shared_buffers: '256MB',
+      max_connections: '400',
+      max_wal_size: '4GB',
+      autovacuum: 'off',
     }
-    await cluster.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
-  try {
-    const env = {
-      ...process.env,
-      DATABASE_URL: await createDatabase(cluster, 'pohf'),
-      DATA_DIR: join(folder, 'secrets'),
-      KEY_LIMIT_PER_MINUTE: '10000000',
+    const postgres = await openPostgres({ folder, settings })
+    defer(postgres.stop)
+    const { databaseUrl, env } = await prepareServer(postgres, folder, {
       LOG_LEVEL: 'warn',
       NODE_ENV: 'production',
+    })
+    const start = (role: Role, settings: Readonly<Record<string, string>>) => {
+      const running = startRole(role, { ...env, ...settings }, true)
+      defer(() => running.stop())
+      return running
     }
-    await runToEnd([main, 'migrate'], env)
+    const signer = start('signer', {})
     const ports: number[] = []
-    const start = async (role: string, settings: Readonly<Record<string, string>>): Promise<void> => {
+    const apiPids: number[] = []
+    for (const each of apis) {
       const port = await freePort()
-      const ofRole = { ...env, PORT: String(port), OPERATOR_PORT: String(await freePort()), ...settings }
-      children.push(
-        spawn(process.execPath, [main, role], { env: ofRole, stdio: ['ignore', 'ignore', 'inherit'] }),
-      )
-      if (role === 'api') ports.push(port)
+      const own = { PORT: String(port), OPERATOR_PORT: String(await freePort()) }
+      apiPids.push(start('api', { ...own, ...each }).pid())
+      ports.push(port)
     }
-    await start('signer', {})
-    for (const settings of apis) await start('api', settings)
     for (const port of ports) await waitUntilReady(`http://127.0.0.1:${port}`)
-    const [signerPid = 0, ...apiPids] = children.map((child) => child.pid ?? 0)
-    return { folder, cluster, ports, apiPids, signerPid, databaseUrl: env.DATABASE_URL, close }
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
+    step('the service is ready')
+    return { folder, postgres, ports, apiPids, signerPid: signer.pid(), databaseUrl }
+  })
 
 export type Servers = Awaited<ReturnType<typeof startServers>>
 
@@ -127,29 +114,15 @@ export const registerAgents = async (port: number): Promise<{ agentId: string; a
   return agents
 }
 
-export const cpuOfServers = ({ cluster, apiPids, signerPid }: Servers) => ({
-  pg: cpuOfProcessTree(cluster.process.pid ?? 0),
+export const cpuOfServers = ({ postgres, apiPids, signerPid }: Servers) => ({
+  pg: cpuOfProcessTree(postgres.pid()),
   api: apiPids.map(cpuOfProcess).reduce((sum, one) => sum + one, 0),
   signer: cpuOfProcess(signerPid),
 })
 
-const figuresOf = (
-  servers: Servers,
-  before: ReturnType<typeof cpuOfServers>,
-  seconds: number,
-  latencies: readonly number[],
-): RunFigures => {
+const usedSince = (servers: Servers, before: ReturnType<typeof cpuOfServers>) => {
   const after = cpuOfServers(servers)
-  const count = latencies.length
-  const used = (name: keyof typeof before) => (after[name] - before[name]) / count
-  return {
-    rate: count / seconds,
-    p50: quantile(latencies, 0.5),
-    p99: quantile(latencies, 0.99),
-    pgCpu: used('pg'),
-    apiCpu: used('api'),
-    signerCpu: used('signer'),
-  }
+  return { pg: after.pg - before.pg, api: after.api - before.api, signer: after.signer - before.signer }
 }
 
 const countOf = async (client: Client, text: string): Promise<number> =>
@@ -191,33 +164,25 @@ const runCalls = async (
   const startedAt = performance.now()
   const load = await runHttpLoad({ ...calls, seconds })
   const took = (performance.now() - startedAt) / 1_000
-  const after = cpuOfServers(servers)
+  const used = usedSince(servers, before)
   const added = (await countCredentials(client)) - minted
   if (load.other > 0 || added !== load.answered)
     throw new Error(`${load.other} calls were refused; ${load.answered} answers, ${added} credentials`)
-  const used = (name: keyof typeof before) => after[name] - before[name]
-  return {
-    seconds: took,
-    latencies: load.latencies,
-    pg: used('pg'),
-    api: used('api'),
-    signer: used('signer'),
-  }
+  return { seconds: took, latencies: load.latencies, ...used }
 }
 type Slice = Awaited<ReturnType<typeof runCalls>>
 
 const figuresOfSlices = (slices: readonly Slice[]): RunFigures => {
   const latencies = slices.flatMap((slice) => slice.latencies)
-  const sum = (name: 'seconds' | 'pg' | 'api' | 'signer') =>
-    slices.reduce((total, slice) => total + slice[name], 0)
+  const total = (name: 'seconds' | 'pg' | 'api' | 'signer') => sum(slices.map((slice) => slice[name]))
   const count = latencies.length
   return {
-    rate: count / sum('seconds'),
+    rate: count / total('seconds'),
     p50: quantile(latencies, 0.5),
     p99: quantile(latencies, 0.99),
-    pgCpu: sum('pg') / count,
-    apiCpu: sum('api') / count,
-    signerCpu: sum('signer') / count,
+    pgCpu: total('pg') / count,
+    apiCpu: total('api') / count,
+    signerCpu: total('signer') / count,
   }
 }
 
@@ -272,6 +237,27 @@ const readLatencies = (logs: string, from: number): number[] =>
     .filter(([, , , , second = 0, micros = 0]) => second + micros / 1e6 >= from)
     .map(([, , micros = 0]) => micros / 1_000)
 
+/** Runs pgbench to its end on the database of the servers. Its logs are written in `cwd`. */
+export const runPgbench = async (
+  { postgres, folder }: Servers,
+  parameters: readonly string[],
+  cwd = folder,
+) => {
+  const where = ['--host=127.0.0.1', `--port=${postgres.port}`, '--username=postgres']
+  const child = spawn('pgbench', ['-nMprepared', ...where, ...parameters, 'pohf'], {
+    cwd,
+    stdio: ['ignore', 'ignore', 'inherit'],
+  })
+  const status = await new Promise((resolve) => child.once('error', resolve).once('exit', resolve))
+  if (status !== 0) throw new Error(`pgbench ended with ${String(status)}`)
+}
+
+/** Why a bench that compares with pgbench cannot run here. */
+export const missingPgbench = (): string | undefined =>
+  spawnSync('pgbench', ['--version']).status === 0
+    ? undefined
+    : 'pgbench is needed: apt-get install postgresql-contrib, or the client package of your system'
+
 const measurePgbench = async (
   { servers, pgbenchAgents, seed }: Fixture,
   sample: VerifySample,
@@ -286,31 +272,26 @@ const measurePgbench = async (
   // Numbers of batches that no other run has.
   const firstBatch = 2 + Number(/\d+/.exec(prefix)?.[0]) * 1_000_000_000
   const variables = { i: '-1', prefix, first_batch: String(firstBatch), ...sample }
-  const child = spawn(
-    'pgbench',
+  const ended = runPgbench(
+    servers,
     [
-      '-nlMprepared',
-      '--host=127.0.0.1',
-      `--port=${servers.cluster.port}`,
-      '--username=postgres',
-      `--client=${options.connections}`,
+      '-l',
       '--jobs=2',
+      `--client=${options.connections}`,
       `--time=${options.seconds + warmUpSeconds}`,
       `--file=${script}`,
       ...Object.entries(variables).flatMap(([name, value]) => ['-D', `${name}=${value}`]),
-      'pohf',
     ],
-    { cwd: logs, stdio: ['ignore', 'ignore', 'inherit'] },
+    logs,
   )
-  const ended = new Promise((resolve) => child.once('exit', resolve))
   // A fresh connection plans every statement once; what it costs then is not what a verify costs.
   await setTimeout(warmUpSeconds * 1_000)
   const before = cpuOfServers(servers)
   const from = Date.now() / 1_000
-  const status = await ended
+  await ended
   const seconds = Date.now() / 1_000 - from
-  if (status !== 0) throw new Error(`pgbench ended with ${String(status)}`)
-  return figuresOf(servers, before, seconds, readLatencies(logs, from))
+  const used = usedSince(servers, before)
+  return figuresOfSlices([{ seconds, latencies: readLatencies(logs, from), ...used }])
 }
 
 /** What a verify leaves on disk in the tables that it writes, with their indexes, in bytes; dead rows count. */
@@ -323,45 +304,41 @@ const bytesPerVerify = async (client: Client): Promise<number> => {
   return bytes / (await countCredentials(client))
 }
 
-const seedFixture = async (servers: Servers, { statistics, others }: FixtureOptions) => {
-  const client = new Client({ connectionString: servers.databaseUrl })
-  await client.connect()
-  await client.query(`set "pohf.tenant" = 'system'`)
-  const registered = await registerAgents(servers.ports[0] ?? 0)
-  const keys = registered.map(({ apiKey }) => apiKey)
-  const agents = registered.map(({ agentId }) => agentId)
-  const pgbenchAgents = agents.map((_, n) => `agt_pgbench${n}`)
-  for (const agentId of [...agents, ...pgbenchAgents]) await client.query(seedSql.balances, [agentId])
-  if (others > 0) await fillBackground(servers.databaseUrl, { agents: others, rows: Math.ceil(others / 20) })
-  await client.query(pgbenchBatchSql)
-  const seed = makeSeeder(client, statistics)
-  const fixture: Fixture = { servers, client, keys, agents, pgbenchAgents, seed }
-  const sample = await sampleVerify(fixture)
-  return {
-    servers,
-    agents,
-    client,
-    measureHttp: (options: RunOptions) => measureHttp(fixture, options),
-    measurePair: (pair: readonly [RunOptions, RunOptions]) => measurePair(fixture, pair),
-    measurePgbench: (options: RunOptions) => measurePgbench(fixture, sample, options),
-    bytesPerVerify: () => bytesPerVerify(client),
-    close: async () => {
-      await client.end()
-      await servers.close()
-    },
-  }
-}
-
 /** The servers with agents and credits, ready to be measured. */
-export const openVerifyFixture = async (
-  options: FixtureOptions = { statistics: 'present', others: 0, apis: [unlimitedBudgets] },
-) => {
-  const servers = await startServers(options.apis)
-  try {
-    return await seedFixture(servers, options)
-  } catch (error) {
-    await servers.close()
-    throw error
-  }
-}
+export const openVerifyFixture = (
+  { statistics, others, apis }: FixtureOptions = {
+    statistics: 'present',
+    others: 0,
+    apis: [unlimitedBudgets],
+  },
+) =>
+  open(async (defer) => {
+    const servers = await startServers(apis)
+    defer(servers.close)
+    step('making agents')
+    const client = new Client({ connectionString: servers.databaseUrl })
+    await client.connect()
+    defer(() => client.end())
+    await client.query(`set "pohf.tenant" = 'system'`)
+    const registered = await registerAgents(servers.ports[0] ?? 0)
+    const keys = registered.map(({ apiKey }) => apiKey)
+    const agents = registered.map(({ agentId }) => agentId)
+    const pgbenchAgents = agents.map((_, n) => `agt_pgbench${n}`)
+    for (const agentId of [...agents, ...pgbenchAgents]) await client.query(seedSql.balances, [agentId])
+    if (others > 0)
+      await fillBackground(servers.databaseUrl, { agents: others, rows: Math.ceil(others / 20) })
+    await client.query(pgbenchBatchSql)
+    const seed = makeSeeder(client, statistics)
+    const fixture: Fixture = { servers, client, keys, agents, pgbenchAgents, seed }
+    const sample = await sampleVerify(fixture)
+    return {
+      servers,
+      agents,
+      client,
+      measureHttp: (options: RunOptions) => measureHttp(fixture, options),
+      measurePair: (pair: readonly [RunOptions, RunOptions]) => measurePair(fixture, pair),
+      measurePgbench: (options: RunOptions) => measurePgbench(fixture, sample, options),
+      bytesPerVerify: () => bytesPerVerify(client),
+    }
+  })
 export type VerifyFixture = Awaited<ReturnType<typeof openVerifyFixture>>

@@ -1,8 +1,9 @@
 import { generateKeyPairSync, sign, verify } from 'node:crypto'
 import { credentialKinds, verifyCredential, type Options } from '../../packages/verify/src/index.ts'
-import { median } from './median.ts'
+import { programOf } from '../driver/program.ts'
+import { tableOfRounds } from '../driver/report.ts'
+import { inTurns, mediansOf, rounded, sum } from '../driver/rounds.ts'
 
-const rounds = 9
 const perRound = 1_000
 const perBatch = 20
 const warmUpRounds = 2
@@ -57,55 +58,56 @@ const cpuOf = async (work: () => Promise<void> | void): Promise<number> => {
 }
 
 /** All checks of @pohf/verify with warm keys, against nothing but the signature of the same bytes. */
-export const verifySdk = async () => {
-  const { tokens, publicKey, jwks } = makeCredentials()
-  const options: Options = {
-    issuer,
-    jwks,
-    policy: { kinds: credentialKinds, minAssurance: 'low', minQuality: 0.5, status: 'if-present' },
-  }
-  const bare = (batch: typeof tokens) => {
-    for (const { input, signature } of batch) {
-      if (!verify('sha256', input, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature))
-        throw new Error(
-          `the signature of a valid credential does not verify: ${input.toString().slice(0, 80)}…`,
-        )
+export const verifySdk = programOf({
+  command: 'bench -- verify-sdk',
+  title: 'Checks of @pohf/verify against bare crypto.verify',
+  about: `CPU microseconds for each of ${perRound} credentials a round. Batches of ${perBatch} take turns, each side first half of the time: a slow moment of the machine hits both. The goal is a ratio of at most 1.3.`,
+  options: { rounds: 9 },
+  smoke: { rounds: 1 },
+  minutes: ({ rounds }) => 5 + rounds,
+  run: async ({ rounds }) => {
+    const { tokens, publicKey, jwks } = makeCredentials()
+    const options: Options = {
+      issuer,
+      jwks,
+      policy: { kinds: credentialKinds, minAssurance: 'low', minQuality: 0.5, status: 'if-present' },
     }
-  }
-  const whole = async (batch: typeof tokens) => {
-    for (const { jwt } of batch) {
-      const result = await verifyCredential(jwt, options)
-      if (!result.ok) throw new Error(`a valid credential was refused: ${result.reason}`)
+    const bare = (batch: typeof tokens) => {
+      for (const { input, signature } of batch)
+        if (!verify('sha256', input, { key: publicKey, dsaEncoding: 'ieee-p1363' }, signature))
+          throw new Error(
+            `the signature of a valid credential does not verify: ${input.toString().slice(0, 80)}…`,
+          )
     }
-  }
-  /** Short batches in turn, each side first half of the time: a slow moment of the machine hits both. */
-  const runRound = async () => {
-    const used = { whole: 0, bare: 0 }
-    for (let from = 0; from < perRound; from += perBatch) {
-      const batch = tokens.slice(from, from + perBatch)
-      const wholeFirst = (from / perBatch) % 2 === 0
-      if (wholeFirst) used.whole += await cpuOf(() => whole(batch))
-      used.bare += await cpuOf(() => bare(batch))
-      if (!wholeFirst) used.whole += await cpuOf(() => whole(batch))
+    const whole = async (batch: typeof tokens) => {
+      for (const { jwt } of batch) {
+        const result = await verifyCredential(jwt, options)
+        if (!result.ok) throw new Error(`a valid credential was refused: ${result.reason}`)
+      }
     }
-    return { whole: used.whole / perRound, bare: used.bare / perRound, ratio: used.whole / used.bare }
-  }
-  for (let round = 0; round < warmUpRounds; round++) await runRound()
-  console.log(
-    `${perRound} credentials a round, CPU µs for each\n\nround   @pohf/verify   crypto.verify   ratio`,
-  )
-  const found: Awaited<ReturnType<typeof runRound>>[] = []
-  for (let round = 1; round <= rounds; round++) {
-    const figures = await runRound()
-    found.push(figures)
-    const cells = [
-      figures.whole.toFixed(0).padStart(15),
-      figures.bare.toFixed(0).padStart(16),
-      figures.ratio.toFixed(2).padStart(8),
-    ]
-    console.log(`${String(round).padStart(5)}${cells.join('')}`)
-  }
-  const ratio = Number(median(found.map((round) => round.ratio)).toFixed(3))
-  console.log(`\nmedian ratio ${ratio}; goal <= 1.3`)
-  return { ratio, rounds: found.map((round) => Number(round.ratio.toFixed(3))) }
-}
+    const runRound = async () => {
+      const batches = Array.from({ length: perRound / perBatch }, (_, n) =>
+        tokens.slice(n * perBatch, (n + 1) * perBatch),
+      )
+      const turns = await inTurns(batches.length, {
+        whole: (n) => cpuOf(() => whole(batches[n] ?? [])),
+        bare: (n) => cpuOf(() => bare(batches[n] ?? [])),
+      })
+      const used = (side: 'whole' | 'bare') => sum(turns.map((turn) => turn[side])) / perRound
+      return {
+        '@pohf/verify': rounded(used('whole')),
+        'crypto.verify': rounded(used('bare')),
+        ratio: rounded(used('whole') / used('bare'), 3),
+      }
+    }
+    for (let round = 0; round < warmUpRounds; round++) await runRound()
+    const found = await inTurns(rounds, { figures: runRound })
+    const measured = found.map(({ figures }) => figures)
+    const { ratio } = mediansOf(measured)
+    return {
+      figures: { ratio, rounds: measured.map((round) => round.ratio) },
+      tables: [tableOfRounds(measured, { goals: { ratio: '<= 1.3' } })],
+      holds: 'every credential was accepted',
+    }
+  },
+})

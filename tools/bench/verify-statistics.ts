@@ -1,113 +1,96 @@
-import { cpus, loadavg } from 'node:os'
-import { parseArgs } from 'node:util'
-import { tableOf } from '../ci/pages/markdown.ts'
-import { today, writeReport } from '../report.ts'
-import { agentCount, openVerifyFixture, type RunFigures, type VerifyFixture } from './verify-fixture.ts'
-import { median } from './median.ts'
+import { closingAfter } from '../driver/closing.ts'
+import { programOf, step } from '../driver/program.ts'
+import { inTurns, median, rounded } from '../driver/rounds.ts'
+import { cpuOf, openVerifyFixture, type RunFigures, type VerifyFixture } from './verify-fixture.ts'
 
 const connections = 64
-type Side = { readonly others: number; readonly statistics: 'absent' | 'present' }
-type SideMeasurements = Side & { readonly runs: RunFigures[]; readonly fixture: VerifyFixture }
+const figures = {
+  rate: ({ rate }: RunFigures) => rate,
+  p99: ({ p99 }: RunFigures) => p99,
+  pgCpu: ({ pgCpu }: RunFigures) => pgCpu,
+  cpu: cpuOf,
+}
+type Figure = keyof typeof figures
 
-const middleOf = ({ runs }: SideMeasurements) => ({
-  rate: median(runs.map(({ rate }) => rate)),
-  p99: median(runs.map(({ p99 }) => p99)),
-  pgCpu: median(runs.map(({ pgCpu }) => pgCpu)),
-  cpu: median(runs.map(({ pgCpu, apiCpu, signerCpu }) => pgCpu + apiCpu + signerCpu)),
-})
+type Side = {
+  readonly others: number
+  readonly statistics: 'absent' | 'present'
+  readonly runs: readonly RunFigures[]
+}
 
-const figuresTable = (sides: readonly SideMeasurements[]): string =>
-  tableOf(
-    ['Other agents', 'Statistics', 'Verifies/s', 'p99 ms', 'PostgreSQL CPU µs', 'CPU µs'],
-    sides.map((side) => {
-      const { rate, p99, pgCpu, cpu } = middleOf(side)
-      return [
-        side.others.toLocaleString('en'),
-        side.statistics,
-        ...[rate, p99, pgCpu, cpu].map((figure) => figure.toFixed(0)),
-      ]
-    }),
-  )
+const medianOf = ({ runs }: Side, figure: Figure): number => rounded(median(runs.map(figures[figure])), 0)
 
 /** Absent divided by present, in percent more. Each pair of one round is compared, so that the load of others matters less. */
-const differences = (sides: readonly SideMeasurements[]) =>
+const differencesOf = (sides: readonly Side[]) =>
   [...new Set(sides.map(({ others }) => others))].map((others) => {
     const runsOf = (statistics: Side['statistics']) =>
       sides.find((side) => side.others === others && side.statistics === statistics)?.runs ?? []
     const present = runsOf('present')
-    const compare = (read: (run: RunFigures) => number) =>
-      100 * (median(runsOf('absent').map((run, n) => read(run) / read(present[n] ?? run))) - 1)
-    return {
-      others,
-      rate: compare(({ rate }) => rate),
-      pgCpu: compare(({ pgCpu }) => pgCpu),
-      cpu: compare(({ pgCpu, apiCpu, signerCpu }) => pgCpu + apiCpu + signerCpu),
+    const compare = (figure: Figure) => {
+      const read = figures[figure]
+      return 100 * (median(runsOf('absent').map((run, n) => read(run) / read(present[n] ?? run))) - 1)
     }
+    return { others, rate: compare('rate'), pgCpu: compare('pgCpu'), cpu: compare('cpu') }
   })
-
-const differencesTable = (sides: readonly SideMeasurements[]): string =>
-  tableOf(
-    ['Other agents', 'Verifies/s', 'PostgreSQL CPU', 'CPU'],
-    differences(sides).map(({ others, rate, pgCpu, cpu }) => [
-      others.toLocaleString('en'),
-      ...[rate, pgCpu, cpu].map((percent) => `${percent > 0 ? '+' : ''}${percent.toFixed(1)} %`),
-    ]),
-  )
-
-const openSides = async (others: number): Promise<SideMeasurements[]> => {
-  const sides: SideMeasurements[] = []
-  for (const count of others > 0 ? [0, others] : [0])
-    for (const statistics of ['absent', 'present'] as const)
-      sides.push({
-        others: count,
-        statistics,
-        runs: [],
-        fixture: await openVerifyFixture({ statistics, others: count, apis: [{}] }),
-      })
-  return sides
-}
 
 /** Verify with 64 connections, on databases that were never analysed and on analysed ones, in turns. */
-export const verifyStatistics = async () => {
-  const { values } = parseArgs({
-    args: process.argv.slice(2),
-    strict: false,
-    options: {
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '5' },
-      others: { type: 'string', default: '100000' },
-      report: { type: 'boolean', default: false },
-    },
-  })
-  const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)]
-  const load = loadavg()[0] ?? NaN
-  const sides = await openSides(Number(values.others))
-  try {
-    for (const { fixture } of sides) await fixture.measureHttp({ crowd: 'many', connections, seconds: 2 })
-    for (let round = 0; round < rounds; round++)
-      for (const { fixture, runs } of sides)
-        runs.push(await fixture.measureHttp({ crowd: 'many', connections, seconds }))
-    console.log(`${figuresTable(sides)}\n\n${differencesTable(sides)}`)
-    if (values.report === true)
-      writeReport(
-        'verify-statistics.md',
-        `# Verify with and without statistics, ${today()}
-
-\`npm run bench -- verify-statistics --others ${String(values.others)} --rounds ${rounds} --seconds ${seconds} --report\`: \`POST /api/agents/verify\` over HTTP, ${agentCount}
-agents, ${connections} connections. Each line is a PostgreSQL of its own with its own api and signer. "absent": no table was ever analysed,
-as after a restore or an upgrade. "present": all tables are analysed before each run. The other agents have keys, accounts and
-history. ${rounds} rounds of ${seconds} s, interleaved; the figures are medians. ${cpus().length} cores, Node ${process.version}, load average at the start ${load.toFixed(1)}:
-above ${cpus().length}, others took part of the machine, and CPU for each verify is the steadier figure.
-
-${figuresTable(sides)}
-
-Absent against present, the median of the rounds' pairs. The goal is a difference of at most 10 %.
-
-${differencesTable(sides)}
-`,
+export const verifyStatistics = programOf({
+  command: 'bench -- verify-statistics',
+  title: 'Verify with and without statistics',
+  about: `\`POST /api/agents/verify\` over HTTP, 100 agents, ${connections} connections. Each line is a PostgreSQL of its own with its own api and signer. "absent": no table was ever analysed, as after a restore or an upgrade. "present": all tables are analysed before each run. The other agents have keys, accounts and history. Runs are interleaved; the figures are medians. Absent against present is the median of the rounds' pairs; the goal is a difference of at most 10 %. On a busy machine CPU for each verify is the steadier figure.`,
+  options: { rounds: 5, seconds: 5, others: 100_000 },
+  smoke: { rounds: 1, seconds: 1, others: 0 },
+  minutes: ({ rounds, seconds }) => 30 + rounds * (2 + seconds / 5),
+  run: ({ rounds, seconds, others }) =>
+    closingAfter(async (defer) => {
+      const fixtures = new Map<string, Omit<Side, 'runs'> & { readonly fixture: VerifyFixture }>()
+      for (const count of new Set([0, others]))
+        for (const statistics of ['absent', 'present'] as const) {
+          const fixture = await openVerifyFixture({ statistics, others: count, apis: [{}] })
+          defer(fixture.close)
+          fixtures.set(`${count} ${statistics}`, { others: count, statistics, fixture })
+        }
+      for (const { fixture } of fixtures.values())
+        await fixture.measureHttp({ crowd: 'many', connections, seconds: 2 })
+      const measured = await inTurns<string, RunFigures>(
+        rounds,
+        Object.fromEntries(
+          [...fixtures].map(([name, { fixture }]) => [
+            name,
+            (round) => {
+              step(`round ${round + 1}: ${name}`)
+              return fixture.measureHttp({ crowd: 'many', connections, seconds })
+            },
+          ]),
+        ),
       )
-    return { differences: differences(sides) }
-  } finally {
-    for (const { fixture } of sides) await fixture.close()
-  }
-}
+      const sides: Side[] = [...fixtures].map(([name, { others, statistics }]) => ({
+        others,
+        statistics,
+        runs: measured.flatMap((round) => round[name] ?? []),
+      }))
+      const differences = differencesOf(sides)
+      return {
+        figures: { differences },
+        tables: [
+          {
+            head: ['Other agents', 'Statistics', 'Verifies/s', 'p99 ms', 'PostgreSQL CPU µs', 'CPU µs'],
+            rows: sides.map((side) => [
+              side.others,
+              side.statistics,
+              ...(Object.keys(figures) as Figure[]).map((figure) => medianOf(side, figure)),
+            ]),
+          },
+          {
+            title: 'Absent against present:',
+            head: ['Other agents', 'Verifies/s', 'PostgreSQL CPU', 'CPU'],
+            rows: differences.map(({ others, rate, pgCpu, cpu }) => [
+              others,
+              ...[rate, pgCpu, cpu].map((percent) => `${percent > 0 ? '+' : ''}${percent.toFixed(1)} %`),
+            ]),
+          },
+        ],
+        holds: 'every call was answered with a credential that is stored',
+      }
+    }),
+})

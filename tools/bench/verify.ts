@@ -1,49 +1,49 @@
-import { cpus, loadavg } from 'node:os'
-import { parseArgs } from 'node:util'
-import { agentCount, openVerifyFixture, type RunFigures, type VerifyFixture } from './verify-fixture.ts'
-import { drawLineChart } from './chart.ts'
-import { today, writeReport } from '../report.ts'
-import { median } from './median.ts'
+import { drawLineChart } from '../driver/chart.ts'
+import { closingAfter } from '../driver/closing.ts'
+import { programOf, step } from '../driver/program.ts'
+import { tableOfFigures, tableOfRounds, type Table } from '../driver/report.ts'
+import { inTurns, mediansOf, rounded } from '../driver/rounds.ts'
+import {
+  agentCount,
+  cpuOf,
+  missingPgbench,
+  openVerifyFixture,
+  runCells,
+  runColumns,
+  type RunFigures,
+  type VerifyFixture,
+} from './verify-fixture.ts'
 
-const rounded = (value: number, digits = 3): number => Number(value.toFixed(digits))
+type Load = { readonly crowd: 'many' | 'hot'; readonly connections: number }
+const loads = {
+  pgMany: { crowd: 'many', connections: 64 },
+  many64: { crowd: 'many', connections: 64 },
+  pgHot: { crowd: 'hot', connections: 64 },
+  hot64: { crowd: 'hot', connections: 64 },
+  many256: { crowd: 'many', connections: 256 },
+} as const satisfies Readonly<Record<string, Load>>
+type Side = keyof typeof loads
+const sides = Object.keys(loads) as Side[]
+type Round = Readonly<Record<Side, RunFigures>> & { readonly load: number }
 
-const sides = {
-  pgMany: (fixture: VerifyFixture, seconds: number) =>
-    fixture.measurePgbench({ crowd: 'many', connections: 64, seconds }),
-  many64: (fixture: VerifyFixture, seconds: number) =>
-    fixture.measureHttp({ crowd: 'many', connections: 64, seconds, networks: 'reserved' }),
-  pgHot: (fixture: VerifyFixture, seconds: number) =>
-    fixture.measurePgbench({ crowd: 'hot', connections: 64, seconds }),
-  hot64: (fixture: VerifyFixture, seconds: number) =>
-    fixture.measureHttp({ crowd: 'hot', connections: 64, seconds, networks: 'reserved' }),
-  many256: (fixture: VerifyFixture, seconds: number) =>
-    fixture.measureHttp({ crowd: 'many', connections: 256, seconds, networks: 'reserved' }),
-} as const
-type Side = keyof typeof sides
-const names = Object.keys(sides) as Side[]
-type Round = Record<Side, RunFigures> & { readonly load: number }
-
-const cpuOf = ({ pgCpu, apiCpu, signerCpu }: RunFigures): number => pgCpu + apiCpu + signerCpu
-const cell = (value: number): string => (value < 10 ? value.toFixed(1) : value.toFixed(0))
+const measure = (fixture: VerifyFixture, side: Side, seconds: number): Promise<RunFigures> => {
+  const options = { ...loads[side], seconds, networks: 'reserved' } as const
+  return side.startsWith('pg') ? fixture.measurePgbench(options) : fixture.measureHttp(options)
+}
 
 /** The ratios of one round. CPU is everything that either side used for one verify, client left out. */
-const ratiosOf = (round: Round) => {
-  return {
-    many64: rounded(round.many64.rate / round.pgMany.rate),
-    many256: rounded(round.many256.rate / round.pgMany.rate),
-    hot64: rounded(round.hot64.rate / round.pgHot.rate),
-    pgCpuRatio: rounded(round.many64.pgCpu / round.pgMany.pgCpu),
-    p99Ratio: rounded(round.many64.p99 / round.pgMany.p99),
-    cpuUsPerVerify: rounded(cpuOf(round.many64), 0),
-    cpuPerVerify: rounded(cpuOf(round.pgMany) / cpuOf(round.many64)),
-    cpuPerVerifyHot: rounded(cpuOf(round.pgHot) / cpuOf(round.hot64)),
-  }
-}
-type Ratios = ReturnType<typeof ratiosOf>
+const ratiosOf = (round: Round) => ({
+  many64: rounded(round.many64.rate / round.pgMany.rate, 3),
+  many256: rounded(round.many256.rate / round.pgMany.rate, 3),
+  hot64: rounded(round.hot64.rate / round.pgHot.rate, 3),
+  pgCpuRatio: rounded(round.many64.pgCpu / round.pgMany.pgCpu, 3),
+  p99Ratio: rounded(round.many64.p99 / round.pgMany.p99, 3),
+  cpuUsPerVerify: rounded(cpuOf(round.many64), 0),
+  cpuPerVerify: rounded(cpuOf(round.pgMany) / cpuOf(round.many64), 3),
+  cpuPerVerifyHot: rounded(cpuOf(round.pgHot) / cpuOf(round.hot64), 3),
+})
 
-const goals: Readonly<
-  Record<'many64' | 'many256' | 'hot64' | 'pgCpuRatio' | 'p99Ratio' | 'cpuUsPerVerify', string>
-> = {
+const goals = {
   many64: '>= 1.2',
   many256: '>= 1.5',
   hot64: '>= 4',
@@ -52,31 +52,13 @@ const goals: Readonly<
   cpuUsPerVerify: '<= 1350',
 }
 
-const table = (rounds: readonly Round[]): string => {
-  const rows = rounds.flatMap((round, index) =>
-    names.map((side) => {
-      const { rate, p50, p99, pgCpu, apiCpu, signerCpu } = round[side]
-      return `| ${index + 1} | ${side} | ${[rate, p50, p99, pgCpu, apiCpu, signerCpu].map(cell).join(' | ')} | ${round.load.toFixed(1)} |`
-    }),
-  )
-  return [
-    '| round | run | verifies/s | p50 ms | p99 ms | PostgreSQL CPU µs | api CPU µs | signer CPU µs | load |',
-    '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
-    ...rows,
-  ].join('\n')
-}
-
-const ratioTable = (all: readonly Ratios[], medians: Ratios): string => {
-  const keys = Object.keys(medians) as (keyof Ratios)[]
-  const row = (name: string, ratios: Ratios) => `| ${name} | ${keys.map((key) => ratios[key]).join(' | ')} |`
-  return [
-    `| round | ${keys.join(' | ')} |`,
-    `| --- |${' --- |'.repeat(keys.length)}`,
-    ...all.map((ratios, index) => row(String(index + 1), ratios)),
-    row('**median**', medians),
-    `| goal | ${keys.map((key) => (key in goals ? goals[key as keyof typeof goals] : '')).join(' | ')} |`,
-  ].join('\n')
-}
+const runsTable = (rounds: readonly Round[]): Table => ({
+  title: 'Every run:',
+  head: ['Round', 'Run', ...runColumns, 'Load'],
+  rows: rounds.flatMap((round, index) =>
+    sides.map((side) => [index + 1, side, ...runCells(round[side]), round.load]),
+  ),
+})
 
 const connectionsDrawn = [1, 8, 32, 64, 128, 256] as const
 
@@ -90,6 +72,7 @@ const drawChart = async (fixture: VerifyFixture, seconds: number): Promise<strin
   ] as const
   const drawn: { name: string; points: (readonly [number, number])[] }[] = []
   for (const { name, crowd, side } of lines) {
+    step(`drawing: ${name}`)
     const points: (readonly [number, number])[] = []
     for (const connections of connectionsDrawn)
       points.push([
@@ -106,77 +89,43 @@ const drawChart = async (fixture: VerifyFixture, seconds: number): Promise<strin
   })
 }
 
-type VerifyMeasurements = {
-  readonly rounds: readonly Round[]
-  readonly ratios: readonly Ratios[]
-  readonly medians: Ratios
-  readonly bytes: number
-  readonly seconds: number
-}
-
-const report = (day: string, found: VerifyMeasurements): string => `# Verify against pgbench, ${day}
-
-\`POST /api/agents/verify\` over HTTP (key check, look-up, ES256 in the signer's process, journal, fsynced commit) beside
-pgbench, which calls the same SQL function once for each transaction with values of the same length. Budgets of roots are on,
-and each session holds the places that scoring reserved. One machine:
-${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}. The load generator runs on it too. ${agentCount} agents; "hot" is one agent.
-${found.rounds.length} rounds of ${found.seconds} s for each run, interleaved. No worker runs, autovacuum is off, \`LOG_LEVEL=warn\`. Sessions, their accounts and a checkpoint are made before each run.
-
-\`load\` is the machine's load average before the round: above ${cpus().length}, others took part of the machine. Rates then say little, for
-pgbench's 64 processes get a larger share than our four. CPU for each verify is the steadier figure: \`cpuUsPerVerify\`
-counts PostgreSQL, api and signer; \`cpuPerVerify\` is pgbench's
-PostgreSQL time over all our time (PostgreSQL, api and signer), many agents; \`cpuPerVerifyHot\` the same for one agent.
-
-${ratioTable(found.ratios, found.medians)}
-
-![Verifies per second against connections](${day}-verify.svg)
-
-Bytes on disk for each verify, indexes and dead rows included: ${found.bytes.toFixed(0)}.
-
-## Every run
-
-${table(found.rounds)}
-`
-
 /** Verify over HTTP beside pgbench of the same SQL function, in turns. */
-export const verify = async () => {
-  const { values } = parseArgs({
-    args: process.argv.slice(2),
-    strict: false,
-    options: {
-      rounds: { type: 'string', default: '5' },
-      seconds: { type: 'string', default: '5' },
-      report: { type: 'boolean', default: false },
-    },
-  })
-  const [roundsWanted, seconds] = [Number(values.rounds), Number(values.seconds)]
-  const fixture = await openVerifyFixture()
-  try {
-    for (const side of ['many64', 'hot64'] as const) await sides[side](fixture, 2)
-    const rounds: Round[] = []
-    for (let n = 0; n < roundsWanted; n++) {
-      const load = loadavg()[0] ?? NaN
-      const round: Partial<Record<Side, RunFigures>> = {}
-      for (const side of names) round[side] = await sides[side](fixture, seconds)
-      rounds.push({ ...(round as Record<Side, RunFigures>), load })
-    }
-    const ratios = rounds.map(ratiosOf)
-    const medians = Object.fromEntries(
-      (Object.keys(ratios[0] ?? {}) as (keyof Ratios)[]).map((key) => [
-        key,
-        rounded(median(ratios.map((each) => each[key]))),
-      ]),
-    ) as Ratios
-    const bytes = await fixture.bytesPerVerify()
-    console.log(
-      `${table(rounds)}\n\n${ratioTable(ratios, medians)}\n\n${bytes.toFixed(0)} bytes on disk for each verify`,
-    )
-    if (values.report === true) {
-      writeReport('verify.svg', await drawChart(fixture, seconds))
-      writeReport('verify.md', report(today(), { rounds, ratios, medians, bytes, seconds }))
-    }
-    return { ...medians, rounds: ratios }
-  } finally {
-    await fixture.close()
-  }
-}
+export const verify = programOf({
+  command: 'bench -- verify',
+  title: 'Verify against pgbench',
+  about: `\`POST /api/agents/verify\` over HTTP (key check, look-up, ES256 in the signer's process, journal, fsynced commit) beside pgbench, which calls the same SQL function once for each transaction with values of the same length. Budgets of roots are on, and each session holds the places that scoring reserved. The load generator runs on the same machine. ${agentCount} agents; "hot" is one agent. Runs are interleaved. No worker runs, autovacuum is off, \`LOG_LEVEL=warn\`. Sessions, their accounts and a checkpoint are made before each run.
+
+\`load\` is the machine's load average before the round. Where others took part of the machine, rates say little, for pgbench's 64 processes get a larger share than our four. CPU for each verify is the steadier figure: \`cpuUsPerVerify\` counts PostgreSQL, api and signer; \`cpuPerVerify\` is pgbench's PostgreSQL time over all our time, many agents; \`cpuPerVerifyHot\` the same for one agent. Bytes on disk are with indexes and dead rows.`,
+  options: { rounds: 5, seconds: 5 },
+  smoke: { rounds: 1, seconds: 1 },
+  minutes: ({ rounds, seconds }) => 10 + rounds * (2 + seconds / 5),
+  missing: missingPgbench,
+  run: ({ rounds, seconds, report }) =>
+    closingAfter(async (defer) => {
+      const fixture = await openVerifyFixture()
+      defer(fixture.close)
+      for (const side of ['many64', 'hot64'] as const) await measure(fixture, side, 2)
+      const runs = Object.fromEntries(
+        sides.map((side) => [
+          side,
+          (round: number) => {
+            step(`round ${round + 1}: ${side}`)
+            return measure(fixture, side, seconds)
+          },
+        ]),
+      ) as Record<Side, (round: number) => Promise<RunFigures>>
+      const measured = await inTurns(rounds, runs)
+      const ratios = measured.map(ratiosOf)
+      const bytes = rounded(await fixture.bytesPerVerify(), 0)
+      return {
+        figures: { ...mediansOf(ratios), rounds: ratios },
+        tables: [
+          runsTable(measured),
+          tableOfRounds(ratios, { title: 'Ours over pgbench:', goals }),
+          tableOfFigures({ 'bytes on disk for each verify': bytes }),
+        ],
+        ...(report ? { charts: { verify: await drawChart(fixture, seconds) } } : {}),
+        holds: 'every call was answered with a credential that is stored',
+      }
+    }),
+})

@@ -1,17 +1,21 @@
 import { fork, type ChildProcess } from 'node:child_process'
 import { createSecretKey } from 'node:crypto'
-import { existsSync, readFileSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { loadavg } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { inTransaction } from '../../packages/server/src/platform/db/db.ts'
 import { send } from '../../packages/server/src/platform/net/outbound.ts'
 import { drainOutbox, publish } from '../../packages/server/src/platform/queue/outbox.ts'
 import { startWorker } from '../../packages/server/src/platform/queue/worker.ts'
 import * as webhooks from '../../packages/server/src/webhooks/index.ts'
 import { signedHeadersOf } from '../../packages/server/src/webhooks/rules.ts'
+import { cpuOfProcessTree } from '../../packages/server/test/fixtures/processes/cpu.ts'
 import { openWebhookFixture, type WebhookFixture, type FixtureAgent } from '../chaos/webhook-fixture.ts'
+import { closingAfter } from '../driver/closing.ts'
+import { programOf, step } from '../driver/program.ts'
+import { tableOfFigures, tableOfRecords, tableOfRounds } from '../driver/report.ts'
+import { inTurns, median, mediansOf, quantile, rounded } from '../driver/rounds.ts'
 
 type Arrival = { readonly path: string; readonly id: string; readonly at: number }
 const peers = new URL('./peers/', import.meta.url)
@@ -34,27 +38,7 @@ const openReceiver = async () => {
 }
 type Receiver = Awaited<ReturnType<typeof openReceiver>>
 
-/** CPU seconds of PostgreSQL: of the process that listens, its children, and those that have ended. */
-const databaseCpuSeconds = (postmaster: number): number =>
-  readdirSync('/proc')
-    .filter((name) => /^\d+$/.test(name))
-    .reduce((sum, pid) => {
-      try {
-        const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').map(Number) ?? []
-        const [own, ended] = [(fields[11] ?? 0) + (fields[12] ?? 0), (fields[13] ?? 0) + (fields[14] ?? 0)]
-        if (Number(pid) === postmaster) return sum + (own + ended) / 100
-        return fields[1] === postmaster ? sum + own / 100 : sum
-      } catch {
-        return sum
-      }
-    }, 0)
-
 const noContact = async () => undefined
-const quantile = (values: readonly number[], part: number): number =>
-  values.toSorted((a, b) => a - b)[Math.min(Math.floor(values.length * part), values.length - 1)] ??
-  Number.NaN
-const median = (values: readonly number[]) => quantile(values, 0.5)
-const rounded = (value: number, digits = 2) => Number(value.toFixed(digits))
 
 const endpointCount = 32
 
@@ -91,7 +75,7 @@ const measureRound = async (
   work: () => Promise<void>,
 ): Promise<Round> => {
   const cpu = process.cpuUsage()
-  const database = databaseCpuSeconds(fixture.postmaster())
+  const database = cpuOfProcessTree(fixture.postgres.pid())
   const startedAt = performance.now()
   await work()
   const seconds = (performance.now() - startedAt) / 1_000
@@ -99,7 +83,7 @@ const measureRound = async (
   return {
     perSecond: deliveries / seconds,
     nodeCpuUs: (user + system) / deliveries,
-    databaseCpuUs: ((databaseCpuSeconds(fixture.postmaster()) - database) * 1e6) / deliveries,
+    databaseCpuUs: (cpuOfProcessTree(fixture.postgres.pid()) - database) / deliveries,
   }
 }
 
@@ -252,138 +236,163 @@ const bytesPerDelivery = async (fixture: WebhookFixture, deliveries: number): Pr
 }
 
 /** Our queue beside graphile-worker's, in rounds that take turns. */
-const compareQueues = async (deliveries: number, rounds: number) => {
-  if (!existsSync(new URL('node_modules', peers)))
-    throw new Error('graphile-worker is not installed: npm ci --ignore-scripts --prefix tools/bench/peers')
-  const fixture = await openWebhookFixture({ max_connections: '100' })
-  const receiver = await openReceiver()
-  const agent = await fixture.register()
-  for (let n = 0; n < endpointCount; n++)
-    await fixture.subscribe(agent, receiver.url(`/${n}`), ['credential.issued'])
-  await proveReceivers(fixture, agent)
-  await measureOurQueue(fixture, agent, 320)
-  await measureGraphileWorker(fixture, receiver, 320, 'posts')
-  const ours: Round[] = []
-  const theirs: Round[] = []
-  const recording: Round[] = []
-  for (let round = 0; round < rounds; round++) {
-    ours.push(await measureOurQueue(fixture, agent, deliveries))
-    theirs.push(await measureGraphileWorker(fixture, receiver, deliveries, 'posts'))
-    recording.push(await measureGraphileWorker(fixture, receiver, deliveries, 'records'))
-  }
-  const bytes = await bytesPerDelivery(fixture, 320 + deliveries * rounds)
-  receiver.close()
-  await fixture.close()
-  const ratiosTo = (others: readonly Round[]) =>
-    ours.map((round, index) => rounded(round.perSecond / (others[index]?.perSecond ?? Number.NaN)))
-  const figuresOf = (list: readonly Round[]) => ({
-    perSecond: rounded(median(list.map((round) => round.perSecond)), 0),
-    nodeCpuUs: rounded(median(list.map((round) => round.nodeCpuUs)), 0),
-    databaseCpuUs: rounded(median(list.map((round) => round.databaseCpuUs)), 0),
+const compareQueues = (deliveries: number, rounds: number) =>
+  closingAfter(async (defer) => {
+    const fixture = await openWebhookFixture({ max_connections: '100' })
+    defer(fixture.close)
+    const receiver = await openReceiver()
+    defer(receiver.close)
+    const agent = await fixture.register()
+    for (let n = 0; n < endpointCount; n++)
+      await fixture.subscribe(agent, receiver.url(`/${n}`), ['credential.issued'])
+    await proveReceivers(fixture, agent)
+    await measureOurQueue(fixture, agent, 320)
+    await measureGraphileWorker(fixture, receiver, 320, 'posts')
+    const measured = await inTurns(rounds, {
+      ours: (round) => {
+        step(`round ${round + 1} of the queues`)
+        return measureOurQueue(fixture, agent, deliveries)
+      },
+      graphile: () => measureGraphileWorker(fixture, receiver, deliveries, 'posts'),
+      graphileRecording: () => measureGraphileWorker(fixture, receiver, deliveries, 'records'),
+    })
+    const bytes = await bytesPerDelivery(fixture, 320 + deliveries * rounds)
+    const ratiosTo = (side: 'graphile' | 'graphileRecording') =>
+      measured.map(({ ours, [side]: others }) => rounded(ours.perSecond / others.perSecond, 2))
+    const figuresOf = (side: 'ours' | 'graphile' | 'graphileRecording') =>
+      mediansOf(
+        measured.map((round) => round[side]),
+        0,
+      )
+    return {
+      deliveriesEach: deliveries,
+      ratio: median(ratiosTo('graphile')),
+      rounds: ratiosTo('graphile'),
+      ratioRecording: median(ratiosTo('graphileRecording')),
+      roundsRecording: ratiosTo('graphileRecording'),
+      ours: figuresOf('ours'),
+      graphile: figuresOf('graphile'),
+      graphileRecording: figuresOf('graphileRecording'),
+      oursBytesStored: rounded(bytes, 0),
+    }
   })
-  console.table({
-    ours: figuresOf(ours),
-    'graphile-worker, posts': figuresOf(theirs),
-    'graphile-worker, signs and records': figuresOf(recording),
-  })
-  return {
-    deliveriesEach: deliveries,
-    ratio: median(ratiosTo(theirs)),
-    rounds: ratiosTo(theirs),
-    ratioRecording: median(ratiosTo(recording)),
-    roundsRecording: ratiosTo(recording),
-    ours: figuresOf(ours),
-    graphile: figuresOf(theirs),
-    graphileRecording: figuresOf(recording),
-    oursBytesStored: rounded(bytes, 0),
-  }
-}
 
 const blackholeAgentCount = 10
 
 /** Time from commit to arrival at healthy endpoints, with so many of 100 that never answer. */
-const measureLatency = async (holes: number, seconds: number) => {
-  const fixture = await openWebhookFixture({ max_connections: '100' })
-  const receiver = await openReceiver()
-  const agents: FixtureAgent[] = []
-  for (let a = 0; a < blackholeAgentCount; a++) {
-    const agent = await fixture.register()
-    agents.push(agent)
-    for (let e = 0; e < 10; e++) {
-      const isHole = e === 0 && a < holes
-      await fixture.subscribe(agent, receiver.url(`/${isHole ? 'hole' : 'ok'}/${a}-${e}`), ['key.revoked'])
+const measureLatency = (holes: number, seconds: number) =>
+  closingAfter(async (defer) => {
+    step(`${holes} of 100 endpoints never answer, for ${seconds} s`)
+    const fixture = await openWebhookFixture({ max_connections: '100' })
+    defer(fixture.close)
+    const receiver = await openReceiver()
+    const agents: FixtureAgent[] = []
+    for (let a = 0; a < blackholeAgentCount; a++) {
+      const agent = await fixture.register()
+      agents.push(agent)
+      for (let e = 0; e < 10; e++) {
+        const isHole = e === 0 && a < holes
+        await fixture.subscribe(agent, receiver.url(`/${isHole ? 'hole' : 'ok'}/${a}-${e}`), ['key.revoked'])
+      }
     }
-  }
-  const worker = startWorker(fixture.ctx, [
-    {
-      name: 'events',
-      everyMs: 500,
-      run: () => drainOutbox(fixture.ctx, 'event', { withinTransaction: webhooks.fanOut }),
-    },
-    webhooks.deliveryJob(fixture.ctx, noContact),
-    webhooks.endpointMonitorJob(fixture.ctx, noContact),
-  ])
-  for (const agent of agents) await fixture.publishEvent(agent, 'first event')
-  for (let arrived = 0; arrived < agents.length * 10; await setTimeout(100))
-    arrived += (await receiver.take()).length
-  const committedAt = new Map<string, number>()
-  const end = performance.now() + seconds * 1_000
-  for (let n = 0; performance.now() < end; n++) {
-    const agent = agents[n % agents.length] as FixtureAgent
-    const id = await fixture.publishEvent(agent, `subject ${n}`)
-    committedAt.set(id, Date.now())
-    await setTimeout(80)
-  }
-  const healthy =
-    committedAt.size * 10 - [...committedAt.keys()].filter((_, n) => n % agents.length < holes).length
-  const arrivals: Arrival[] = []
-  for (let attempt = 0; attempt < 200 && arrivals.length < healthy; attempt++) {
-    arrivals.push(...(await receiver.take()).filter(({ path }) => path.startsWith('/ok/')))
-    await setTimeout(100)
-  }
-  receiver.close()
-  // Not stop(): what hangs in a hole would be waited for.
-  await Promise.race([worker.stop(), setTimeout(17_000)])
-  await fixture.close()
-  const times = arrivals.map(({ id, at }) => at - (committedAt.get(id) ?? at))
-  return {
-    expected: healthy,
-    arrived: new Set(arrivals.map(({ id, path }) => `${id} ${path}`)).size,
-    p50Ms: rounded(median(times), 0),
-    p95Ms: rounded(quantile(times, 0.95), 0),
-  }
-}
+    const worker = startWorker(fixture.ctx, [
+      {
+        name: 'events',
+        everyMs: 500,
+        run: () => drainOutbox(fixture.ctx, 'event', { withinTransaction: webhooks.fanOut }),
+      },
+      webhooks.deliveryJob(fixture.ctx, noContact),
+      webhooks.endpointMonitorJob(fixture.ctx, noContact),
+    ])
+    // What hangs in a hole would be waited for.
+    defer(() => Promise.race([worker.stop(), setTimeout(17_000)]))
+    defer(receiver.close)
+    for (const agent of agents) await fixture.publishEvent(agent, 'first event')
+    for (let arrived = 0; arrived < agents.length * 10; await setTimeout(100))
+      arrived += (await receiver.take()).length
+    const committedAt = new Map<string, number>()
+    const end = performance.now() + seconds * 1_000
+    for (let n = 0; performance.now() < end; n++) {
+      const agent = agents[n % agents.length] as FixtureAgent
+      const id = await fixture.publishEvent(agent, `subject ${n}`)
+      committedAt.set(id, Date.now())
+      await setTimeout(80)
+    }
+    const healthy =
+      committedAt.size * 10 - [...committedAt.keys()].filter((_, n) => n % agents.length < holes).length
+    const arrivals: Arrival[] = []
+    for (let attempt = 0; attempt < 200 && arrivals.length < healthy; attempt++) {
+      arrivals.push(...(await receiver.take()).filter(({ path }) => path.startsWith('/ok/')))
+      await setTimeout(100)
+    }
+    const times = arrivals.map(({ id, at }) => at - (committedAt.get(id) ?? at))
+    return {
+      holes,
+      expected: healthy,
+      arrived: new Set(arrivals.map(({ id, path }) => `${id} ${path}`)).size,
+      p50Ms: rounded(median(times), 0),
+      p95Ms: rounded(quantile(times, 0.95), 0),
+    }
+  })
 
 const compareBlackhole = async (rounds: number, seconds: number) => {
-  const runs: ({ holes: number } & Awaited<ReturnType<typeof measureLatency>>)[] = []
-  for (let round = 0; round < rounds; round++)
-    for (const holes of [0, 10]) runs.push({ holes, ...(await measureLatency(holes, seconds)) })
-  console.table(runs)
-  const p95 = (holes: number) => median(runs.filter((run) => run.holes === holes).map((run) => run.p95Ms))
-  const figures = { baselineP95Ms: p95(0), blackholedP95Ms: p95(10), ratio: rounded(p95(10) / p95(0)) }
-  console.table(figures)
-  return { runs, ...figures }
+  const measured = await inTurns(rounds, {
+    none: () => measureLatency(0, seconds),
+    ten: () => measureLatency(10, seconds),
+  })
+  const p95 = (side: 'none' | 'ten') => median(measured.map((round) => round[side].p95Ms))
+  return {
+    runs: measured.flatMap(({ none, ten }) => [none, ten]),
+    baselineP95Ms: p95('none'),
+    blackholedP95Ms: p95('ten'),
+    ratio: rounded(p95('ten') / p95('none'), 2),
+  }
 }
 
 /** Ours beside graphile-worker, then healthy receivers with and without ten of a hundred that never answer. */
-export const webhooksBench = async (): Promise<Readonly<Record<string, unknown>>> => {
-  const { values } = parseArgs({
-    allowPositionals: true,
-    options: {
-      short: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-      only: { type: 'string' },
-    },
-  })
-  const { short, only } = values
-  const queue = only === 'blackout' ? undefined : await compareQueues(short ? 1_600 : 6_400, short ? 3 : 9)
-  if (queue) console.log(JSON.stringify(queue))
-  const blackout = only === 'queue' ? undefined : await compareBlackhole(short ? 1 : 3, short ? 20 : 40)
-  return {
-    ratio: queue?.ratio,
-    rounds: queue?.rounds,
-    queue,
-    blackout,
-    loadAverage: loadavg().map((load) => rounded(load)),
-  }
-}
+export const webhooksBench = programOf({
+  command: 'bench -- webhooks',
+  title: "Webhooks beside graphile-worker's queue, and beside receivers that never answer",
+  about: `From queued deliveries to all of them taken and written down, ${endpointCount} endpoints, the same POSTs by the same sender from graphile-worker, with everything that it has for batches; once only posting, once signing and recording as ours does. In turns. Then the time from commit to arrival at healthy endpoints, with none and with ten of a hundred that never answer. Goals: ours / theirs of at least 1.0, p95 beside unreachable endpoints below twice that without.`,
+  options: { rounds: 9, deliveries: 6_400, seconds: 40, only: '' },
+  smoke: { rounds: 3, deliveries: 1_600, seconds: 20 },
+  minutes: ({ rounds, deliveries, seconds }) => 20 + (rounds * deliveries) / 5_000 + (rounds * seconds) / 20,
+  missing: ({ only }) =>
+    only === 'blackout' || existsSync(new URL('node_modules', peers))
+      ? undefined
+      : 'graphile-worker is not installed: npm ci --ignore-scripts --prefix tools/bench/peers',
+  run: async ({ rounds, deliveries, seconds, only }) => {
+    const queue = only === 'blackout' ? undefined : await compareQueues(deliveries, rounds)
+    const blackout = only === 'queue' ? undefined : await compareBlackhole(Math.ceil(rounds / 3), seconds)
+    return {
+      figures: {
+        ratio: queue?.ratio,
+        rounds: queue?.rounds,
+        queue,
+        blackout,
+        loadAverage: loadavg().map((load) => rounded(load)),
+      },
+      tables: [
+        ...(queue
+          ? [
+              tableOfRecords(
+                [
+                  { queue: 'ours', ...queue.ours },
+                  { queue: 'graphile-worker, posts', ...queue.graphile },
+                  { queue: 'graphile-worker, signs and records', ...queue.graphileRecording },
+                ],
+                'Deliveries a second and CPU of each, medians:',
+              ),
+              tableOfRounds(
+                queue.rounds.map((ratio, n) => ({ ratio, ratioRecording: queue.roundsRecording[n] ?? NaN })),
+                { title: 'Ours over theirs:', goals: { ratio: '>= 1.0' } },
+              ),
+              tableOfFigures({ 'bytes stored for each delivery': queue.oursBytesStored }),
+            ]
+          : []),
+        ...(blackout ? [tableOfRecords(blackout.runs, 'Healthy endpoints:'), tableOfFigures(blackout)] : []),
+      ],
+      holds: 'the queue was empty after each round',
+    }
+  },
+})

@@ -1,5 +1,5 @@
 // One process of the battery orders: random lives of orders on a database of its own; prints its findings as JSON.
-import { parseArgs } from 'node:util'
+import { readOptions } from '../driver/options.ts'
 import { openHarness } from '../../packages/server/test/fixtures/harness.ts'
 import { ledgerFaults } from '../../packages/server/test/fixtures/payments/ledger.ts'
 import {
@@ -9,13 +9,7 @@ import {
   modelSetupSql,
 } from '../../packages/server/test/fixtures/payments/order-model.ts'
 
-const { values } = parseArgs({
-  options: {
-    lives: { type: 'string', default: '100' },
-    steps: { type: 'string', default: '10' },
-    seed: { type: 'string', default: '1' },
-  },
-})
+const options = readOptions({ lives: 100, steps: 10, seed: 1 }, undefined, process.argv.slice(2))
 /** Lives that run at the same time; each context has its own buyer and workflow. */
 const contextCount = 6
 const batches = 10
@@ -31,13 +25,13 @@ const contexts = await Promise.all(
   Array.from({ length: contextCount }, (_, index) => makeModelContext(harness, `c${index}`)),
 )
 const faults: string[] = []
-const perBatch = Math.ceil(Number(values.lives) / contextCount / batches)
+const perBatch = Math.ceil(options.lives / contextCount / batches)
 let lives = 0
 for (let batch = 0; batch < batches && faults.length === 0; batch++) {
   await Promise.all(
     contexts.map(async (context, index) => {
-      const seed = Number(values.seed) * 1_000 + batch * contextCount + index
-      await runOrderModel(context, perBatch, Number(values.steps), seed).then(
+      const seed = options.seed * 1_000 + batch * contextCount + index
+      await runOrderModel(context, perBatch, options.steps, seed).then(
         () => (lives += perBatch),
         (error: unknown) => faults.push(messageOf(error)),
       )

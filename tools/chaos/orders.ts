@@ -1,10 +1,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { createDatabase, startCluster } from '../../packages/server/dev/cluster.ts'
+import { createDatabase } from '../../packages/server/dev/cluster.ts'
 import { migrate } from '../../packages/server/src/platform/db/migrate.ts'
+import { closingAfter, makeFolder } from '../driver/closing.ts'
+import { step } from '../driver/program.ts'
+import { sum } from '../driver/rounds.ts'
+import { openPostgres } from '../driver/service.ts'
 
 type OrderLives = {
   readonly lives: number
@@ -29,17 +30,19 @@ const runProcess = async (cluster: string, args: readonly string[]): Promise<Ord
 }
 
 /** Random lives of orders, units and known-answer items, in several processes on one PostgreSQL. */
-export const runOrderLives = async (options: {
+export const runOrderLives = (options: {
   readonly lives: number
   readonly processes: number
   readonly steps: number
   readonly seed: number
-}): Promise<OrderLives> => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-orders-'))
-  const cluster = await startCluster({ folder, settings: { max_connections: '200' } })
-  try {
+}): Promise<OrderLives> =>
+  closingAfter(async (defer) => {
+    const folder = makeFolder('orders', defer)
+    const cluster = await openPostgres({ folder, settings: { max_connections: '200' } })
+    defer(cluster.stop)
     await migrate(await createDatabase(cluster, 'pohf_template'))
     const share = String(Math.ceil(options.lives / options.processes))
+    step(`${options.lives} lives in ${options.processes} processes`)
     const found = await Promise.all(
       Array.from({ length: options.processes }, (_, index) =>
         runProcess(cluster.url(''), [
@@ -51,14 +54,10 @@ export const runOrderLives = async (options: {
     )
     const steps: Record<string, number> = {}
     for (const one of found)
-      for (const [step, count] of Object.entries(one.steps)) steps[step] = (steps[step] ?? 0) + count
+      for (const [name, count] of Object.entries(one.steps)) steps[name] = (steps[name] ?? 0) + count
     return {
-      lives: found.reduce((sum, one) => sum + one.lives, 0),
+      lives: sum(found.map(({ lives }) => lives)),
       steps: Object.fromEntries(Object.entries(steps).toSorted(([a], [b]) => a.localeCompare(b))),
-      faults: found.flatMap((one) => one.faults),
+      faults: found.flatMap(({ faults }) => faults),
     }
-  } finally {
-    await cluster.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
+  })

@@ -32,28 +32,21 @@ const send = (chain: Chain, data: Hex) =>
   // Not the owner: it deploys wallets at the same time.
   chain.rpc('eth_sendTransaction', [{ from: chain.payTo.address, to: chain.token, gas: '0x40000', data }])
 
-/** Submits an authorization as a third party can that has seen it. */
-export const submitAsThirdParty = (chain: Chain, { authorization: one, signature }: SignedPayment) => {
+/** The call of the token that an authorization pays with. */
+export const transferData = (one: SignedPayment['authorization'], signature: Hex): Hex => {
   const { r, s, yParity } = parseSignature(signature)
-  return send(
-    chain,
-    encodeFunctionData({
-      abi: TestDollar.abi,
-      functionName: 'transferWithAuthorization',
-      args: [
-        one.from,
-        one.to,
-        BigInt(one.value),
-        BigInt(one.validAfter),
-        BigInt(one.validBefore),
-        one.nonce,
-        27 + yParity,
-        r,
-        s,
-      ],
-    }),
-  )
+  const { from, to, nonce } = one
+  const [value, after, before] = [BigInt(one.value), BigInt(one.validAfter), BigInt(one.validBefore)]
+  return encodeFunctionData({
+    abi: TestDollar.abi,
+    functionName: 'transferWithAuthorization',
+    args: [from, to, value, after, before, nonce, 27 + yParity, r, s],
+  })
 }
+
+/** Submits an authorization as a third party can that has seen it. */
+export const submitAsThirdParty = (chain: Chain, { authorization, signature }: SignedPayment) =>
+  send(chain, transferData(authorization, signature))
 
 /** The payer cancels its authorization. */
 export const cancelAuthorization = async (chain: Chain, { payer, nonce, entry }: SignedPayment) => {

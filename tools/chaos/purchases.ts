@@ -1,15 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { startChain } from '@pohf/chain'
 import { Client } from 'pg'
-import { startCluster } from '../../packages/server/dev/cluster.ts'
 import {
   startChainProxy,
   type CallOutcome,
 } from '../../packages/server/test/fixtures/payments/chain-proxy.ts'
-import { waitUntilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
 import { switchWallet } from '../../packages/server/test/fixtures/payments/contract-wallets.ts'
 import {
   countGas,
@@ -22,7 +19,11 @@ import {
   type Scenario,
 } from './purchase-count.ts'
 import { cancelAuthorization, makeWallets, submitAsThirdParty, validSeconds } from './purchase-wallets.ts'
-import { prepareServer, randomFrom, startRole } from './server-processes.ts'
+import { closingAfter } from '../driver/closing.ts'
+import { starting, step } from '../driver/program.ts'
+import { randomFrom, sum } from '../driver/rounds.ts'
+import { openService } from '../driver/service.ts'
+import { faultsOfCounts } from './verify-load/audit.ts'
 
 export type PurchaseKillOptions = {
   readonly purchases: number
@@ -148,34 +149,16 @@ const payUntilFinal = async (url: string, plan: PurchasePlan, hasEnded = isFinal
   }
 }
 
-const openProcesses = async (chain: Chain, rpcUrl: string, plantedFaultSql: string | undefined) => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-purchases-'))
-  const cluster = await startCluster({ folder })
+/** The settings of a service that sells on this chain. */
+const sellerSettings = (chain: Chain, rpcUrl: string, folder: string) => {
   const keys = join(folder, 'gas.keys')
   writeFileSync(keys, chain.gasAccounts.map(({ privateKey }) => privateKey).join('\n'), { mode: 0o600 })
-  const { baseUrl, databaseUrl, env } = await prepareServer(cluster, folder, {
+  return {
     LOG_LEVEL: 'silent',
     X402_CHAIN_RPC: rpcUrl,
     X402_PAY_TO: chain.payTo.address,
     X402_GAS_KEYS_FILE: keys,
     X402_CONTRACT_GAS_PER_DAY: String(gasBudget),
-  })
-  const database = new Client({ connectionString: databaseUrl })
-  await database.connect()
-  if (plantedFaultSql !== undefined) await database.query(plantedFaultSql)
-  const others = [startRole('signer', env), startRole('worker', env)]
-  const api = startRole('api', env)
-  await waitUntilReady(baseUrl)
-  return {
-    buyUrl: `${baseUrl}/api/agent/tasks/wf_test_ok/buy`,
-    database,
-    killApi: () => void api.kill(),
-    stop: async () => {
-      await Promise.all([api, ...others].map((each) => each.stop()))
-      await database.end()
-      await cluster.stop()
-      rmSync(folder, { recursive: true, force: true })
-    },
   }
 }
 
@@ -279,37 +262,54 @@ const listOtherFaults = (outcomes: readonly Outcome[], gasLost: number): string[
 ]
 
 /** Buys again and again while the api is killed and the chain misbehaves, then counts what was paid and what was given. */
-export const runPurchaseKills = async (options: PurchaseKillOptions): Promise<PurchaseFindings> => {
-  const { purchases, seed } = options
-  const chain = await startChain()
-  if (!chain)
-    throw new Error(
-      `no anvil package for ${process.platform}-${process.arch}: the purchase battery needs a chain`,
+export const runPurchaseKills = (options: PurchaseKillOptions): Promise<PurchaseFindings> =>
+  closingAfter(async (defer) => {
+    const { purchases, seed } = options
+    starting('the chain')
+    const chain = await startChain()
+    if (!chain)
+      throw new Error(
+        `no anvil package for ${process.platform}-${process.arch}: the purchase battery needs a chain`,
+      )
+    defer(chain.stop)
+    const node = await startChainProxy(chain.url)
+    defer(node.stop)
+    const { baseUrl, databaseUrl, processes, close } = await openService({
+      name: 'purchases',
+      roles: ['signer', 'worker', 'api'],
+      settings: (folder) => sellerSettings(chain, node.url, folder),
+    })
+    defer(close)
+    const database = new Client({ connectionString: databaseUrl })
+    await database.connect()
+    defer(() => database.end())
+    if (options.plantedFaultSql !== undefined) await database.query(options.plantedFaultSql)
+    const startedAt = performance.now()
+    let kills = 0
+    const plans = new Map<string, PurchasePlan>()
+    node.setFaultRule(
+      makeFaultRule(chain, plans, () => {
+        kills++
+        processes.api.kill()
+      }),
     )
-  const node = await startChainProxy(chain.url)
-  const server = await openProcesses(chain, node.url, options.plantedFaultSql)
-  const startedAt = performance.now()
-  let kills = 0
-  const plans = new Map<string, PurchasePlan>()
-  node.setFaultRule(
-    makeFaultRule(chain, plans, () => {
-      kills++
-      server.killApi()
-    }),
-  )
-  const buying = { url: server.buyUrl, wallets: await makeWallets(chain, 24), plans, options }
-  try {
+    const url = `${baseUrl}/api/agent/tasks/wf_test_ok/buy`
+    const buying = { url, wallets: await makeWallets(chain, 24), plans, options }
     const mining = startMining(chain)
+    defer(mining.stop)
+    step(`buying ${purchases} times`)
     const outcomes = await buyAll(buying)
-    const gaveUp = await retryTimedOut(server.buyUrl, outcomes)
+    step('paying again where a client gave up')
+    const gaveUp = await retryTimedOut(url, outcomes)
     const silentCount = options.scenarios ? 0 : Math.max(2, Math.floor(purchases / 50))
+    step('buying with a token that pays nothing')
     const silent = await buyWithSilentToken(chain, buying, silentCount)
-    await finishContractPurchases(server.buyUrl, outcomes)
+    step('waiting for the end of payments of contract wallets')
+    await finishContractPurchases(url, outcomes)
     await mining.stop()
     const all = [...outcomes, ...silent.outcomes]
-    const counted = await countPaymentsAndDeliveries(server.database, chain, all)
-    const gas = await countGas(server.database, chain)
-    const refused = all.filter(({ text }) => isPaused(text))
+    const counted = await countPaymentsAndDeliveries(database, chain, all)
+    const gas = await countGas(database, chain)
     const otherFaults = listOtherFaults(all, gas.gasLostToContractWallets)
     return {
       seed,
@@ -319,23 +319,21 @@ export const runPurchaseKills = async (options: PurchaseKillOptions): Promise<Pu
       ...counted,
       ...gas,
       gasBudget,
-      refusedForBudget: refused.length,
+      refusedForBudget: all.filter(({ text }) => isPaused(text)).length,
       gaveUp,
-      unknownOutcomes: all.reduce((sum, { tries }) => sum + tries - 1, 0),
+      unknownOutcomes: sum(all.map(({ tries }) => tries - 1)),
       byScenario: Object.fromEntries(
         scenarios.map((name) => [name, outcomes.filter(({ plan }) => plan.scenario === name).length]),
       ),
       faults: [...counted.faults, ...silent.faults, ...otherFaults],
     }
-  } finally {
-    await server.stop()
-    await node.stop()
-    await chain.stop()
-  }
-}
+  })
 
-export const hasNoFaults = (findings: PurchaseFindings): boolean =>
-  findings.faults.length === 0 &&
-  findings.lost + findings.doubleCharged + findings.missingCredential + findings.credentialWithoutPayment ===
-    0 &&
-  findings.undelivered === 0
+/** What was lost, charged twice, not given or not paid, and all else that does not add up. */
+export const faultsOf = (findings: PurchaseFindings): readonly string[] => [
+  ...faultsOfCounts(findings),
+  ...(findings.credentialWithoutPayment > 0
+    ? [`credentialWithoutPayment: ${findings.credentialWithoutPayment}`]
+    : []),
+  ...findings.faults,
+]

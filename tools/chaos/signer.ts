@@ -1,14 +1,13 @@
-import { createPublicKey, verify, type JsonWebKey } from 'node:crypto'
-import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { Client } from 'pg'
-import { startCluster } from '../../packages/server/dev/cluster.ts'
 import { compareWithJournal, readJournal } from '../../packages/server/src/signing/index.ts'
 import { pollUntil } from '../../packages/server/test/fixtures/polling.ts'
-import { startWithRestarts, waitUntilReady } from '../../packages/server/test/fixtures/processes/restarts.ts'
-import { prepareServer, startRole } from './server-processes.ts'
+import { closingAfter } from '../driver/closing.ts'
+import { step } from '../driver/program.ts'
+import { openService, waitUntilReady, withDatabase } from '../driver/service.ts'
+import { claimsOf, makeVerifier, readKeySet, type KeySet } from './restore/service.ts'
+import { seedAgents } from './verify-load/calls.ts'
+import { newRecord, startLoad, type LoadCall, type VerifyRecord } from './verify-load/load.ts'
 
 export type SignerKillOptions = {
   readonly kills: number
@@ -31,70 +30,22 @@ export type SignerFindings = {
 /** A kill that no answer came before shows nothing. */
 export const answersBetweenKills = 10
 
-export type KeySet = { readonly keys: readonly (JsonWebKey & { readonly kid: string })[] }
 export type IssuedCredential = { readonly credentialId: string; readonly jwt: string }
 
-const post = async (url: string, body: object, key?: string) => {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...(key ? { authorization: `Bearer ${key}` } : {}) },
-    body: JSON.stringify(body),
-    signal: AbortSignal.timeout(30_000),
-  })
-  return { status: response.status, json: (await response.json()) as Record<string, string> }
-}
+/** The credentials that clients got. */
+export const answeredOf = ({ acknowledged }: VerifyRecord): IssuedCredential[] =>
+  [...acknowledged.values()].map((jwt) => ({ credentialId: String(claimsOf(jwt)['jti']), jwt }))
 
-/** Clients that verify one session after another, and repeat what was refused as they are told to. */
-const startLoad = async (baseUrl: string, clients: number) => {
-  const registered = await post(`${baseUrl}/api/agents/register`, {
-    name: 'Battery',
-    contactEmail: 'battery@example.com',
-    mode: 'test',
-  })
-  const key = registered.json['apiKey'] ?? ''
-  const answered: IssuedCredential[] = []
-  const faults: string[] = []
-  const count = { refused: 0, waiting: 0 }
-  const end = new AbortController()
-  const call = async (sessionId: string): Promise<boolean> => {
-    count.waiting++
-    const { status, json } = await post(`${baseUrl}/api/agents/verify`, { sessionId }, key)
-    count.waiting--
-    if (status === 200) {
-      answered.push({ credentialId: json['credentialId'] ?? '', jwt: json['pohf_jwt'] ?? '' })
-      return true
-    }
-    count.refused++
-    if (status !== 503 || json['error'] !== 'overloaded')
-      faults.push(`a call was answered ${status} ${json['error'] ?? ''}`)
-    return false
-  }
-  const client = async (name: number) => {
-    for (let n = 0; !end.signal.aborted; n++)
-      while (!end.signal.aborted && !(await call(`client ${name} session ${n}`))) await setTimeout(25)
-  }
-  const all = Promise.all(Array.from({ length: clients }, (_, name) => client(name)))
-  return {
-    answered,
-    faults,
-    count,
-    stop: async () => {
-      end.abort()
-      await all
-    },
-  }
-}
+/** While the signer is away, calls may be refused as `overloaded`, and those of an agent without credits. */
+const isAllowed = ({ status, error }: LoadCall): boolean =>
+  status === 200 || status === 402 || (status === 503 && error === 'overloaded')
 
 /** Every stored credential. */
-export const readStored = async (databaseUrl: string): Promise<IssuedCredential[]> => {
-  const client = new Client({ connectionString: databaseUrl })
-  await client.connect()
-  const { rows } = await client.query<IssuedCredential>(
-    'select credential_id as "credentialId", jwt from credentials',
-  )
-  await client.end()
-  return rows
-}
+export const readStored = (databaseUrl: string): Promise<IssuedCredential[]> =>
+  withDatabase(databaseUrl, async (client) => {
+    const stored = 'select credential_id as "credentialId", jwt from credentials'
+    return (await client.query<IssuedCredential>(stored)).rows
+  })
 
 type AuditInput = {
   readonly answered: readonly IssuedCredential[]
@@ -111,69 +62,70 @@ export const auditJournals = ({ answered, stored, lines, keys }: AuditInput): st
   const linesOf = Map.groupBy(lines, (line) => line.id)
   for (const { credentialId, fault } of compareWithJournal([...stored, ...answered], linesOf))
     faults.push(`${credentialId}: ${fault}`)
-  const keyOf = new Map(keys.keys.map((jwk) => [jwk.kid, createPublicKey({ key: jwk, format: 'jwk' })]))
-  for (const { credentialId, jwt } of stored) {
-    const [head = '', payload = '', signature = ''] = jwt.split('.')
-    const { kid } = JSON.parse(Buffer.from(head, 'base64url').toString()) as { kid: string }
-    const key = keyOf.get(kid)
-    const input = Buffer.from(`${head}.${payload}`)
-    const raw = Buffer.from(signature, 'base64url')
-    if (!key || !verify('sha256', input, { key, dsaEncoding: 'ieee-p1363' }, raw))
-      faults.push(`${credentialId} does not verify`)
-  }
+  const isSigned = makeVerifier(keys)
+  for (const { credentialId, jwt } of stored)
+    if (!isSigned(jwt)) faults.push(`${credentialId} does not verify`)
   for (const { hash } of lines) if (hash.length !== 43) faults.push('the journal holds a torn line')
   return [...new Set(faults)]
 }
 
 /** Kills the signer at random moments under load, then compares answers, table and journal. */
-export const runSignerKills = async ({
-  kills,
-  clients,
-  signer,
-}: SignerKillOptions): Promise<SignerFindings> => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-signer-'))
-  const cluster = await startCluster({ folder })
-  const keysDir = join(folder, 'keys')
-  mkdirSync(keysDir, { mode: 0o700 })
-  const { baseUrl, databaseUrl, env } = await prepareServer(cluster, folder, { KEYS_DIR: keysDir })
-  const signerProcess = signer ? startWithRestarts(signer, env) : startRole('signer', env)
-  const api = startRole('api', env)
-  try {
-    await waitUntilReady(baseUrl)
+export const runSignerKills = ({ kills, clients, signer }: SignerKillOptions): Promise<SignerFindings> =>
+  closingAfter(async (defer) => {
+    const service = await openService({
+      name: 'signer',
+      roles: ['signer', 'api'],
+      settings: (folder) => ({ KEYS_DIR: join(folder, 'keys') }),
+      ...(signer ? { signer } : {}),
+    })
+    defer(service.close)
+    const { baseUrl, databaseUrl, folder, processes } = service
     const startedAt = performance.now()
-    const load = await startLoad(baseUrl, clients)
+    const agents = await seedAgents({ baseUrl, databaseUrl, sessions: 2_000 * (kills + 1) })
+    const record = newRecord()
+    const load = startLoad([baseUrl], agents, record, {
+      clients,
+      random: Math.random,
+      twice: 0,
+      idempotencyKeys: false,
+      pauseMs: 25,
+      timeoutMs: 30_000,
+    })
+    const answered = () => record.acknowledged.size
     let killsDuringCalls = 0
     for (let kill = 0; kill < kills; kill++) {
+      step(`kill ${kill + 1}`)
       await waitUntilReady(baseUrl)
-      const wanted = load.answered.length + answersBetweenKills
-      await pollUntil('calls are answered', async () => load.answered.length >= wanted)
+      const wanted = answered() + answersBetweenKills
+      await pollUntil('calls are answered', async () => answered() >= wanted)
       await setTimeout(Math.random() * 600)
-      if (load.count.waiting > 0) killsDuringCalls++
-      signerProcess.kill()
+      if (load.pendingSince() < Infinity) killsDuringCalls++
+      processes.signer.kill()
       // `/readyz` reuses a success for a second.
       await setTimeout(1_100)
     }
     await waitUntilReady(baseUrl)
-    await load.stop()
+    await load.stop(60_000)
     const seconds = (performance.now() - startedAt) / 1_000
-    const keys = (await (await fetch(`${baseUrl}/.well-known/jwks.json`)).json()) as KeySet
+    const keys = await readKeySet(baseUrl)
     const stored = await readStored(databaseUrl)
-    const lines = readJournal(join(keysDir, 'journal')).filter((line) => line.id.startsWith('crd_'))
+    const lines = readJournal(join(folder, 'keys', 'journal')).filter((line) => line.id.startsWith('crd_'))
     const known = new Set(stored.map(({ credentialId }) => credentialId))
     return {
       kills,
       killsDuringCalls,
       seconds: Math.round(seconds),
-      answered: load.answered.length,
-      refused: load.count.refused,
+      answered: answered(),
+      refused: load.calls.filter(({ status }) => status === 503).length,
       stored: stored.length,
       signed: lines.length,
       neverStored: lines.filter((line) => !known.has(line.id)).length,
-      faults: [...load.faults, ...auditJournals({ answered: load.answered, stored, lines, keys })],
+      faults: [
+        ...load.calls
+          .filter((call) => !isAllowed(call))
+          .map(({ status, error }) => `a call was answered ${status} ${error}`),
+        ...load.faults,
+        ...auditJournals({ answered: answeredOf(record), stored, lines, keys }),
+      ],
     }
-  } finally {
-    for (const each of [signerProcess, api]) await each.stop()
-    await cluster.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
-}
+  })

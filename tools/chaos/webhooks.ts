@@ -1,7 +1,9 @@
-import { spawn, type ChildProcess } from 'node:child_process'
 import type { ServerResponse } from 'node:http'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
+import { closingAfter } from '../driver/closing.ts'
+import { step } from '../driver/program.ts'
+import { sum } from '../driver/rounds.ts'
+import { startRole } from '../driver/service.ts'
 import {
   RolledBackError,
   openReceivers,
@@ -9,8 +11,6 @@ import {
   type WebhookFixture,
   type FixtureAgent,
 } from './webhook-fixture.ts'
-
-const main = fileURLToPath(new URL('../../packages/server/src/main.ts', import.meta.url))
 
 export type WebhookKillOptions = {
   readonly seconds: number
@@ -31,25 +31,6 @@ export type WebhookFindings = {
   readonly outOfOrderPercent: number
   readonly drainSeconds: number
   readonly faults: readonly string[]
-}
-
-const startWorkerWithRestarts = (env: NodeJS.ProcessEnv) => {
-  let stopping = false
-  let child: ChildProcess
-  const start = () => {
-    child = spawn(process.execPath, [main, 'worker'], { env, stdio: 'ignore' })
-    child.once('exit', () => stopping || start())
-  }
-  start()
-  return {
-    kill: () => child.kill('SIGKILL'),
-    stop: async () => {
-      stopping = true
-      child.kill('SIGKILL')
-      if (child.exitCode === null && child.signalCode === null)
-        await new Promise<void>((resolve) => child.once('exit', () => resolve()))
-    },
-  }
 }
 
 const agentCount = 4
@@ -150,7 +131,7 @@ const killInTurn = async (
     await setTimeout(1_500 + Math.random() * 2_500)
     if (kills.worker % 4 === 3 && kills.database <= kills.worker / 4) {
       kills.database++
-      await fixture.killDatabase()
+      await fixture.postgres.restart('SIGKILL')
     }
     workers[kills.worker % workers.length]?.kill()
     kills.worker++
@@ -168,9 +149,9 @@ const listMissing = (committed: ReadonlyMap<string, number>, arrived: Endpoints[
 
 const countArrivals = ({ arrived, subjects }: Endpoints) => {
   const all = [...arrived.values()]
-  const distinct = all.reduce((sum, counts) => sum + counts.size, 0)
-  const total = all.reduce((sum, counts) => sum + [...counts.values()].reduce((a, b) => a + b, 0), 0)
-  const outOfOrder = [...subjects.values()].reduce((sum, list) => sum + countOutOfOrder(list), 0)
+  const distinct = sum(all.map((counts) => counts.size))
+  const total = sum(all.flatMap((counts) => [...counts.values()]))
+  const outOfOrder = sum([...subjects.values()].map(countOutOfOrder))
   return {
     arrived: distinct,
     duplicates: total - distinct,
@@ -180,42 +161,45 @@ const countArrivals = ({ arrived, subjects }: Endpoints) => {
 }
 
 /** Kills two workers and PostgreSQL again and again under load, then counts the deliveries to every endpoint. */
-export const runWebhookKills = async ({
-  seconds,
-  plantLoss,
-}: WebhookKillOptions): Promise<WebhookFindings> => {
-  const fixture = await openWebhookFixture()
-  const endpoints = await openEndpoints(fixture)
-  const env = { ...process.env, ...fixture.environment, LOG_LEVEL: 'silent' }
-  const workers = [startWorkerWithRestarts(env), startWorkerWithRestarts(env)]
-  const writers = startWriters(fixture, endpoints.agents)
-  const kills = await killInTurn(fixture, workers, seconds)
-  await writers.stop()
-  const [firstAgent] = endpoints.agents
-  if (plantLoss && firstAgent)
-    writers.committed.set(await fixture.publishEvent(firstAgent, 'planted', 'lost'), 0)
-  const missing = () => listMissing(writers.committed, endpoints.arrived)
-  // A lease of a killed worker lasts 60 s, and a failure waits up to five minutes for its third attempt.
-  const drainSeconds = await waitUntil(plantLoss ? 90_000 : 420_000, () => missing().length === 0)
-  await Promise.all(workers.map((worker) => worker.stop()))
-  const deliveredAlthoughRolledBack = [...writers.rolledBack].filter((id) =>
-    [...endpoints.arrived.values()].some((counts) => counts.has(id)),
-  )
-  endpoints.close()
-  await fixture.close()
-  return {
-    seconds: Math.round(kills.seconds),
-    workerKills: kills.worker,
-    databaseKills: kills.database,
-    committed: writers.committed.size,
-    rolledBack: writers.rolledBack.size,
-    unknownOutcomes: writers.count.unknown,
-    expected: writers.committed.size * endpointsPerAgent,
-    ...countArrivals(endpoints),
-    drainSeconds: Math.round(drainSeconds),
-    faults: [
-      ...missing(),
-      ...deliveredAlthoughRolledBack.map((id) => `${id} was rolled back and delivered all the same`),
-    ],
-  }
-}
+export const runWebhookKills = ({ seconds, plantLoss }: WebhookKillOptions): Promise<WebhookFindings> =>
+  closingAfter(async (defer) => {
+    const fixture = await openWebhookFixture()
+    defer(fixture.close)
+    const endpoints = await openEndpoints(fixture)
+    defer(endpoints.close)
+    const env = { ...process.env, ...fixture.environment, LOG_LEVEL: 'silent' }
+    const workers = [startRole('worker', env), startRole('worker', env)]
+    const stopWorkers = () => Promise.all(workers.map((worker) => worker.stop('SIGKILL')))
+    defer(stopWorkers)
+    const writers = startWriters(fixture, endpoints.agents)
+    defer(writers.stop)
+    step(`killing workers and PostgreSQL for ${seconds} s`)
+    const kills = await killInTurn(fixture, workers, seconds)
+    await writers.stop()
+    const [firstAgent] = endpoints.agents
+    if (plantLoss && firstAgent)
+      writers.committed.set(await fixture.publishEvent(firstAgent, 'planted', 'lost'), 0)
+    const missing = () => listMissing(writers.committed, endpoints.arrived)
+    step('waiting for deliveries')
+    // A lease of a killed worker lasts 60 s, and a failure waits up to five minutes for its third attempt.
+    const drainSeconds = await waitUntil(plantLoss ? 90_000 : 420_000, () => missing().length === 0)
+    await stopWorkers()
+    const deliveredAlthoughRolledBack = [...writers.rolledBack].filter((id) =>
+      [...endpoints.arrived.values()].some((counts) => counts.has(id)),
+    )
+    return {
+      seconds: Math.round(kills.seconds),
+      workerKills: kills.worker,
+      databaseKills: kills.database,
+      committed: writers.committed.size,
+      rolledBack: writers.rolledBack.size,
+      unknownOutcomes: writers.count.unknown,
+      expected: writers.committed.size * endpointsPerAgent,
+      ...countArrivals(endpoints),
+      drainSeconds: Math.round(drainSeconds),
+      faults: [
+        ...missing(),
+        ...deliveredAlthoughRolledBack.map((id) => `${id} was rolled back and delivered all the same`),
+      ],
+    }
+  })

@@ -1,15 +1,10 @@
 // Runs the tests of the server's modules on databases without statistics that hold 100,000 other agents and months of
-// history, reads the plan of every statement, and fails on a scan that grows with them. The tests are the load: some of
-// them count all rows of a table and fail on such a database, which does not matter here.
-// npm run battery -- plans [--postgres system|embedded --agents N --rows N --files part-of-a-path … --report]
+// history, reads the plan of every statement, and fails on a scan that grows with them.
 import { spawn } from 'node:child_process'
-import { globSync, mkdtempSync, readFileSync, readdirSync, rmSync } from 'node:fs'
-import { cpus, tmpdir } from 'node:os'
+import { globSync, readFileSync, readdirSync } from 'node:fs'
 import { join, relative, resolve } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
-import { Client } from 'pg'
 import type { PostgresSource } from '../../packages/server/dev/cluster.ts'
 import { permittedScans } from '../../packages/server/test/fixtures/plans/permitted.ts'
 import {
@@ -17,39 +12,28 @@ import {
   openPlanCluster,
   type PlanFindings,
 } from '../../packages/server/test/fixtures/plans/plans.ts'
-import { today, writeReport } from '../report.ts'
-import { tableOf } from './pages/markdown.ts'
+import { closingAfter, makeFolder } from '../driver/closing.ts'
+import { runProgram, step } from '../driver/program.ts'
+import { tableOfRecords } from '../driver/report.ts'
+import { sum } from '../driver/rounds.ts'
+import { withDatabase } from '../driver/service.ts'
 
 const root = resolve(import.meta.dirname, '../..')
-const { values } = parseArgs({
-  options: {
-    postgres: { type: 'string' },
-    agents: { type: 'string', default: '100000' },
-    rows: { type: 'string', default: '20000' },
-    files: { type: 'string', multiple: true, default: [''] },
-    report: { type: 'boolean', default: false },
-  },
-})
-const size = { agents: Number(values.agents), rows: Number(values.rows) }
-const sources: readonly PostgresSource[] =
-  values.postgres === undefined
-    ? ['system', 'embedded']
-    : [values.postgres === 'embedded' ? 'embedded' : 'system']
-
 /**
  * Model tests repeat the same statements for minutes; reconciliation reads the whole ledger, many times in its test; the
  * tests of erasure search every row of every table, which takes half an hour here.
  */
 const leftOut = ['model.test.ts', 'ledger/reconcile.test.ts', 'erasure.test.ts', 'erasure-waiting.test.ts']
 /** The tests that start the server on a database of their own. */
-const files = globSync('packages/server/src/**/*.test.ts', { cwd: root })
-  .filter(
-    (file) =>
-      values.files.some((part) => file.includes(part)) && !leftOut.some((name) => file.endsWith(name)),
-  )
-  .filter((file) => /Harness\(/.test(readFileSync(join(root, file), 'utf8')))
-  .toSorted()
-if (files.length === 0) throw new Error(`no test file contains ${values.files.join(' or ')}`)
+const filesOf = (parts: readonly string[]): readonly string[] =>
+  globSync('packages/server/src/**/*.test.ts', { cwd: root })
+    .filter(
+      (file) =>
+        (parts.length === 0 || parts.some((part) => file.includes(part))) &&
+        !leftOut.some((name) => file.endsWith(name)),
+    )
+    .filter((file) => /Harness\(/.test(readFileSync(join(root, file), 'utf8')))
+    .toSorted()
 
 const storeFiles = new Set(
   globSync(['packages/server/src/**/store.ts', 'packages/server/src/platform/{db,queue}/*.ts'], {
@@ -91,17 +75,23 @@ type Run = PlanFindings & {
   readonly seconds: number
 }
 
-const run = async (source: PostgresSource): Promise<Run> => {
-  const started = performance.now()
-  const cluster = await openPlanCluster(size, source)
-  const coverage = mkdtempSync(join(tmpdir(), 'pohf-coverage-'))
-  try {
-    const client = new Client({ connectionString: cluster.url('postgres') })
-    await client.connect()
-    const { rows } = await client.query<{ version: string }>(
-      "select split_part(current_setting('server_version'), ' ', 1) as version",
+type Size = { readonly agents: number; readonly rows: number }
+
+const run = (source: PostgresSource, size: Size, files: readonly string[]): Promise<Run> =>
+  closingAfter(async (defer) => {
+    const started = performance.now()
+    const cluster = await openPlanCluster(size, source)
+    defer(cluster.stop)
+    const coverage = makeFolder('coverage', defer)
+    const [server] = await withDatabase(
+      cluster.url('postgres'),
+      async (client) =>
+        (
+          await client.query<{ version: string }>(
+            "select split_part(current_setting('server_version'), ' ', 1) as version",
+          )
+        ).rows,
     )
-    await client.end()
     const tests = ['--test', '--test-concurrency=2', '--test-timeout=600000', '--test-reporter=dot', ...files]
     const child = spawn(
       'prlimit',
@@ -126,63 +116,66 @@ const run = async (source: PostgresSource): Promise<Run> => {
     await cluster.readStatements(addStatement)
     const functions = readCoverage(coverage)
     const seconds = (performance.now() - started) / 1_000
-    return { ...findings(), version: rows[0]?.version ?? 'unknown', functions, seconds }
-  } finally {
-    await cluster.stop()
-    rmSync(coverage, { recursive: true, force: true })
-  }
-}
+    return { ...findings(), version: server?.version ?? 'unknown', functions, seconds }
+  })
 
-const callsOf = ({ statements }: Run): number =>
-  [...statements.values()].reduce((sum, count) => sum + count, 0)
 const ranOf = ({ functions }: Run): string =>
   `${[...functions.values()].filter(Boolean).length} of ${functions.size}`
 
-const runs: Run[] = []
-for (const source of sources) {
-  const one = await run(source)
-  runs.push(one)
-  for (const { table: name, fault, nodes, text } of one.faults)
-    console.log(`PostgreSQL ${one.version}: ${name} ${fault} (${nodes.join(', ')}): ${text.slice(0, 800)}`)
-}
-const table = tableOf(
-  ['PostgreSQL', 'Statements', 'Calls', 'Functions of stores that ran', 'Faults', 'Seconds'],
-  runs.map((one) => [
-    one.version,
-    String(one.statements.size),
-    callsOf(one).toLocaleString('en'),
-    ranOf(one),
-    String(one.faults.length),
-    one.seconds.toFixed(0),
-  ]),
-)
-console.log(table)
-const unseen = [...(runs[0]?.functions ?? new Map<string, boolean>())]
-  .filter(([name]) => runs.every(({ functions }) => functions.get(name) !== true))
-  .map(([name]) => name)
-if (values.report)
-  writeReport(
-    'plans.md',
-    `# Plans of all statements, ${today()}
-
-\`npm run battery -- plans\`: ${files.length} test files of the server's modules, on databases without statistics (autovacuum is off) with
-${size.agents.toLocaleString('en')} other agents, ${size.rows.toLocaleString('en')} rows of others in every other large table, and history in four months or ten
-days of partitions. \`auto_explain\` reports the plan of every statement, also of those inside SQL functions. A fault is a
-statement that reads more than 2,500 rows of a table, far more blocks than look-ups of its rows need, or more than four
-partitions. ${cpus().length} cores, Node ${process.version}.
-
-${table}
-
-## Scans that are permitted
-
-${tableOf(
-  ['Table', 'Reason', 'Seen'],
-  permittedScans.map((one) => [one.table, one.reason, runs.some(({ used }) => used.has(one)) ? 'yes' : 'no']),
-)}
-
-## Functions of stores that these tests did not call
-
-${unseen.length === 0 ? 'None.' : unseen.map((name) => `- \`${name}\``).join('\n')}
-`,
-  )
-if (runs.some(({ faults }) => faults.length > 0)) process.exitCode = 1
+await runProgram({
+  command: 'battery -- plans',
+  title: 'Plans of all statements',
+  about:
+    "Test files of the server's modules, on databases without statistics (autovacuum is off) with `--agents` other agents, `--rows` rows of others in every other large table, and history in four months or ten days of partitions. The tests are the load: some of them count all rows of a table and fail on such a database, which does not matter here. `auto_explain` reports the plan of every statement, also of those inside SQL functions. A fault is a statement that reads more than 2,500 rows of a table, far more blocks than look-ups of its rows need, or more than four partitions. `--files` takes parts of paths.",
+  options: { postgres: '', agents: 100_000, rows: 20_000, files: [] },
+  minutes: () => 300,
+  run: async ({ postgres, files: parts, ...size }) => {
+    const sources: readonly PostgresSource[] =
+      postgres === '' ? ['system', 'embedded'] : [postgres === 'embedded' ? 'embedded' : 'system']
+    const files = filesOf(parts)
+    if (files.length === 0) throw new Error(`no test file contains ${parts.join(' or ')}`)
+    const runs: Run[] = []
+    for (const source of sources) {
+      step(`${files.length} test files on PostgreSQL, ${source}`)
+      runs.push(await run(source, size, files))
+    }
+    const unseen = [...(runs[0]?.functions ?? new Map<string, boolean>())]
+      .filter(([name]) => runs.every(({ functions }) => functions.get(name) !== true))
+      .map(([name]) => name)
+    const shown = runs.map((one) => ({
+      PostgreSQL: one.version,
+      Statements: one.statements.size,
+      Calls: sum([...one.statements.values()]),
+      'Functions of stores that ran': ranOf(one),
+      'Faults found': one.faults.length,
+      Seconds: Math.round(one.seconds),
+    }))
+    return {
+      figures: { files: files.length, runs: shown, unseen: unseen.length },
+      tables: [
+        tableOfRecords(shown),
+        {
+          title: 'Scans that are permitted:',
+          head: ['Table', 'Reason', 'Seen'],
+          rows: permittedScans.map((one) => [
+            one.table,
+            one.reason,
+            runs.some(({ used }) => used.has(one)) ? 'yes' : 'no',
+          ]),
+        },
+        {
+          title: 'Functions of stores that these tests did not call:',
+          head: ['Function'],
+          rows: unseen.map((name) => [`\`${name}\``]),
+        },
+      ],
+      faults: runs.flatMap(({ version, faults }) =>
+        faults.map(
+          ({ table, fault, nodes, text }) =>
+            `PostgreSQL ${version}: ${table} ${fault} (${nodes.join(', ')}): ${text.slice(0, 800)}`,
+        ),
+      ),
+      holds: 'no statement reads rows of other agents or old months',
+    }
+  },
+})

@@ -1,17 +1,16 @@
 // Other people's agent frameworks, unmodified, with a tool that our guard protects, against a server of ours.
-// npm run battery -- guards [--report]
 import { execFile } from 'node:child_process'
-import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { promisify } from 'node:util'
 import { createClient } from '@pohf/sdk'
 import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
-import { paddedTableOf } from '../ci/pages/markdown.ts'
-import { today, writeReport } from '../report.ts'
+import { closingAfter } from '../driver/closing.ts'
+import { runProgram, starting, step } from '../driver/program.ts'
+import { tableOfRecords } from '../driver/report.ts'
+import { rounded } from '../driver/rounds.ts'
 import { installClients, installedVersion } from './foreign-clients.ts'
 
-const { values } = parseArgs({ options: { report: { type: 'boolean', default: false } } })
 const execute = promisify(execFile)
 const folder = fileURLToPath(new URL('../../conformance/agent-clients', import.meta.url))
 
@@ -83,53 +82,46 @@ const runClient = async (
   return { framework, scenario, fault, seconds: (performance.now() - startedAt) / 1_000 }
 }
 
-const reportOf = (outcomes: readonly Outcome[]): string => `# Guarded tools in agent frameworks, ${today()}
-
-Question: does a tool that \`@pohf/sdk/approvals\` guards run in other people's frameworks exactly when a person approved it, and is
-the model told why where it did not?
-
-Command: \`npm run battery -- guards --report\`. ${cpus().length} cores; average load of the last five minutes
-${loadavg()[1]?.toFixed(1)}. The versions are those of \`conformance/agent-clients/package-lock.json\`. The server is started for the
-run. A model with prepared answers calls the tool once; the approvers are the simulated ones of the sandbox.
-
-${paddedTableOf(
-  ['Framework', 'Scenario', 'The tool', 'Result', 'Seconds'],
-  outcomes.map(({ framework, scenario, fault, seconds }) => [
-    `${framework.package} ${installedVersion(folder, framework.package)}`,
-    scenario.name,
-    scenario.runs ? 'runs once' : 'does not run',
-    fault === undefined ? 'passes' : 'fails',
-    seconds.toFixed(1),
-  ]),
-)}
-
-Not shown: models that decide by themselves, streamed runs, and people who decide on the page. The seconds contain the start of a
-process and of the framework.
-`
-
-installClients(folder)
-const server = await startServer()
-try {
-  const registered = await createClient({ baseUrl: server.baseUrl }).agents.register({
-    name: 'Guarded tools',
-    contactEmail: 'guards@example.com',
-    mode: 'test',
-  })
-  const environment = { BASE_URL: server.baseUrl, API_KEY: registered.apiKey }
-  const outcomes: Outcome[] = []
-  for (const framework of frameworks)
-    for (const scenario of scenarios) {
-      const outcome = await runClient(framework, scenario, environment)
-      outcomes.push(outcome)
-      const { fault, seconds } = outcome
-      console.log(
-        `${fault === undefined ? '✓' : '✗'} ${framework.name}: ${scenario.name} (${seconds.toFixed(1)} s)${fault === undefined ? '' : `\n${fault}`}`,
+await runProgram({
+  command: 'battery -- guards',
+  title: 'Guarded tools in agent frameworks',
+  about:
+    "Question: does a tool that `@pohf/sdk/approvals` guards run in other people's frameworks exactly when a person approved it, and is the model told why where it did not? The versions are those of `conformance/agent-clients/package-lock.json`. The server is started for the run. A model with prepared answers calls the tool once; the approvers are the simulated ones of the sandbox.\n\nNot shown: models that decide by themselves, streamed runs, and people who decide on the page. The seconds contain the start of a process and of the framework.",
+  options: {},
+  minutes: () => 60,
+  run: () =>
+    closingAfter(async (defer) => {
+      starting('the clients and a server')
+      installClients(folder)
+      const server = await startServer()
+      defer(server.stop)
+      const registered = await createClient({ baseUrl: server.baseUrl }).agents.register({
+        name: 'Guarded tools',
+        contactEmail: 'guards@example.com',
+        mode: 'test',
+      })
+      const environment = { BASE_URL: server.baseUrl, API_KEY: registered.apiKey }
+      const outcomes: Outcome[] = []
+      for (const framework of frameworks)
+        for (const scenario of scenarios) {
+          step(`${framework.name}: ${scenario.name}`)
+          outcomes.push(await runClient(framework, scenario, environment))
+        }
+      const shown = outcomes.map(({ framework, scenario, fault, seconds }) => ({
+        Framework: `${framework.package} ${installedVersion(folder, framework.package)}`,
+        Scenario: scenario.name,
+        'The tool': scenario.runs ? 'runs once' : 'does not run',
+        Result: fault === undefined ? 'passes' : 'fails',
+        Seconds: rounded(seconds),
+      }))
+      const faults = outcomes.flatMap(({ framework, scenario, fault }) =>
+        fault === undefined ? [] : [`${framework.name}: ${scenario.name}: ${fault}`],
       )
-    }
-  const failed = outcomes.filter(({ fault }) => fault !== undefined).length
-  if (values.report) writeReport('guards.md', reportOf(outcomes))
-  console.log(`${outcomes.length - failed} of ${outcomes.length} pass`)
-  if (failed > 0) process.exitCode = 1
-} finally {
-  await server.stop()
-}
+      return {
+        figures: { passed: outcomes.length - faults.length, failed: faults.length, outcomes: shown },
+        tables: [tableOfRecords(shown)],
+        faults,
+        holds: `${outcomes.length} pass`,
+      }
+    }),
+})

@@ -1,16 +1,15 @@
 // Other people's MCP clients and test tools, unmodified, against a server of ours on a chain of its own.
-// npm run battery -- mcp [--report]
 import { execFile } from 'node:child_process'
-import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { parseArgs, promisify } from 'node:util'
+import { promisify } from 'node:util'
 import { startPurchaseServer } from '../../packages/server/test/fixtures/processes/purchase-server.ts'
-import { paddedTableOf } from '../ci/pages/markdown.ts'
-import { today, writeReport } from '../report.ts'
+import { closingAfter } from '../driver/closing.ts'
+import { runProgram, starting, step } from '../driver/program.ts'
+import { tableOfFigures, tableOfRecords } from '../driver/report.ts'
+import { quantile, rounded } from '../driver/rounds.ts'
 import { installClients, installedVersion, makeBuyer, purchaseFault } from './foreign-clients.ts'
 
-const { values } = parseArgs({ options: { report: { type: 'boolean', default: false } } })
 const run = promisify(execFile)
 const folder = fileURLToPath(new URL('../../conformance/mcp-clients', import.meta.url))
 const limitMs = 120_000
@@ -179,80 +178,71 @@ const measureSpeed = async (baseUrl: string) => {
     await post(`${baseUrl}/mcp`, body)
     taken.push(performance.now() - startedAt)
   }
-  const sorted = taken.toSorted((a, b) => a - b)
-  return { p50: sorted[samples / 2] ?? 0, p99: sorted[Math.floor(samples * 0.99)] ?? 0 }
+  return { p50: rounded(quantile(taken, 0.5)), p99: rounded(quantile(taken, 0.99)) }
 }
 
-const namesOf = (results: ReadonlyMap<string, boolean>, passed: boolean): string =>
-  [...results].flatMap(([name, result]) => (result === passed ? [name] : [])).join(', ') || 'none'
+await runProgram({
+  command: 'battery -- mcp',
+  title: 'MCP clients',
+  about: `Question: do other people's MCP clients of three generations, the inspector, the conformance suite of the protocol and clients that pay work with [the tools](../guides/mcp.md), unmodified? The versions are those of \`conformance/mcp-clients/package-lock.json\`. The server and its chain are started for the run. A token is counted as four characters of JSON: no tokenizer was used.
 
-const reportOf = (
-  outcomes: readonly Outcome[],
-  sizes: Awaited<ReturnType<typeof measureSizes>>,
-  speed: { readonly p50: number; readonly p99: number },
-  others: ReadonlyMap<string, boolean>,
-): string => `# MCP clients, ${today()}
-
-Question: do other people's MCP clients of three generations, the inspector, the conformance suite of the protocol and clients that
-pay work with [the tools](../guides/mcp.md), unmodified?
-
-Command: \`npm run battery -- mcp --report\`. ${cpus().length} cores; average load of the last five minutes
-${loadavg()[1]?.toFixed(1)}. The versions are those of \`conformance/mcp-clients/package-lock.json\`. The server and its chain are
-started for the run.
-
-${paddedTableOf(
-  ['Client', 'Package', 'What it does', 'Result', 'Seconds'],
-  outcomes.map(({ check, fault, seconds }) => [
-    check.name,
-    `${check.package} ${installedVersion(folder, check.package)}`,
-    check.does,
-    fault === undefined ? 'passes' : 'fails',
-    seconds.toFixed(1),
-  ]),
-)}
-
-What a model reads. A token is counted as four characters of JSON: no tokenizer was used.
-
-${paddedTableOf(
-  ['Answer', 'Characters', 'Tokens (characters / 4)'],
-  sizes.map(([name, size]) => [name, size.toLocaleString('en'), Math.round(size / 4).toLocaleString('en')]),
-)}
-
-${samples} calls of \`tools/list\`, one after another, over a new request each: ${speed.p50.toFixed(1)} ms at the median, ${speed.p99.toFixed(1)} ms at the 99th
-percentile.
-
-Not shown:
-
-- The conformance suite covers versions up to 2025-11-25. Of its ${scenarios.length + others.size} server scenarios, the ${scenarios.length} above must pass. The others were run
-  against \`/mcp\`; they use tools, prompts, resources and capabilities that the suite's own example server has. These pass:
-  ${namesOf(others, true)}. These do not: ${namesOf(others, false)}.
-- Clients with a person in front of them, such as desktop assistants, were not tried.
-- No directory of x402 services was asked to list us: the directory's own reader accepted both challenges.
-`
-
-installClients(folder)
-const server = await startPurchaseServer()
-try {
-  const outcomes: Outcome[] = []
-  for (const check of checks) {
-    const startedAt = performance.now()
-    const fault = await check.run(server).catch(messageOf)
-    const seconds = (performance.now() - startedAt) / 1_000
-    outcomes.push({ check, fault, seconds })
-    console.log(
-      `${fault === undefined ? '✓' : '✗'} ${check.name} (${seconds.toFixed(1)} s)${fault === undefined ? '' : `\n${fault}`}`,
-    )
-  }
-  const others = await runOtherScenarios(server.baseUrl)
-  console.log(`other scenarios that pass: ${namesOf(others, true)}`)
-  const sizes = await measureSizes(server.baseUrl)
-  const speed = await measureSpeed(server.baseUrl)
-  console.log(sizes.map(([name, size]) => `${name}: ${size} characters`).join('\n'))
-  console.log(`tools/list: ${speed.p50.toFixed(1)} ms p50, ${speed.p99.toFixed(1)} ms p99`)
-  const failed = outcomes.filter(({ fault }) => fault !== undefined).length
-  if (values.report) writeReport('mcp.md', reportOf(outcomes, sizes, speed, others))
-  console.log(`${outcomes.length - failed} of ${outcomes.length} pass`)
-  if (failed > 0) process.exitCode = 1
-} finally {
-  await server.stop()
-}
+The conformance suite covers versions up to 2025-11-25. Of its server scenarios, ${scenarios.length} must pass. The others are run against \`/mcp\`; they use tools, prompts, resources and capabilities that the suite's own example server has. Clients with a person in front of them, such as desktop assistants, were not tried. No directory of x402 services was asked to list us: the directory's own reader accepted both challenges.`,
+  options: {},
+  minutes: () => 60,
+  run: () =>
+    closingAfter(async (defer) => {
+      starting('the clients, a server and a chain')
+      installClients(folder)
+      const server = await startPurchaseServer()
+      defer(server.stop)
+      const outcomes: Outcome[] = []
+      for (const check of checks) {
+        step(check.name)
+        const startedAt = performance.now()
+        const fault = await check.run(server).catch(messageOf)
+        outcomes.push({ check, fault, seconds: (performance.now() - startedAt) / 1_000 })
+      }
+      step('other scenarios, sizes and times')
+      const others = await runOtherScenarios(server.baseUrl)
+      const sizes = await measureSizes(server.baseUrl)
+      const speed = await measureSpeed(server.baseUrl)
+      const faults = outcomes.flatMap(({ check, fault }) =>
+        fault === undefined ? [] : [`${check.name}: ${fault}`],
+      )
+      return {
+        figures: {
+          passed: outcomes.length - faults.length,
+          failed: faults.length,
+          sizes: Object.fromEntries(sizes),
+          speed,
+          others: Object.fromEntries(others),
+        },
+        tables: [
+          tableOfRecords(
+            outcomes.map(({ check, fault, seconds }) => ({
+              Client: check.name,
+              Package: `${check.package} ${installedVersion(folder, check.package)}`,
+              'What it does': check.does,
+              Result: fault === undefined ? 'passes' : 'fails',
+              Seconds: rounded(seconds),
+            })),
+          ),
+          tableOfRecords(
+            sizes.map(([name, size]) => ({
+              Answer: name,
+              Characters: size,
+              'Tokens (characters / 4)': Math.round(size / 4),
+            })),
+            'What a model reads:',
+          ),
+          tableOfFigures(speed, `${samples} calls of \`tools/list\`, one after another, ms:`),
+          tableOfRecords(
+            [...others].map(([scenario, passes]) => ({ scenario, passes })),
+            'Other scenarios of the suite:',
+          ),
+        ],
+        faults,
+        holds: `${outcomes.length} pass`,
+      }
+    }),
+})

@@ -1,13 +1,12 @@
-import { cpus, loadavg } from 'node:os'
 import { setTimeout } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
-import { tableOf } from '../../ci/pages/markdown.ts'
-import { today, writeReport } from '../../report.ts'
 import { runHttpLoad } from '../http-load.ts'
-import { median, quantile, rounded } from '../median.ts'
 import { cpuOfServers, openVerifyFixture, type VerifyFixture } from '../verify-fixture.ts'
 import { unlimitedBudgets } from '../verify-seed.ts'
 import { beaconRequest, preflightRequest, seedViews } from './views.ts'
+import { closingAfter } from '../../driver/closing.ts'
+import { programOf, step } from '../../driver/program.ts'
+import { tableOfRecords } from '../../driver/report.ts'
+import { inTurns, median, quantile, rounded } from '../../driver/rounds.ts'
 
 const connections = 64
 /** Of a page after a view: it loads, the person scrolls, clicks and leaves. */
@@ -57,25 +56,6 @@ const measureBeacons = async (fixture: VerifyFixture, seconds: number, round: nu
   const added = (await countBeacons(fixture)) - stored
   if (added !== run.answered) throw new Error(`${run.answered} beacons were answered, ${added} are stored`)
   return run
-}
-
-const measureRounds = async (fixture: VerifyFixture, rounds: number, seconds: number) => {
-  const all: { beacons: Run; bare: Run; load: number }[] = []
-  await measureBeacons(fixture, 2, -1)
-  for (let round = 0; round < rounds; round++) {
-    const load = loadavg()[0] ?? NaN
-    // Each side goes first in every other round.
-    const runs = {
-      beacons: () => measureBeacons(fixture, seconds, round),
-      bare: () => measure(fixture, seconds, () => preflightRequest),
-    }
-    const first = round % 2 === 0 ? await runs.beacons() : await runs.bare()
-    const second = round % 2 === 0 ? await runs.bare() : await runs.beacons()
-    const [beacons, bare] = round % 2 === 0 ? [first, second] : [second, first]
-    console.log(JSON.stringify({ round, beacons, bare, ratio: rounded(beacons.rate / bare.rate, 3) }))
-    all.push({ beacons, bare, load })
-  }
-  return all
 }
 
 const forgedPerBody = 25
@@ -128,77 +108,60 @@ const measureForged = async (fixture: VerifyFixture, count: number) => {
     const beside = await fixture.measureHttp({ ...verifyLoad, seconds })
     sent += await flood
     rounds.push({ alone: rounded(alone.p99, 1), beside: rounded(beside.p99, 1) })
-    console.log(JSON.stringify({ sent, ...rounds.at(-1) }))
+    step(`${sent} forged tokens sent`)
   }
   const rows = (await countBeacons(fixture)) - stored
   if (rows !== 0) throw new Error(`${rows} forged beacons are stored`)
   return { sent, rows, rounds, ratio: rounded(median(rounds.map(({ alone, beside }) => beside / alone)), 2) }
 }
 
-type BeaconMeasurements = {
-  readonly rounds: Awaited<ReturnType<typeof measureRounds>>
-  readonly ratio: number
-  readonly forged: Awaited<ReturnType<typeof measureForged>>
-  readonly seconds: number
-}
+/** Durable beacons beside the bare 204 of the same server, then verify beside forged beacons. */
+export const beacons = programOf({
+  command: 'bench -- beacons',
+  title: "Durable beacons against the same server's bare 204",
+  about: `\`POST /api/track/event\` with one beacon in the form of sendBeacon, ${connections} connections, answered after its transaction is committed and flushed, beside the answer 204 of the same process to the browser's preflight, which reads no body and no row. In turns. Each view sends four beacons with event ids, and ${visitors} views at a time. Every answered beacon is a row, or the bench fails. The load generator runs on the same machine. Goal: beacons / bare 204 of at least 0.5.
 
-const runRow = (round: number, name: string, run: Run, load: number) =>
-  [round, name, run.rate, run.p50, run.p99, run.apiCpu, run.pgCpu, rounded(load, 1)].map(String)
-
-const report = ({ rounds, ratio, forged, seconds }: BeaconMeasurements): void =>
-  writeReport(
-    'beacons.md',
-    `# Durable beacons against the same server's bare 204, ${today()}
-
-\`npm run bench -- beacons --report\`: \`POST /api/track/event\` with one beacon in the form of sendBeacon, ${connections} connections, answered
-after its transaction is committed and flushed, beside the answer 204 of the same process to the browser's preflight, which
-reads no body and no row. ${rounds.length} rounds of ${seconds} s for each side, in turns. Each view sends four beacons with event ids, and ${visitors} views at a time.
-Every answered beacon is a row, or the bench fails. ${cpus().length} cores, ${cpus()[0]?.model ?? 'unknown'}, Node ${process.version}; the load generator runs on
-them, too.
-
-Median of beacons / bare 204: **${ratio}** (goal: >= 0.5).
-
-${tableOf(
-  ['Round', 'Run', 'Requests/s', 'p50 ms', 'p99 ms', 'api CPU µs', 'PostgreSQL CPU µs', 'Load'],
-  rounds.flatMap(({ beacons, bare, load }, index) => [
-    runRow(index + 1, 'beacons', beacons, load),
-    runRow(index + 1, 'bare 204', bare, load),
-  ]),
-)}
-
-## Forged tokens
-
-${forged.sent.toLocaleString('en')} tokens of real views with another signature, ${forgedPerBody} in a body, ${forgedBodiesPerSecond} bodies a second, beside
-\`POST /api/agents/verify\` on ${verifyLoad.connections} connections. Rows that they left: **${forged.rows}**. p99 of verify beside them / alone, median:
-**${forged.ratio}** (goal: < 2).
-
-${tableOf(
-  ['Round', 'verify p99 alone, ms', 'beside forged tokens, ms'],
-  forged.rounds.map(({ alone, beside }, index) => [index + 1, alone, beside].map(String)),
-)}
-`,
-  )
-
-export const beacons = async (): Promise<Readonly<Record<string, unknown>>> => {
-  const { values } = parseArgs({
-    allowPositionals: true,
-    options: {
-      short: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-      report: { type: 'boolean', default: false },
-      forged: { type: 'string' },
-    },
-  })
-  const [rounds, seconds] = values.short ? [1, 2] : [5, 5]
-  const apis = [{ ...unlimitedBudgets, BEACONS_PER_MINUTE: '100000000' }]
-  const fixture = await openVerifyFixture({ statistics: 'present', others: 0, apis })
-  try {
-    const measured = await measureRounds(fixture, rounds, seconds)
-    const ratio = rounded(median(measured.map(({ beacons: ours, bare }) => ours.rate / bare.rate)), 3)
-    const forged = await measureForged(fixture, Number(values.forged ?? (values.short ? 1_000 : 100_000)))
-    if (values.report) report({ rounds: measured, ratio, forged, seconds })
-    return { ratio, forgedRows: forged.rows, verifyP99Ratio: forged.ratio, forgedSent: forged.sent }
-  } finally {
-    await fixture.close()
-  }
-}
+Forged tokens are those of real views with another signature, ${forgedPerBody} in a body, ${forgedBodiesPerSecond} bodies a second, beside \`POST /api/agents/verify\` on ${verifyLoad.connections} connections. They leave no row. Goal: p99 of verify beside them / alone below 2.`,
+  options: { rounds: 5, seconds: 5, forged: 100_000 },
+  smoke: { rounds: 1, seconds: 2, forged: 1_000 },
+  minutes: ({ rounds, seconds, forged }) => 15 + (rounds * seconds) / 5 + forged / 5_000,
+  run: ({ rounds, seconds, forged: forgedCount }) =>
+    closingAfter(async (defer) => {
+      const apis = [{ ...unlimitedBudgets, BEACONS_PER_MINUTE: '100000000' }]
+      const fixture = await openVerifyFixture({ statistics: 'present', others: 0, apis })
+      defer(fixture.close)
+      await measureBeacons(fixture, 2, -1)
+      const measured = await inTurns(rounds, {
+        beacons: (round) => {
+          step(`round ${round + 1}`)
+          return measureBeacons(fixture, seconds, round)
+        },
+        bare: () => measure(fixture, seconds, () => preflightRequest),
+      })
+      const ratio = rounded(median(measured.map(({ beacons, bare }) => beacons.rate / bare.rate)), 3)
+      const forged = await measureForged(fixture, forgedCount)
+      return {
+        figures: {
+          ratio,
+          rounds: measured.map(({ beacons, bare }) => rounded(beacons.rate / bare.rate, 3)),
+          forgedRows: forged.rows,
+          verifyP99Ratio: forged.ratio,
+          forgedSent: forged.sent,
+        },
+        tables: [
+          tableOfRecords(
+            measured.flatMap(({ beacons, bare, load }, index) => [
+              { round: index + 1, run: 'beacons', ...beacons, load },
+              { round: index + 1, run: 'bare 204', ...bare, load },
+            ]),
+            `Median of beacons / bare 204: **${ratio}**`,
+          ),
+          tableOfRecords(
+            forged.rounds,
+            `p99 of verify alone and beside ${forged.sent.toLocaleString('en')} forged tokens, ms; median ratio **${forged.ratio}**`,
+          ),
+        ],
+        holds: 'every answered beacon is a row, and no forged one is',
+      }
+    }),
+})

@@ -1,10 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { loadavg, tmpdir } from 'node:os'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { sql } from 'kysely'
 import { Pool } from 'pg'
-import { createDatabase, makeClusterFolder, startCluster } from '../../../packages/server/dev/cluster.ts'
+import { createDatabase, makeClusterFolder } from '../../../packages/server/dev/cluster.ts'
 import { inTransaction } from '../../../packages/server/src/platform/db/db.ts'
 import { openClickHouse, type ClickHouse } from '../../../packages/server/src/platform/db/clickhouse.ts'
 import { migrate } from '../../../packages/server/src/platform/db/migrate.ts'
@@ -15,11 +13,12 @@ import { applySchema } from '../../../packages/server/src/roles/attention.ts'
 import type { BeaconBatch } from '../../../packages/server/src/tracking/engines/port.ts'
 import { deliverBatch, makeAttentionStore } from '../../../packages/server/src/tracking/index.ts'
 import { buildContext } from '../../../packages/server/src/wiring/index.ts'
-import { tableOf } from '../../ci/pages/markdown.ts'
 import { installClickHouse, startClickHouse } from '../../clickhouse/start.ts'
-import { today, writeReport } from '../../report.ts'
-import { quantile } from '../median.ts'
+import { closingAfter, makeFolder, open } from '../../driver/closing.ts'
+import { programOf, starting, step } from '../../driver/program.ts'
+import { openPostgres } from '../../driver/service.ts'
 import { clickhouseQuestions, days, fillClickHouse, fillPostgres, postgresQuestions } from './rows.ts'
+import { quantile } from '../../driver/rounds.ts'
 
 const agentId = 'agt_aa00000000000000000000000b'
 const figureCalls = 100
@@ -142,87 +141,68 @@ const measureClickHouse = async (ctx: Ctx, db: ClickHouse, rows: number): Promis
 }
 
 /** Both databases, empty, with a context for each engine. */
-const openEngines = async () => {
-  const missing = installClickHouse()
-  if (missing !== undefined) throw new Error(missing)
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-engines-'))
-  const settings = { shared_buffers: '2GB' }
-  const clusterFolder = makeClusterFolder('pohf-engines-database-')
-  const cluster = await startCluster({ folder: clusterFolder, settings })
-  const server = await startClickHouse(join(folder, 'clickhouse'))
-  const url = `${server.url}/pohf`
-  const databaseUrl = await createDatabase(cluster, 'pohf')
-  await migrate(databaseUrl)
-  await applySchema(url, undefined)
-  const environment = {
-    DATABASE_URL: databaseUrl,
-    DATA_DIR: join(folder, 'secrets'),
-    DATABASE_STATEMENT_SECONDS: '600',
-  }
-  const contextOf = (more: Record<string, string>) => {
-    const config = readConfig({ ...environment, ...more })
-    return buildContext({ config, log: makeLogger('silent'), name: 'pohf-bench' })
-  }
-  const [plain, withClickHouse] = [contextOf({}), contextOf({ CLICKHOUSE_URL: url })]
-  const owner = new Pool({ connectionString: databaseUrl, max: 1 })
-  const db = openClickHouse(url)
-  return {
-    plain,
-    withClickHouse,
-    owner,
-    db,
-    close: async () => {
-      await Promise.all([plain.db.end(), withClickHouse.db.end(), owner.end(), db.close()])
-      await server.stop()
-      await cluster.stop()
-      for (const used of [folder, clusterFolder]) rmSync(used, { recursive: true, force: true })
-    },
-  }
-}
-
-const reportOf = (
-  rows: number,
-  engine: string,
-  postgres: EngineFigures,
-  clickhouse: EngineFigures,
-): string => {
-  const names = [...new Set([...Object.keys(clickhouse), ...Object.keys(postgres)])]
-  return `# Engines of beacons with ${rows.toLocaleString('en')} rows, ${today()}
-
-\`npm run bench -- engines --rows ${rows} --engine ${engine} --report\`. One agent, ${days} days, three beacons a view, synthetic rows; a window
-of 29 days that begins within an hour. Milliseconds, one call at a time: ${figureCalls} calls of a report, the median of ${questionCalls} of a
-question over rows. ClickHouse is chdb behind HTTP. Load of the machine at the end: ${loadavg()[0]?.toFixed(1)}, two cores.
-
-${tableOf(
-  ['What', 'PostgreSQL', 'ClickHouse'],
-  names.map((name) => [name, postgres[name] ?? '-', clickhouse[name] ?? '-']),
-)}
-`
-}
-
-/** Both engines with the same rows of one agent. npm run bench -- engines [--rows 1000000 --engine both --report] */
-export const engines = async () => {
-  const { values } = parseArgs({
-    args: process.argv.slice(3),
-    options: {
-      rows: { type: 'string', default: '1000000' },
-      engine: { type: 'string', default: 'both' },
-      report: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-    },
+const openEngines = () =>
+  open(async (defer) => {
+    starting('PostgreSQL and ClickHouse')
+    const folder = makeFolder('engines', defer)
+    const clusterFolder = makeClusterFolder('pohf-engines-database-')
+    defer(() => rmSync(clusterFolder, { recursive: true, force: true }))
+    const postgres = await openPostgres({ folder: clusterFolder, settings: { shared_buffers: '2GB' } })
+    defer(postgres.stop)
+    const server = await startClickHouse(join(folder, 'clickhouse'))
+    defer(server.stop)
+    const url = `${server.url}/pohf`
+    const databaseUrl = await createDatabase(postgres, 'pohf')
+    await migrate(databaseUrl)
+    await applySchema(url, undefined)
+    const environment = {
+      DATABASE_URL: databaseUrl,
+      DATA_DIR: join(folder, 'secrets'),
+      DATABASE_STATEMENT_SECONDS: '600',
+    }
+    const contextOf = (more: Record<string, string>): Ctx => {
+      const config = readConfig({ ...environment, ...more })
+      const ctx = buildContext({ config, log: makeLogger('silent'), name: 'pohf-bench' })
+      defer(() => ctx.db.end())
+      return ctx
+    }
+    const [plain, withClickHouse] = [contextOf({}), contextOf({ CLICKHOUSE_URL: url })]
+    const owner = new Pool({ connectionString: databaseUrl, max: 1 })
+    defer(() => owner.end())
+    const db = openClickHouse(url)
+    defer(() => db.close())
+    return { plain, withClickHouse, owner, db }
   })
-  const rows = Number(values.rows)
-  const { plain, withClickHouse, owner, db, close } = await openEngines()
-  try {
-    const none: EngineFigures = {}
-    const clickhouse =
-      values.engine === 'postgresql' ? none : await measureClickHouse(withClickHouse, db, rows)
-    const postgres = values.engine === 'clickhouse' ? none : await measurePostgres(plain, owner, rows)
-    const text = reportOf(rows, values.engine, postgres, clickhouse)
-    console.log(text)
-    if (values.report) writeReport(`engines-${rows / 1_000_000}m.md`, text)
-    return { rows, postgres, clickhouse }
-  } finally {
-    await close()
-  }
-}
+
+/** Both engines with the same rows of one agent. */
+export const engines = programOf({
+  command: 'bench -- engines',
+  title: 'Engines of beacons',
+  about: `One agent, ${days} days, three beacons a view, synthetic rows; a window of 29 days that begins within an hour. Milliseconds, one call at a time: ${figureCalls} calls of a report, the median of ${questionCalls} of a question over rows. ClickHouse is chdb behind HTTP.`,
+  options: { rows: 1_000_000, engine: 'both' },
+  smoke: { rows: 3_000 },
+  minutes: ({ rows }) => 30 + rows / 100_000,
+  missing: () => installClickHouse(),
+  run: ({ rows, engine }) =>
+    closingAfter(async (defer) => {
+      const { plain, withClickHouse, owner, db, close } = await openEngines()
+      defer(close)
+      const none: EngineFigures = {}
+      step('ClickHouse')
+      const clickhouse = engine === 'postgresql' ? none : await measureClickHouse(withClickHouse, db, rows)
+      step('PostgreSQL')
+      const postgres = engine === 'clickhouse' ? none : await measurePostgres(plain, owner, rows)
+      const names = [...new Set([...Object.keys(clickhouse), ...Object.keys(postgres)])]
+      return {
+        figures: { rows, postgres, clickhouse },
+        tables: [
+          {
+            title: `With ${rows.toLocaleString('en')} rows:`,
+            head: ['What', 'PostgreSQL', 'ClickHouse'],
+            rows: names.map((name) => [name, postgres[name] ?? '-', clickhouse[name] ?? '-']),
+          },
+        ],
+        holds: 'measured',
+      }
+    }),
+})

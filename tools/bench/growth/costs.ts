@@ -1,13 +1,12 @@
 // What each operation costs: CPU of the api and the signer, CPU of PostgreSQL and bytes on its disk, for each call.
-import { cpus, loadavg } from 'node:os'
-import { parseArgs } from 'node:util'
-import { tableOf } from '../../ci/pages/markdown.ts'
-import { today, writeReport } from '../../report.ts'
-import { median } from '../median.ts'
-import { cpuOfServers, startServers } from '../verify-fixture.ts'
+import { closingAfter } from '../../driver/closing.ts'
+import { programOf, step } from '../../driver/program.ts'
+import { tableOfRecords, tableOfRounds } from '../../driver/report.ts'
+import { cpuOfServers, missingPgbench } from '../verify-fixture.ts'
 import type { Operation } from './operations.ts'
-import { isolationCosts, isolationTable, type IsolationRound } from './isolation.ts'
+import { isolationCosts } from './isolation.ts'
 import { concurrency, openSite, runAll, type Site } from './site.ts'
+import { median, rounded } from '../../driver/rounds.ts'
 
 /** CPU in microseconds and bytes, for each call. */
 type Cost = { readonly api: number; readonly signer: number; readonly pg: number; readonly bytes: number }
@@ -38,9 +37,11 @@ const measure = async (site: Site, operation: Operation, count: number): Promise
 const measureAll = async (site: Site, { calls, rounds }: CostOptions): Promise<Map<string, Cost[]>> => {
   for (const operation of site.operations) await measure(site, operation, concurrency * 8)
   const costs = new Map<string, Cost[]>()
-  for (let round = 0; round < rounds; round++)
+  for (let round = 0; round < rounds; round++) {
+    step(`round ${round + 1}`)
     for (const operation of site.operations)
       costs.set(operation.name, [...(costs.get(operation.name) ?? []), await measure(site, operation, calls)])
+  }
   return costs
 }
 
@@ -50,86 +51,47 @@ const figuresOf = (costs: ReadonlyMap<string, readonly Cost[]>) =>
     const cost = { api: middle('api'), signer: middle('signer'), pg: middle('pg'), bytes: middle('bytes') }
     return { operation, ...cost, ceiling: Math.floor(2_000_000 / (cost.api + cost.signer + cost.pg)) }
   })
-type CostFigures = ReturnType<typeof figuresOf>
 
-const tableOfFigures = (figures: CostFigures): string =>
-  tableOf(
-    ['Operation', 'api µs', 'signer µs', 'PostgreSQL µs', 'bytes', 'calls/s of 2 cores, computed'],
-    figures.map(({ operation, api, signer, pg, bytes, ceiling }) => [
-      operation,
-      ...[api, signer, pg, bytes, ceiling].map((value) => value.toLocaleString('en')),
-    ]),
-  )
+export const costs = programOf({
+  command: 'bench -- costs',
+  title: 'What each operation costs',
+  about: `Calls of each kind in each round, in turn, ${concurrency} at a time; medians, CPU in microseconds. One api process, one signer, PostgreSQL that waits for its disk, no worker. The caller shares the machine and is not counted. Bytes are those of the tables with their indexes, dead rows included. With few calls at a time batches are small: [verify under load](2026-11-17-verify.md) costs less. The calls a second are computed: two cores that do nothing else. One api process uses one core, so it needs a second one where the api takes most.
 
-type CostReport = {
-  readonly figures: CostFigures
-  readonly costs: ReadonlyMap<string, readonly Cost[]>
-  readonly isolation: readonly IsolationRound[]
-  readonly load: number
-}
-
-const tableOfRounds = (costs: CostReport['costs']): string =>
-  tableOf(
-    ['Operation', 'CPU of all processes in each round, µs'],
-    [...costs].map(([operation, rounds]) => [
-      operation,
-      rounds.map(({ api, signer, pg }) => Math.round(api + signer + pg).toLocaleString('en')).join(', '),
-    ]),
-  )
-
-const report = ({ figures, costs, isolation, load }: CostReport, { calls, rounds }: CostOptions): void =>
-  writeReport(
-    'costs.md',
-    `# What each operation costs, ${today()}
-
-\`npm run bench -- costs --calls ${calls} --rounds ${rounds} --report\`: ${calls} calls of each kind in each of ${rounds} rounds, in turn, ${concurrency} at a time; medians. One api
-process, one signer, PostgreSQL that waits for its disk, no worker; ${cpus().length} cores, Node ${process.version}, load average at the start
-${load.toFixed(1)}. The caller shares the machine and is not counted. Bytes are those of the tables with their indexes, dead rows
-included. With few calls at a time batches are small: [verify under load](2026-11-17-verify.md) costs less.
-
-${tableOfFigures(figures)}
-
-The last column is computed: two cores that do nothing else. One api process uses one core, so it needs a second one where
-the api takes most.
-
-${tableOfRounds(costs)}
-
-## Row-level security
-
-The statement that reads a session by its key, in a transaction that sets the tenant, by pgbench with 4 connections: as the role of the api, and as a
-role that row-level security does not apply to. In turns.
-
-${isolationTable(isolation)}
-`,
-  )
-
-export const costs = async () => {
-  const { values } = parseArgs({
-    args: process.argv.slice(2),
-    strict: false,
-    options: {
-      calls: { type: 'string', default: '1000' },
-      rounds: { type: 'string', default: '5' },
-      report: { type: 'boolean', default: false },
-    },
-  })
-  const options = { calls: Number(values.calls), rounds: Number(values.rounds) }
-  const load = loadavg()[0] ?? NaN
-  const servers = await startServers([{ REGISTER_LIMIT_PER_HOUR: '1000000' }])
-  try {
-    const site = await openSite(servers)
-    try {
+Row-level security: the statement that reads a session by its key, in a transaction that sets the tenant, by pgbench with 4 connections: as the role of the api, and as a role that row-level security does not apply to. In turns, PostgreSQL CPU in microseconds.`,
+  options: { calls: 1_000, rounds: 5 },
+  smoke: { calls: 16, rounds: 1 },
+  minutes: ({ calls, rounds }) => 15 + (calls * rounds) / 200,
+  missing: missingPgbench,
+  run: (options) =>
+    closingAfter(async (defer) => {
+      const site = await openSite({ REGISTER_LIMIT_PER_HOUR: '1000000' })
+      defer(site.close)
       const measured = await measureAll(site, options)
       const figures = figuresOf(measured)
+      step('row-level security')
       const isolation = await isolationCosts(site, options.rounds)
-      if (!process.argv.includes('--json'))
-        console.log(`${tableOfFigures(figures)}\n\n${isolationTable(isolation)}`)
-      if (values.report === true) report({ figures, costs: measured, isolation, load }, options)
-      return { figures, isolation }
-    } finally {
-      await site.client.end()
-    }
-  } finally {
-    await servers.close()
-  }
-}
+      return {
+        figures: { figures, isolation },
+        tables: [
+          tableOfRecords(figures),
+          {
+            title: 'CPU of all processes in each round, µs:',
+            head: ['Operation', 'Rounds'],
+            rows: [...measured].map(([operation, rounds]) => [
+              operation,
+              rounds.map(({ api, signer, pg }) => Math.round(api + signer + pg)).join(', '),
+            ]),
+          },
+          tableOfRounds(
+            isolation.map(({ isolated, exempt }) => ({
+              isolated: rounded(isolated, 0),
+              exempt: rounded(exempt, 0),
+              'with / without': rounded(isolated / exempt, 2),
+            })),
+            { title: 'Row-level security, µs:' },
+          ),
+        ],
+        holds: 'every call was answered',
+      }
+    }),
+})

@@ -1,12 +1,10 @@
 // What row-level security costs in a frequent statement: the same transaction with and without it, by pgbench.
-import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { tableOf } from '../../ci/pages/markdown.ts'
-import { median } from '../median.ts'
-import { cpuOfServers } from '../verify-fixture.ts'
+import { cpuOfServers, runPgbench } from '../verify-fixture.ts'
 import { makeSeeder } from '../verify-seed.ts'
 import type { Site } from './site.ts'
+import { inTurns } from '../../driver/rounds.ts'
 
 const sessions = 2_000
 const transactions = 4_000
@@ -31,23 +29,12 @@ commit;
 
 const run = async ({ servers }: Site, script: string): Promise<number> => {
   const before = cpuOfServers(servers).pg
-  const child = spawn(
-    'pgbench',
-    [
-      '-nMprepared',
-      '--host=127.0.0.1',
-      `--port=${servers.cluster.port}`,
-      '--username=postgres',
-      `--client=${clients}`,
-      '--jobs=1',
-      `--transactions=${transactions / clients}`,
-      `--file=${script}`,
-      'pohf',
-    ],
-    { stdio: ['ignore', 'ignore', 'inherit'] },
-  )
-  const status = await new Promise((resolve) => child.once('exit', resolve))
-  if (status !== 0) throw new Error(`pgbench ended with ${String(status)}`)
+  await runPgbench(servers, [
+    `--client=${clients}`,
+    '--jobs=1',
+    `--transactions=${transactions / clients}`,
+    `--file=${script}`,
+  ])
   return (cpuOfServers(servers).pg - before) / transactions
 }
 
@@ -62,25 +49,5 @@ export const isolationCosts = async (site: Site, rounds: number): Promise<readon
   }
   const [isolated, exempt] = [scriptFor('pohf_app'), scriptFor('bench_exempt')]
   for (const script of [isolated, exempt]) await run(site, script)
-  const measured: IsolationRound[] = []
-  for (let round = 0; round < rounds; round++)
-    measured.push({ isolated: await run(site, isolated), exempt: await run(site, exempt) })
-  return measured
-}
-
-export const isolationTable = (rounds: readonly IsolationRound[]): string => {
-  const rowOf = (name: string, { isolated, exempt }: IsolationRound): string[] => [
-    name,
-    isolated.toFixed(0),
-    exempt.toFixed(0),
-    (isolated / exempt).toFixed(2),
-  ]
-  const middle = {
-    isolated: median(rounds.map(({ isolated }) => isolated)),
-    exempt: median(rounds.map(({ exempt }) => exempt)),
-  }
-  return tableOf(
-    ['Round', 'with row-level security, µs', 'without, µs', 'with / without'],
-    [...rounds.map((round, n) => rowOf(String(n + 1), round)), rowOf('**median**', middle)],
-  )
+  return inTurns(rounds, { isolated: () => run(site, isolated), exempt: () => run(site, exempt) })
 }

@@ -1,15 +1,9 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Client } from 'pg'
 import { scopes } from '@pohf/protocol'
-import { createDatabase, startCluster } from '../../../packages/server/dev/cluster.ts'
-import { readConfig } from '../../../packages/server/src/platform/ops/config.ts'
 import { makeIds } from '../../../packages/server/src/platform/ops/ids.ts'
 import { hashKey, makeKey } from '../../../packages/server/src/platform/ops/keys.ts'
-import { makeLogger } from '../../../packages/server/src/platform/ops/log.ts'
-import { migrate } from '../../../packages/server/src/platform/db/migrate.ts'
-import { buildApp, buildContext } from '../../../packages/server/src/wiring/index.ts'
+import { openApi } from '../../driver/api.ts'
+import { open } from '../../driver/closing.ts'
 
 const dayMs = 86_400_000
 
@@ -34,39 +28,25 @@ const insertAgent = async (owner: Client, cell: string) => {
 }
 
 /** An api in this process and a database of its own, with one agent. */
-export const openAgentFixture = async (settings: Readonly<Record<string, string>>) => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-bench-'))
-  const cluster = await startCluster({ folder, settings })
-  const databaseUrl = await createDatabase(cluster, 'pohf')
-  await migrate(databaseUrl)
-  const config = readConfig({
-    DATABASE_URL: databaseUrl,
-    DATA_DIR: join(folder, 'secrets'),
-    BASE_URL: 'http://127.0.0.1:3000',
+export const openAgentFixture = (settings: Readonly<Record<string, string>>) =>
+  open(async (defer) => {
+    const { api, config, ctx, databaseUrl, postgres, close } = await openApi('bench', settings)
+    defer(close)
+    const owner = new Client({ connectionString: databaseUrl })
+    await owner.connect()
+    defer(() => owner.end())
+    const { agentId, apiKey } = await insertAgent(owner, config.CELL)
+    return {
+      agentId,
+      ctx,
+      owner,
+      postmaster: postgres.pid(),
+      get: async (path: string) => {
+        const answer = await api.inject({ url: path, headers: { authorization: `Bearer ${apiKey}` } })
+        if (answer.statusCode !== 200)
+          throw new Error(`GET ${path} answered ${answer.statusCode}: ${answer.body}`)
+        return answer.json<Record<string, unknown>>()
+      },
+    }
   })
-  const ctx = buildContext({ config, log: makeLogger('silent'), name: 'pohf-bench' })
-  const { api } = buildApp(ctx)
-  const owner = new Client({ connectionString: databaseUrl })
-  await owner.connect()
-  const { agentId, apiKey } = await insertAgent(owner, config.CELL)
-  return {
-    agentId,
-    ctx,
-    owner,
-    postmaster: cluster.process.pid ?? 0,
-    get: async (path: string) => {
-      const answer = await api.inject({ url: path, headers: { authorization: `Bearer ${apiKey}` } })
-      if (answer.statusCode !== 200)
-        throw new Error(`GET ${path} answered ${answer.statusCode}: ${answer.body}`)
-      return answer.json<Record<string, unknown>>()
-    },
-    close: async () => {
-      await api.close()
-      await owner.end()
-      await ctx.db.end()
-      await cluster.stop()
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
-}
 export type AgentFixture = Awaited<ReturnType<typeof openAgentFixture>>

@@ -1,13 +1,11 @@
-// Pages of every list of one agent, from the newest row to the oldest. npm run bench -- lists [--rows N --short --json --report]
 import { loadavg } from 'node:os'
-import { parseArgs } from 'node:util'
 import { seedList, type ListName } from '../../../packages/server/test/fixtures/lists/rows.ts'
-import { tableOf } from '../../ci/pages/markdown.ts'
-import { today, writeReport } from '../../report.ts'
-import { quantile, rounded } from '../median.ts'
+import { closingAfter } from '../../driver/closing.ts'
+import { programOf, step } from '../../driver/program.ts'
+import { tableOfFigures, tableOfRecords } from '../../driver/report.ts'
 import { openAgentFixture, type AgentFixture } from './agent-fixture.ts'
+import { quantile, rounded } from '../../driver/rounds.ts'
 
-const rowsDefault = 100_000
 const limit = 100
 const dayMs = 86_400_000
 /** Credentials and sessions of 60 days; requests of 6 days, because a week is kept. */
@@ -55,6 +53,7 @@ const measureList = async (fixture: AgentFixture, list: ListName, count: number)
   // The first calls open connections and make the plans.
   for (let n = 0; n < 5; n++) await fixture.get(`/api/agents/${list}?limit=${limit}`)
   const results = []
+  step(`pages of ${list}`)
   for (const filter of passes[list]) {
     const { rows, times } = await readAll(fixture, list, filter, until)
     if (filter === '' && rows !== count)
@@ -68,7 +67,6 @@ const measureList = async (fixture: AgentFixture, list: ListName, count: number)
       p99Ms: rounded(quantile(times, 0.99)),
       maxMs: rounded(Math.max(...times)),
     })
-    console.log(JSON.stringify(results.at(-1)))
   }
   return results
 }
@@ -77,9 +75,10 @@ const slowest = (results: readonly { readonly p99Ms: number }[]): number =>
   Math.max(...results.map(({ p99Ms }) => p99Ms))
 
 /** Every list of one agent with so many rows, page by page to its end, with and without filters. */
-export const measureLists = async (rows: number) => {
-  const fixture = await openAgentFixture({ shared_buffers: '256MB', max_wal_size: '4GB' })
-  try {
+export const measureLists = (rows: number) =>
+  closingAfter(async (defer) => {
+    const fixture = await openAgentFixture({ shared_buffers: '256MB', max_wal_size: '4GB' })
+    defer(fixture.close)
     await makeMonths(fixture)
     const results = []
     for (const list of Object.keys(passes) as ListName[])
@@ -91,43 +90,21 @@ export const measureLists = async (rows: number) => {
       passes: results,
       loadAverage: loadavg().map((load) => rounded(load)),
     }
-  } finally {
-    await fixture.close()
-  }
-}
-
-type Lists = Awaited<ReturnType<typeof measureLists>>
-
-const report = ({ rows, passes, loadAverage }: Lists): void =>
-  writeReport(
-    'lists.md',
-    `# Pages of every list of one agent, ${today()}
-
-\`npm run bench -- lists --rows ${rows} --report\`: pages of ${limit} rows from the newest to the oldest, one call at a time, in the
-process of the api. Load ${loadAverage[0]} at the end. A page with a filter reads at most 500 rows, so it may be short.
-
-${tableOf(
-  ['List', 'Filter', 'Rows', 'Pages', 'p50, ms', 'p99, ms', 'Longest, ms'],
-  passes.map((one) => [
-    one.list,
-    one.filter === '' ? 'none' : `\`${one.filter}\``,
-    ...[one.rows, one.pages, one.p50Ms, one.p99Ms, one.maxMs].map((value) => value.toLocaleString('en')),
-  ]),
-)}
-`,
-  )
-
-export const lists = async (): Promise<Readonly<Record<string, unknown>>> => {
-  const { values } = parseArgs({
-    allowPositionals: true,
-    options: {
-      short: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-      rows: { type: 'string' },
-      report: { type: 'boolean', default: false },
-    },
   })
-  const figures = await measureLists(Number(values.rows ?? (values.short ? 2_000 : rowsDefault)))
-  if (values.report) report(figures)
-  return figures
-}
+
+export const lists = programOf({
+  command: 'bench -- lists',
+  title: 'Pages of every list of one agent',
+  about: `Pages of ${limit} rows from the newest to the oldest, one call at a time, in the process of the api, with and without filters. A page with a filter reads at most 500 rows, so it may be short.`,
+  options: { rows: 100_000 },
+  smoke: { rows: 2_000 },
+  minutes: ({ rows }) => 10 + rows / 2_000,
+  run: async ({ rows }) => {
+    const figures = await measureLists(rows)
+    return {
+      figures,
+      tables: [tableOfRecords(figures.passes), tableOfFigures(figures)],
+      holds: 'the pages of each list hold every row',
+    }
+  },
+})

@@ -1,16 +1,15 @@
 import { loadavg } from 'node:os'
-import { parseArgs } from 'node:util'
 import { cpuOfProcessTree } from '../../../packages/server/test/fixtures/processes/cpu.ts'
 import { mergeSlotsJob } from '../../../packages/server/src/platform/db/maintenance.ts'
 import { makeAttentionStore } from '../../../packages/server/src/tracking/index.ts'
-import { tableOf } from '../../ci/pages/markdown.ts'
-import { today, writeReport } from '../../report.ts'
+import { closingAfter } from '../../driver/closing.ts'
+import { programOf, step } from '../../driver/program.ts'
+import { tableOfRecords } from '../../driver/report.ts'
 import { openAgentFixture, type AgentFixture } from '../lists/agent-fixture.ts'
-import { quantile, rounded } from '../median.ts'
+import { quantile, rounded, sum } from '../../driver/rounds.ts'
 
 const days = 30
 const dayMs = 86_400_000
-const callsDefault = 200
 /** Of each view: itself, a beacon of 8 in 10, a second of 5 in 10, a conversion of 1 in 10. */
 const rowsPerView = 2.4
 /** Rows that the service's own triggers count; of more rows, these are the first, and the others are copies of them. */
@@ -264,9 +263,10 @@ const measureCalls = async (fixture: AgentFixture, calls: number) => {
 }
 
 /** Metrics and funnel of one agent with so many rows; every figure is compared with a count of the rows. */
-const measureSize = async (rows: number, calls: number) => {
-  const fixture = await openAgentFixture({ shared_buffers: '512MB', max_wal_size: '8GB' })
-  try {
+const measureSize = (rows: number, calls: number) =>
+  closingAfter(async (defer) => {
+    const fixture = await openAgentFixture({ shared_buffers: '512MB', max_wal_size: '8GB' })
+    defer(fixture.close)
     await makeMonths(fixture)
     await nameDays(fixture)
     const copies = Math.ceil(rows / countedRows)
@@ -285,68 +285,50 @@ const measureSize = async (rows: number, calls: number) => {
     const rawMs: number[] = []
     for (const since of sinces) rawMs.push(rounded(await compareWithRows(fixture, since)))
     return { rows, views: views * copies, fillSeconds, rawMs, ...(await measureCalls(fixture, calls)) }
-  } finally {
-    await fixture.close()
-  }
-}
+  })
 type Size = Awaited<ReturnType<typeof measureSize>>
 
-const report = (sizes: readonly Size[], calls: number, load: number): void =>
-  writeReport(
-    'metrics.md',
-    `# Metrics, funnel and attention of one agent, ${today()}
+/** A figure of each kind of call as p50 / p99. */
+const shownOf = (size: Size) => ({
+  rows: size.rows,
+  ...Object.fromEntries(
+    (['page', 'since', 'funnel', 'attention', 'site'] as const).map((kind) => [
+      `${kind}, ms`,
+      `${size[kind].p50Ms} / ${size[kind].p99Ms}`,
+    ]),
+  ),
+  'funnel, attention / their statements alone': `${size.overhead.funnel}, ${size.overhead.attention}`,
+  'CPU of a call: api / PostgreSQL, ms': `${size.nodeCpuMs} / ${size.databaseCpuMs}`,
+  'count of all rows, ms': Math.max(...size.rawMs),
+})
 
-\`npm run bench -- metrics --rows ${sizes.map(({ rows }) => rows).join(',')} --report\`: ${calls} calls of each kind in turn, one at a time, in the
-process of the api, on PostgreSQL with hourly figures. Load ${rounded(load)} at the end. Rows are views, beacons and conversions of
-${days} days, on two sites and ${pages} pages; all but the first column begin at any minute of them. "Count of all rows" is the same answer without hourly figures: its sums are equal, or the bench fails.
-
-${tableOf(
-  [
-    'Rows',
-    'Page p50 / p99, ms',
-    'Page since any minute, ms',
-    'Funnel, ms',
-    'Attention, ms',
-    'Attention of a site, ms',
-    'Funnel, attention / their statements alone',
-    'CPU of a call: api / PostgreSQL, ms',
-    'Count of all rows, ms',
-  ],
-  sizes.map(({ rows, page, since, funnel, attention, site, overhead, nodeCpuMs, databaseCpuMs, rawMs }) => [
-    rows.toLocaleString('en'),
-    ...[page, since, funnel, attention, site].map(({ p50Ms, p99Ms }) => `${p50Ms} / ${p99Ms}`),
-    `${overhead.funnel}, ${overhead.attention}`,
-    `${nodeCpuMs} / ${databaseCpuMs}`,
-    Math.max(...rawMs).toLocaleString('en'),
-  ]),
-)}
-`,
-  )
-
-export const metrics = async (): Promise<Readonly<Record<string, unknown>>> => {
-  const { values } = parseArgs({
-    allowPositionals: true,
-    options: {
-      short: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-      report: { type: 'boolean', default: false },
-      rows: { type: 'string' },
-    },
-  })
-  const calls = values.short ? 30 : callsDefault
-  const sizes: Size[] = []
-  for (const rows of (values.rows ?? (values.short ? '100000' : '1000000,10000000')).split(',')) {
-    const size = await measureSize(Number(rows), calls)
-    console.log(JSON.stringify(size))
-    sizes.push(size)
-  }
-  if (values.report) report(sizes, calls, loadavg()[0] ?? NaN)
-  return {
-    engine: 'postgresql',
-    rows: sizes.at(-1)?.rows,
-    p99Ms: sizes.at(-1)?.p99Ms,
-    exact: true,
-    sizes,
-    loadAverage: loadavg().map((load) => rounded(load)),
-  }
-}
+export const metrics = programOf({
+  command: 'bench -- metrics',
+  title: 'Metrics, funnel and attention of one agent',
+  about: `Calls of each kind in turn, one at a time, in the process of the api, on PostgreSQL with hourly figures; p50 / p99. Rows are views, beacons and conversions of ${days} days, on two sites and ${pages} pages; all but \`page\` begin at any minute of them. "Count of all rows" is the same answer without hourly figures: its sums are equal, or the bench fails.`,
+  options: { rows: ['1000000', '10000000'], calls: 200 },
+  smoke: { rows: ['100000'], calls: 30 },
+  minutes: ({ rows }) => 15 + sum(rows.map(Number)) / 100_000,
+  run: async ({ rows, calls }) => {
+    const sizes: Size[] = []
+    for (const each of rows) {
+      step(`${each} rows`)
+      sizes.push(await measureSize(Number(each), calls))
+    }
+    const last = sizes.at(-1)
+    const bareRatio = last && Math.max(last.overhead.funnel, last.overhead.attention)
+    return {
+      figures: {
+        engine: 'postgresql',
+        rows: last?.rows,
+        p99Ms: last?.p99Ms,
+        bareRatio,
+        exact: true,
+        sizes,
+        loadAverage: loadavg().map((load) => rounded(load)),
+      },
+      tables: [tableOfRecords(sizes.map(shownOf))],
+      holds: 'every figure is the count of the rows',
+    }
+  },
+})

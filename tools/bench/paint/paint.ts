@@ -1,16 +1,13 @@
-// When a page first shows something on a slow phone. npm run bench -- paint [--runs N --json --report]
 import { execFileSync } from 'node:child_process'
-import { loadavg } from 'node:os'
-import { parseArgs } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { startServer } from '../../../packages/server/test/fixtures/processes/server.ts'
 import { findChromium, launch } from '../../../packages/web/test/browser.ts'
-import { tableOf } from '../../ci/pages/markdown.ts'
-import { today, writeReport } from '../../report.ts'
-import { median, rounded } from '../median.ts'
+import { closingAfter } from '../../driver/closing.ts'
+import { programOf, starting, step } from '../../driver/program.ts'
+import { tableOfRecords } from '../../driver/report.ts'
+import { median, rounded } from '../../driver/rounds.ts'
 
 const paths = ['/', '/console', '/verify', '/work', '/me'] as const
-const runsDefault = 10
 const goalMs = 1_000
 /** A middling phone on a slow 4G connection, as page audits simulate it: 150 ms for a round trip, 1.6 Mbit/s. */
 const line = { latencyMs: 150, bytesPerSecond: 200_000, cpuSlowdown: 4 }
@@ -63,61 +60,43 @@ const figuresOf = (path: string, runs: readonly Paint[]) => ({
   largestMs: rounded(median(runs.map(({ largestMs }) => largestMs)), 0),
   kilobytes: rounded(median(runs.map(({ bytes }) => bytes)) / 1_000),
 })
-type PaintFigures = ReturnType<typeof figuresOf>
 
-const report = (pages: readonly PaintFigures[], runs: number, load: number): void =>
-  writeReport(
-    'paint.md',
-    `# First paint of the pages, ${today()}
-
-\`npm run bench -- paint --runs ${runs} --report\`: Chromium with an empty cache, ${line.latencyMs} ms for a round trip, ${(line.bytesPerSecond * 8) / 1e6} Mbit/s, the processor
-slowed down ${line.cpuSlowdown} times, 390 px wide; the service runs on the same machine, load ${rounded(load)} before the first run. Nobody is signed in.
-The goal is a first paint within ${goalMs / 1_000} s.
-
-${tableOf(
-  ['Page', 'First paint, median, ms', 'Slowest, ms', 'Largest content, median, ms', 'Transferred, KB'],
-  pages.map(({ path, ...figures }) => [
-    `\`${path}\``,
-    ...Object.values(figures).map((value) => value.toLocaleString('en')),
-  ]),
-)}
-`,
-  )
-
-export const paint = async (): Promise<Readonly<Record<string, unknown>>> => {
-  const { values } = parseArgs({
-    allowPositionals: true,
-    options: {
-      runs: { type: 'string', default: String(runsDefault) },
-      json: { type: 'boolean', default: false },
-      report: { type: 'boolean', default: false },
-    },
-  })
-  const chromium = findChromium()
-  if ('missing' in chromium) throw new Error(chromium.missing)
-  const load = loadavg()[0] ?? NaN
-  execFileSync(
-    process.execPath,
-    [fileURLToPath(new URL('../../../packages/web/build.ts', import.meta.url))],
-    {
-      env: { ...process.env, NODE_ENV: 'production' },
-    },
-  )
-  const server = await startServer()
-  const browser = await launch(chromium.path, { isWhole: true })
-  try {
-    const taken = new Map<string, Paint[]>(paths.map((path) => [path, []]))
-    // The first call of each page is not counted: it compiles the server's own code.
-    for (let run = 0; run <= Number(values.runs); run++)
-      for (const [path, runs] of taken) {
-        const one = await openPage(browser, `${server.baseUrl}${path}`)
-        if (run > 0) runs.push(one)
+export const paint = programOf({
+  command: 'bench -- paint',
+  title: 'First paint of the pages',
+  about: `Chromium with an empty cache, ${line.latencyMs} ms for a round trip, ${(line.bytesPerSecond * 8) / 1e6} Mbit/s, the processor slowed down ${line.cpuSlowdown} times, 390 px wide; the service runs on the same machine. Nobody is signed in. Milliseconds. The goal is a first paint within ${goalMs / 1_000} s.`,
+  options: { runs: 10 },
+  smoke: { runs: 1 },
+  minutes: ({ runs }) => 15 + runs,
+  missing: () => {
+    const chromium = findChromium()
+    return 'missing' in chromium ? chromium.missing : undefined
+  },
+  run: ({ runs }) =>
+    closingAfter(async (defer) => {
+      const chromium = findChromium()
+      if ('missing' in chromium) throw new Error(chromium.missing)
+      step('building the pages')
+      const build = fileURLToPath(new URL('../../../packages/web/build.ts', import.meta.url))
+      execFileSync(process.execPath, [build], { env: { ...process.env, NODE_ENV: 'production' } })
+      starting('a server and Chromium')
+      const server = await startServer()
+      defer(server.stop)
+      const browser = await launch(chromium.path, { isWhole: true })
+      defer(() => browser.close())
+      const taken = new Map<string, Paint[]>(paths.map((path) => [path, []]))
+      // The first call of each page is not counted: it compiles the server's own code.
+      for (let run = 0; run <= runs; run++)
+        for (const [path, paints] of taken) {
+          step(`run ${run}: ${path}`)
+          const one = await openPage(browser, `${server.baseUrl}${path}`)
+          if (run > 0) paints.push(one)
+        }
+      const pages = [...taken].map(([path, paints]) => figuresOf(path, paints))
+      return {
+        figures: { pages, slowestMs: Math.max(...pages.map(({ slowestMs }) => slowestMs)), goalMs },
+        tables: [tableOfRecords(pages)],
+        holds: 'every page showed something',
       }
-    const pages = [...taken].map(([path, runs]) => figuresOf(path, runs))
-    if (values.report) report(pages, Number(values.runs), load)
-    return { pages, slowestMs: Math.max(...pages.map(({ slowestMs }) => slowestMs)), goalMs }
-  } finally {
-    await browser.close()
-    await server.stop()
-  }
-}
+    }),
+})

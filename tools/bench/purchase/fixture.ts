@@ -1,12 +1,19 @@
 import { spawn } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { Agent, createServer, request as httpRequest } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { fileURLToPath } from 'node:url'
-import { TestDollar, usdcAddress, type Account, type Chain } from '@pohf/chain'
-import { encodeFunctionData, parseSignature, type Hex } from 'viem'
+import { usdcAddress, type Account, type Chain } from '@pohf/chain'
+import type { Hex } from 'viem'
 import { privateKeyToAccount } from 'viem/accounts'
+import {
+  decode,
+  encode,
+  makePayer,
+  type PaymentOption,
+} from '../../../packages/server/test/fixtures/payments/payer.ts'
+import { transferData } from '../../chaos/purchase-wallets.ts'
+import { within } from '../../driver/program.ts'
 
 const clients = new URL('../../../conformance/x402-clients/', import.meta.url)
 
@@ -60,12 +67,14 @@ export const startRpcCounter = async (target: string) => {
   }
 }
 
+/** Why the official facilitator cannot be run here. */
+export const missingFacilitator = (): string | undefined =>
+  existsSync(new URL('node_modules/@x402/evm', clients))
+    ? undefined
+    : 'the official facilitator is not installed: npm ci --ignore-scripts --prefix conformance/x402-clients'
+
 /** A server on the official facilitator path, as a process of its own like ours. */
 export const startOfficialFacilitator = async (chain: Chain, gasKey: Hex, rpcUrl = chain.url) => {
-  if (!existsSync(new URL('node_modules/@x402/evm', clients)))
-    throw new Error(
-      'the official facilitator is not installed: npm ci --ignore-scripts --prefix conformance/x402-clients',
-    )
   const child = spawn(process.execPath, [fileURLToPath(new URL('facilitator.mjs', clients))], {
     env: {
       ...process.env,
@@ -76,71 +85,50 @@ export const startOfficialFacilitator = async (chain: Chain, gasKey: Hex, rpcUrl
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const url = await new Promise<string>((resolve, reject) => {
+  const listening = new Promise<string>((resolve, reject) => {
     child.stdout.once('data', (line: Buffer) => resolve(line.toString().trim()))
     child.once('exit', (exitCode) =>
       reject(new Error(`official facilitator exited with code ${exitCode} before it listened`)),
     )
   })
-  return { url, pid: child.pid ?? 0, stop: () => void child.kill() }
-}
-
-const types = {
-  TransferWithAuthorization: [
-    { name: 'from', type: 'address' },
-    { name: 'to', type: 'address' },
-    { name: 'value', type: 'uint256' },
-    { name: 'validAfter', type: 'uint256' },
-    { name: 'validBefore', type: 'uint256' },
-    { name: 'nonce', type: 'bytes32' },
-  ],
-} as const
-
-const authorize = async (payer: Account, to: Hex, value: bigint) => {
-  const now = BigInt(Math.floor(Date.now() / 1_000))
-  const message = {
-    from: payer.address,
-    to,
-    value,
-    validAfter: now - 600n,
-    validBefore: now + 120n,
-    nonce: `0x${randomBytes(32).toString('hex')}` as const,
+  const stop = () => void child.kill()
+  try {
+    const url = await within('the official facilitator listens', 60, listening)
+    return { url, pid: child.pid ?? 0, stop }
+  } catch (error) {
+    stop()
+    throw error
   }
-  const signature = await privateKeyToAccount(payer.privateKey).signTypedData({
-    domain: { name: 'USDC', version: '2', chainId: 84_532, verifyingContract: usdcAddress },
-    types,
-    primaryType: 'TransferWithAuthorization',
-    message,
-  })
-  return { message, signature }
 }
 
-type PaymentRequired = {
-  readonly resource: unknown
-  readonly accepts: readonly { payTo: Hex; amount: string }[]
+/** A node or a server that does not answer is named within a minute. */
+const answerMsMax = 30_000
+
+/** Signs what an entry asks for. */
+const signFor = async (payer: Account, entry: PaymentOption) => {
+  const wallet = makePayer(payer.privateKey)
+  const authorization = wallet.authorize(entry, Math.floor(Date.now() / 1_000))
+  return { authorization, signature: await wallet.sign(entry, authorization) }
 }
+
+type PaymentRequired = { readonly resource: unknown; readonly accepts: readonly PaymentOption[] }
 
 /** Buys as a client of version 2 does, and says how long the whole took and how long the paid call alone. */
 export const buy = async (url: string, payer: Account) => {
   const startedAt = performance.now()
-  const asked = await fetch(url)
+  const asked = await fetch(url, { signal: AbortSignal.timeout(answerMsMax) })
   await asked.arrayBuffer()
   const header = asked.headers.get('payment-required') ?? ''
-  const { resource, accepts } = JSON.parse(Buffer.from(header, 'base64').toString()) as PaymentRequired
+  const { resource, accepts } = decode(header) as PaymentRequired
   const [accepted] = accepts
   if (asked.status !== 402 || !accepted)
     throw new Error(`${url} answered ${asked.status} without terms, expected 402 with payment terms`)
-  const { message, signature } = await authorize(payer, accepted.payTo, BigInt(accepted.amount))
-  const authorization = {
-    ...message,
-    value: message.value.toString(),
-    validAfter: message.validAfter.toString(),
-    validBefore: message.validBefore.toString(),
-  }
-  const payment = { x402Version: 2, resource, accepted, payload: { signature, authorization } }
+  const payload = await signFor(payer, accepted)
+  const payment = { x402Version: 2, resource, accepted, payload }
   const sentAt = performance.now()
   const paid = await fetch(url, {
-    headers: { 'payment-signature': Buffer.from(JSON.stringify(payment)).toString('base64') },
+    headers: { 'payment-signature': encode(payment) },
+    signal: AbortSignal.timeout(answerMsMax),
   })
   const text = await paid.text()
   const endedAt = performance.now()
@@ -155,21 +143,23 @@ export const buy = async (url: string, payer: Account) => {
 export const makeBareTransfer = async (chain: Chain, gas: Account, payer: Account, rpcUrl = chain.url) => {
   const account = privateKeyToAccount(gas.privateKey)
   let nonce = Number(await chain.rpc('eth_getTransactionCount', [gas.address, 'pending']))
+  const entry: PaymentOption = {
+    scheme: 'exact',
+    network: 'eip155:84532',
+    asset: usdcAddress,
+    payTo: chain.payTo.address,
+    extra: { name: 'USDC', version: '2' },
+    amount: '10000',
+  }
   return async () => {
-    const { message, signature } = await authorize(payer, chain.payTo.address, 10_000n)
-    const { r, s, yParity } = parseSignature(signature)
+    const { authorization, signature } = await signFor(payer, entry)
     const startedAt = performance.now()
-    const { from, to, value, validAfter, validBefore } = message
     const raw = await account.signTransaction({
       type: 'eip1559',
       chainId: chain.chainId,
       nonce: nonce++,
       to: usdcAddress,
-      data: encodeFunctionData({
-        abi: TestDollar.abi,
-        functionName: 'transferWithAuthorization',
-        args: [from, to, value, validAfter, validBefore, message.nonce, yParity + 27, r, s],
-      }),
+      data: transferData(authorization, signature),
       gas: 150_000n,
       maxFeePerGas: 10_000_000_000n,
       maxPriorityFeePerGas: 1_000_000n,
@@ -178,6 +168,7 @@ export const makeBareTransfer = async (chain: Chain, gas: Account, payer: Accoun
       method: 'POST',
       headers: { 'content-type': 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'eth_sendRawTransactionSync', params: [raw] }),
+      signal: AbortSignal.timeout(answerMsMax),
     })
     const { result, error } = (await response.json()) as { result?: { status: Hex }; error?: unknown }
     const endedAt = performance.now()

@@ -6,9 +6,11 @@ import {
 } from '../../../packages/server/test/fixtures/collector.ts'
 import { startPurchaseServer } from '../../../packages/server/test/fixtures/processes/purchase-server.ts'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
-import { tableOf } from '../../ci/pages/markdown.ts'
-import { median, rounded } from '../median.ts'
+import { closingAfter } from '../../driver/closing.ts'
+import { starting, step } from '../../driver/program.ts'
+import type { Table } from '../../driver/report.ts'
 import { buy, startRpcCounter } from './fixture.ts'
+import { median, rounded, sum } from '../../driver/rounds.ts'
 
 /** Medians in milliseconds; `transactions` in their order. */
 export type PurchaseProfile = {
@@ -37,15 +39,20 @@ const paidTraces = (spans: readonly ReceivedSpan[]): readonly Trace[] =>
 
 const warmUp = 20
 
-export const profilePurchase = async (path: string, purchases: number): Promise<PurchaseProfile> => {
-  const collector = await startCollector()
-  let counter: Awaited<ReturnType<typeof startRpcCounter>> | undefined
-  const server = await startPurchaseServer({
-    gasKeys: 2,
-    rpcProxy: async (chain) => (counter = await startRpcCounter(chain.url)).url,
-    environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
-  })
-  try {
+export const profilePurchase = (path: string, purchases: number): Promise<PurchaseProfile> =>
+  closingAfter(async (defer) => {
+    starting('a server that sends its spans')
+    const collector = await startCollector()
+    defer(collector.stop)
+    let counter: Awaited<ReturnType<typeof startRpcCounter>> | undefined
+    defer(() => counter?.stop())
+    const server = await startPurchaseServer({
+      gasKeys: 2,
+      rpcProxy: async (chain) => (counter = await startRpcCounter(chain.url)).url,
+      environment: { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url },
+    })
+    defer(server.stop)
+    step('where the time goes')
     const [, , payer] = server.chain.gasAccounts
     await server.chain.mint(payer.address, 1_000_000_000n)
     const url = `${server.baseUrl}${path}`
@@ -56,12 +63,7 @@ export const profilePurchase = async (path: string, purchases: number): Promise<
     for (let n = 0; n < purchases; n += 1) await buy(url, payer)
     await pollUntil('spans of all purchases', async () => paidTraces(collector.spans).length >= purchases)
     return profileOf(paidTraces(collector.spans), counter?.times ?? new Map())
-  } finally {
-    await server.stop()
-    counter?.stop()
-    collector.stop()
-  }
-}
+  })
 
 const profileOf = (
   traces: readonly Trace[],
@@ -79,7 +81,7 @@ const profileOf = (
       .filter(([, times]) => times.length >= traces.length / 2)
       .map(([method, times]) => [method, rounded(median(times), 2)]),
   )
-  const known = [...transactions, signer, ...Object.values(chain)].reduce((sum, ms) => sum + ms, 0)
+  const known = sum([...transactions, signer, ...Object.values(chain)])
   const [example = []] = traces
   return {
     paid: rounded(paid, 2),
@@ -91,14 +93,14 @@ const profileOf = (
   }
 }
 
-export const profileTable = ({ paid, transactions, signer, chain, rest }: PurchaseProfile): string =>
-  tableOf(
-    ['Part of the paid call', 'ms, median'],
-    [
-      ...transactions.map((ms, n) => [`database transaction ${n + 1}`, ms.toFixed(2)]),
-      ['signer', signer.toFixed(2)],
-      ...Object.entries(chain).map(([method, ms]) => [`chain: \`${method}\``, ms.toFixed(2)]),
-      ['all else in the api', rest.toFixed(2)],
-      ['**the call, in the server**', paid.toFixed(2)],
-    ],
-  )
+export const profileTable = ({ paid, transactions, signer, chain, rest }: PurchaseProfile): Table => ({
+  title: 'Where the time of the paid call goes, in the server:',
+  head: ['Part of the paid call', 'ms, median'],
+  rows: [
+    ...transactions.map((ms, n) => [`database transaction ${n + 1}`, ms]),
+    ['signer', signer],
+    ...Object.entries(chain).map(([method, ms]) => [`chain: \`${method}\``, ms]),
+    ['all else in the api', rest],
+    ['**the call, in the server**', paid],
+  ],
+})

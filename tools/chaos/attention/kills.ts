@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
+import { closingAfter } from '../../driver/closing.ts'
+import { step } from '../../driver/program.ts'
 import { inTransaction } from '../../../packages/server/src/platform/db/db.ts'
 import { compareStored, findSpoolState } from '../../../packages/server/src/tracking/index.ts'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
-import { waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
 import { addViews, openDeployment, sendUntilAnswered, type Deployment } from './load.ts'
+import { waitUntilReady } from '../../driver/service.ts'
 
 export type KillOptions = {
   readonly engine: 'postgresql' | 'clickhouse'
@@ -147,15 +149,17 @@ const countsOfViews = async ({ owner }: Deployment) => {
 }
 
 /** Kills processes under load and compares what was acknowledged with what is stored and counted. */
-export const runAttentionKills = async (options: KillOptions) => {
-  const deployment = await openDeployment(options.engine, {
-    // Widens the time in which a batch is stored and not acknowledged.
-    answerDelayMs: 300,
-    ignoreTokens: options.plantDuplicates,
-  })
-  try {
+export const runAttentionKills = (options: KillOptions) =>
+  closingAfter(async (defer) => {
+    const deployment = await openDeployment(options.engine, {
+      // Widens the time in which a batch is stored and not acknowledged.
+      answerDelayMs: 300,
+      ignoreTokens: options.plantDuplicates,
+    })
+    defer(deployment.close)
     const { agentId } = await register(deployment.baseUrl)
     const load = startLoad(deployment.baseUrl, await addViews(deployment, agentId, views))
+    step(`${options.kills} kills with ${options.engine}`)
     const kills = await killInTurn(deployment, options.kills)
     await load.stop()
     await pollUntil(
@@ -190,7 +194,4 @@ export const runAttentionKills = async (options: KillOptions) => {
       lost,
       faults,
     }
-  } finally {
-    await deployment.close()
-  }
-}
+  })

@@ -1,19 +1,16 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Pool } from 'pg'
-import { readConfig } from '../../../packages/server/src/platform/ops/config.ts'
+import { freePort } from '../../../packages/server/dev/cluster.ts'
 import { openClickHouse } from '../../../packages/server/src/platform/db/clickhouse.ts'
+import { readConfig } from '../../../packages/server/src/platform/ops/config.ts'
 import { makeLogger } from '../../../packages/server/src/platform/ops/log.ts'
 import { applySchema } from '../../../packages/server/src/roles/attention.ts'
 import { makeViewToken } from '../../../packages/server/src/sessions/index.ts'
 import { buildContext } from '../../../packages/server/src/wiring/index.ts'
-import { freePort, makeClusterFolder } from '../../../packages/server/dev/cluster.ts'
-import { waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
 import { startClickHouse, type ClickHouseProcess } from '../../clickhouse/start.ts'
-import { openPostgres } from '../restarting-postgres.ts'
-import { prepareServer, startRole } from '../server-processes.ts'
+import { makeFolder, open } from '../../driver/closing.ts'
+import { openService } from '../../driver/service.ts'
 
 type ClickHouseOptions = { readonly answerDelayMs: number; readonly ignoreTokens: boolean }
 
@@ -33,45 +30,42 @@ const openKillableClickHouse = async (folder: string, options: ClickHouseOptions
 }
 
 /** Processes of a whole deployment, each of which can be killed, and views of one agent. */
-export const openDeployment = async (engine: 'postgresql' | 'clickhouse', options: ClickHouseOptions) => {
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-attention-'))
-  const clusterFolder = makeClusterFolder('pohf-attention-database-')
-  const postgres = await openPostgres({ folder: clusterFolder, settings: {} })
-  const clickhouse =
-    engine === 'clickhouse' ? await openKillableClickHouse(join(folder, 'clickhouse'), options) : undefined
-  if (clickhouse) await applySchema(clickhouse.url, undefined)
-  const settings = {
-    BEACONS_PER_MINUTE: '10000000',
-    ...(clickhouse ? { CLICKHOUSE_URL: clickhouse.url } : {}),
-  }
-  const { baseUrl, databaseUrl, env } = await prepareServer(postgres, folder, settings)
-  const [signer, api, worker] = (['signer', 'api', 'worker'] as const).map((role) => startRole(role, env))
-  if (!signer || !api || !worker) throw new Error('a process is missing')
-  await waitUntilReady(baseUrl)
-  const owner = new Pool({ connectionString: databaseUrl, max: 2 })
-  owner.on('error', () => undefined)
-  const ctx = buildContext({ config: readConfig(env), log: makeLogger('silent'), name: 'pohf-battery' })
-  return {
-    baseUrl,
-    owner,
-    ctx,
-    clickhouse: clickhouse && openClickHouse(clickhouse.url),
-    kills: {
-      api: async () => void api.kill(),
-      worker: async () => void worker.kill(),
-      postgres: () => postgres.restart('SIGKILL'),
-      ...(clickhouse ? { clickhouse: clickhouse.kill } : {}),
-    },
-    close: async () => {
-      await Promise.all([api.stop(), worker.stop(), signer.stop()])
-      await ctx.db.end()
-      await owner.end()
-      await clickhouse?.stop()
-      await postgres.stop()
-      for (const used of [folder, clusterFolder]) rmSync(used, { recursive: true, force: true })
-    },
-  }
-}
+export const openDeployment = (engine: 'postgresql' | 'clickhouse', options: ClickHouseOptions) =>
+  open(async (defer) => {
+    const folder = makeFolder('attention', defer)
+    const clickhouse =
+      engine === 'clickhouse' ? await openKillableClickHouse(join(folder, 'clickhouse'), options) : undefined
+    if (clickhouse) {
+      defer(clickhouse.stop)
+      await applySchema(clickhouse.url, undefined)
+    }
+    const { postgres, baseUrl, databaseUrl, env, processes, close } = await openService({
+      name: 'attention',
+      roles: ['signer', 'api', 'worker'],
+      settings: {
+        BEACONS_PER_MINUTE: '10000000',
+        ...(clickhouse ? { CLICKHOUSE_URL: clickhouse.url } : {}),
+      },
+    })
+    defer(close)
+    const owner = new Pool({ connectionString: databaseUrl, max: 2 })
+    owner.on('error', () => undefined)
+    defer(() => owner.end())
+    const ctx = buildContext({ config: readConfig(env), log: makeLogger('silent'), name: 'pohf-battery' })
+    defer(() => ctx.db.end())
+    return {
+      baseUrl,
+      owner,
+      ctx,
+      clickhouse: clickhouse && openClickHouse(clickhouse.url),
+      kills: {
+        api: async () => void processes.api.kill(),
+        worker: async () => void processes.worker.kill(),
+        postgres: () => postgres.restart('SIGKILL'),
+        ...(clickhouse ? { clickhouse: clickhouse.kill } : {}),
+      },
+    }
+  })
 export type Deployment = Awaited<ReturnType<typeof openDeployment>>
 
 /** Verified views of one agent, and their tokens. */

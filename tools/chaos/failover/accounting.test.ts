@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { makeDatabase } from '../../../packages/server/test/fixtures/harness.ts'
-import { audit, withDatabase } from '../verify-load/audit.ts'
+import { audit } from '../verify-load/audit.ts'
 import type { CallOutcome } from '../verify-load/calls.ts'
 import { figuresOf, findBrokenBounds, type RunRecord } from './accounting.ts'
+import { withDatabase } from '../../driver/service.ts'
 
 // Records of runs as `npm run battery -- failover` makes them. The fault begins at 10 s and ends at 20 s. The battery itself needs
 // packages that CI does not have.

@@ -3,12 +3,13 @@ import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { ownerOf, freePort } from '../../../packages/server/dev/cluster.ts'
-import { randomFrom } from '../server-processes.ts'
-import { withDatabase } from '../verify-load/audit.ts'
 import { startLoad } from '../verify-load/load.ts'
 import { openHaDeployment, type HaDeployment } from './deployment.ts'
-import { processTree, signalAll } from './process-tree.ts'
 import { postgresFolder, type PatroniCluster, type PatroniNode } from './patroni-cluster.ts'
+import { closingAfter, processTree, signalAll } from '../../driver/closing.ts'
+import { step } from '../../driver/program.ts'
+import { randomFrom } from '../../driver/rounds.ts'
+import { withDatabase } from '../../driver/service.ts'
 
 export type BackupOptions = {
   readonly seed: number
@@ -222,7 +223,9 @@ const backUpAndLoad = async (deployment: HaDeployment, options: BackupOptions) =
 
 const measure = async (deployment: HaDeployment, options: BackupOptions): Promise<BackupFigures> => {
   const { patroni, record, databaseUrl } = deployment
+  step('a full backup and two loads')
   const { fullBackupSeconds, target, acknowledgedBefore } = await backUpAndLoad(deployment, options)
+  step('a load, then the loss of all machines')
   const load = startSlowLoad(deployment, options)
   // At any moment between two segments.
   const seconds = options.seconds + randomFrom(options.seed)() * 30
@@ -232,10 +235,12 @@ const measure = async (deployment: HaDeployment, options: BackupOptions): Promis
   const acknowledged = new Map(record.acknowledged)
 
   const [first, second] = patroni.nodes.map((node) => node)
+  step('restoring the newest state')
   const newest = await restoreAndRead(deployment, requireNode(first), [])
   const lost = [...acknowledged]
     .filter(([name, jwt]) => newest.stored.get(name) !== jwt)
     .map(([, jwt]) => jwt)
+  step('restoring a point in time')
   const pointInTime = await restoreAndRead(deployment, requireNode(second), [
     '--type=time',
     `--target=${target}`,
@@ -245,6 +250,7 @@ const measure = async (deployment: HaDeployment, options: BackupOptions): Promis
   ])
   const missing = [...acknowledgedBefore].filter(([name, jwt]) => pointInTime.stored.get(name) !== jwt)
   const later = [...pointInTime.stored.keys()].filter((name) => !acknowledgedBefore.has(name))
+  step('Patroni on the restored data')
   const restoredCluster = await startPatroniOnRestored(deployment, patroni.nodes)
   const after = await readStored(databaseUrl)
   const lostSeconds = lost.length === 0 ? 0 : (lostAtMs - Math.min(...lost.map(mintedAtMs))) / 1_000
@@ -282,12 +288,10 @@ const measure = async (deployment: HaDeployment, options: BackupOptions): Promis
 }
 
 /** Backs up a Patroni cluster under load, loses all of it, and restores the newest state and a point in time. */
-export const runBackup = async (options: BackupOptions): Promise<BackupFigures> => {
-  const deployment = await openHaDeployment({ etcdApi: 'etcd', keep: options.keep, sessions: 20_000 })
-  if (options.keep) console.log(`data and logs: ${deployment.patroni.folder}`)
-  try {
-    return await measure(deployment, options)
-  } finally {
-    await deployment.close()
-  }
-}
+export const runBackup = (options: BackupOptions): Promise<BackupFigures> =>
+  closingAfter(async (defer) => {
+    const deployment = await openHaDeployment({ etcdApi: 'etcd', keep: options.keep, sessions: 20_000 })
+    defer(deployment.close)
+    if (options.keep) console.error(`data and logs: ${deployment.patroni.folder}`)
+    return measure(deployment, options)
+  })

@@ -1,12 +1,17 @@
 import { join } from 'node:path'
-import { Client } from 'pg'
+import { open } from '../../driver/closing.ts'
+import { starting } from '../../driver/program.ts'
 import { freePort } from '../../../packages/server/dev/cluster.ts'
-import { waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
-import { makeServerProcess, prepareServer, type ServerProcess } from '../server-processes.ts'
-import { withDatabase } from '../verify-load/audit.ts'
-import { openReceiver, seedAgents, subscribeAgents, type VerifyAgent } from '../verify-load/calls.ts'
+import { openReceiver, seedAgents, type VerifyAgent } from '../verify-load/calls.ts'
 import { newRecord, type VerifyRecord } from '../verify-load/load.ts'
 import { startPatroniCluster, type PatroniCluster, type PatroniClusterOptions } from './patroni-cluster.ts'
+import {
+  waitUntilReady,
+  makeServerProcess,
+  prepareServer,
+  type ServerProcess,
+  withDatabase,
+} from '../../driver/service.ts'
 
 export type HaDeployment = {
   readonly patroni: PatroniCluster
@@ -23,16 +28,9 @@ export type HaDeployment = {
 }
 
 /** The roles of docs/operate/install.md. `createdb` lets the login role create its own database. */
-const createRoles = async (url: string, password: string): Promise<void> => {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(`create role pohf login createdb password '${password}'; create role pohf_app nologin;
-      create role pohf_mint nologin; grant pohf_app, pohf_mint to pohf`)
-  } finally {
-    await client.end()
-  }
-}
+const rolesSql = (password: string): string =>
+  `create role pohf login createdb password '${password}'; create role pohf_app nologin;
+   create role pohf_mint nologin; grant pohf_app, pohf_mint to pohf`
 
 const startServers = async (
   patroni: PatroniCluster,
@@ -52,52 +50,40 @@ const startServers = async (
 }
 
 /** The kit with the service on it: agents are seeded, and their events go to a receiver. */
-export const openHaDeployment = async (
+export const openHaDeployment = (
   options: PatroniClusterOptions & { readonly sessions: number },
-): Promise<HaDeployment> => {
-  const closing: (() => Promise<void> | void)[] = []
-  const close = async () => {
-    for (const each of closing.splice(0).toReversed()) await each()
-  }
-  try {
+): Promise<HaDeployment> =>
+  open(async (defer) => {
+    starting('three database machines')
     const patroni = await startPatroniCluster(options)
-    closing.push(patroni.close)
+    defer(patroni.close)
     if (!(await patroni.waitUntilWhole(90_000)))
       throw new Error(`the cluster in ${patroni.folder} has no leader with two replicas within 90 s`)
     // Until the stanza is there, the archive refuses the write-ahead log.
     const leader = await patroni.findLeader()
     leader?.pgbackrest(['stanza-create'])
     const password = 'servicePassword0000'
-    await createRoles(patroni.superuserUrl('postgres'), password)
+    await withDatabase(patroni.superuserUrl('postgres'), (client) => client.query(rolesSql(password)))
     const prepared = await prepareServer(
       { url: (database) => patroni.databaseUrl('pohf', password, database) },
       patroni.folder,
       { BASE_URL: patroni.apiUrl, LOG_LEVEL: 'info', DRAIN_SECONDS: '2' },
     )
     const servers = await startServers(patroni, prepared.env)
-    closing.push(async () => {
+    defer(async () => {
       for (const server of servers.values()) if (!server.hasEnded()) await server.terminate()
     })
     const receiver = await openReceiver()
-    closing.push(receiver.close)
-    await waitUntilReady(patroni.apiUrl)
+    defer(receiver.close)
+    const baseUrl = patroni.apiUrl
+    await waitUntilReady(baseUrl)
     const databaseUrl = patroni.superuserUrl('pohf')
-    const agents = await withDatabase(databaseUrl, (client) =>
-      seedAgents(patroni.apiUrl, client, options.sessions),
-    )
-    await subscribeAgents(patroni.apiUrl, agents, receiver.url)
-    return {
-      patroni,
-      servers,
-      baseUrl: patroni.apiUrl,
+    const agents = await seedAgents({
+      baseUrl,
       databaseUrl,
-      agents,
-      record: newRecord(),
-      received: receiver.received,
-      close,
-    }
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
+      sessions: options.sessions,
+      webhookUrl: receiver.url,
+    })
+    const { received } = receiver
+    return { patroni, servers, baseUrl, databaseUrl, agents, record: newRecord(), received }
+  })

@@ -1,27 +1,11 @@
 import { setTimeout } from 'node:timers/promises'
-import { isRunning, isStopped, processTree, signalAll } from './process-tree.ts'
+import { nothingToEnd, requireTrue, type ActiveFault, type InjectedFault } from '../verify-load/faults.ts'
 import type { PatroniCluster, PatroniNode } from './patroni-cluster.ts'
+import { isRunning, isStopped, processTree, signalAll } from '../../driver/closing.ts'
 
-/** A fault that has begun. */
-type ActiveFault = {
-  /** Asserts that the fault took place, and says by what it was seen. */
-  readonly proof: () => Promise<string>
-  readonly end: () => Promise<void>
-}
-export type FailoverFault = {
-  readonly name: string
-  readonly title: string
-  /** How long it lasts, in seconds; 0 where it is over when it has begun. */
-  readonly seconds: number
+export type FailoverFault = InjectedFault<PatroniCluster> & {
   /** The longest time without a 200 that is allowed. */
   readonly gapMsMax: number
-  readonly begin: (patroni: PatroniCluster) => Promise<ActiveFault>
-}
-
-const nothingToEnd = async (): Promise<void> => undefined
-
-const requireTrue = (isTrue: boolean, what: string): void => {
-  if (!isTrue) throw new Error(`the fault did not take place: ${what}`)
 }
 
 const requireLeader = async (patroni: PatroniCluster): Promise<PatroniNode & { postmaster: number }> => {
@@ -130,7 +114,7 @@ const cutSessions = async (patroni: PatroniCluster): Promise<ActiveFault> => {
 }
 
 /** Every fault of the battery. */
-const failoverFaults: readonly FailoverFault[] = [
+export const failoverFaults: readonly FailoverFault[] = [
   {
     name: 'node-kill',
     title: 'kill -9 of the primary and its Patroni',
@@ -162,12 +146,3 @@ const failoverFaults: readonly FailoverFault[] = [
     begin: cutSessions,
   },
 ]
-
-/** The faults with these names, or all of them. A name that does not exist is an error. */
-export const chooseFaults = (names: readonly string[]): readonly FailoverFault[] => {
-  const known = failoverFaults.map(({ name }) => name)
-  const unknown = names.filter((name) => !known.includes(name))
-  if (unknown.length > 0)
-    throw new Error(`no such fault: ${unknown.join(', ')}. There are: ${known.join(', ')}`)
-  return names.length === 0 ? failoverFaults : failoverFaults.filter(({ name }) => names.includes(name))
-}

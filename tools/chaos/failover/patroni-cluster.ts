@@ -16,24 +16,17 @@ import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { freePort, makeClusterFolder, ownerOf } from '../../../packages/server/dev/cluster.ts'
 import { waitForExit } from '../../../packages/server/test/fixtures/processes/restarts.ts'
-import { processTree, signalAll } from './process-tree.ts'
+import { installDebianPackages } from '../../driver/child.ts'
+import { processTree, signalAll } from '../../driver/closing.ts'
 
 const kitFolder = fileURLToPath(new URL('../../../deploy/ha/', import.meta.url))
-const installScript = fileURLToPath(new URL('../../ci/debian-packages.sh', import.meta.url))
 const debianPackages = ['patroni', 'etcd-server', 'haproxy', 'pgbackrest', 'postgresql']
 /** Debian's folder of the programs of PostgreSQL. */
 export const postgresFolder = '/usr/lib/postgresql/15/bin'
 const programs = ['patroni', 'etcd', 'haproxy', 'pgbackrest']
 
-/** Installs what the kit needs; an error names what is missing. */
-export const installPrograms = (): void => {
-  spawnSync('bash', [installScript, ...debianPackages], { stdio: 'inherit' })
-  const missing = programs.filter((program) => spawnSync('which', [program]).status !== 0)
-  if (missing.length > 0)
-    throw new Error(
-      `not installed: ${missing.join(', ')}; on Debian 12: apt-get install ${debianPackages.join(' ')}`,
-    )
-}
+/** Installs what the kit needs. Returns what is missing all the same. */
+export const installPrograms = (): string | undefined => installDebianPackages(debianPackages, programs)
 
 const firstLine = (program: string, parameter: string): string =>
   spawnSync(program, [parameter], { encoding: 'utf8' }).stdout.split('\n')[0] ?? ''

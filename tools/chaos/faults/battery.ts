@@ -1,6 +1,12 @@
 import { request } from 'node:http'
-import { setTimeout } from 'node:timers/promises'
-import { faults, type FaultScenario } from './scenarios.ts'
+import { closingAfter } from '../../driver/closing.ts'
+import { step } from '../../driver/program.ts'
+import { randomFrom } from '../../driver/rounds.ts'
+import { withDatabase } from '../../driver/service.ts'
+import { audit, waitForDeliveries } from '../verify-load/audit.ts'
+import { bringAbout, chooseNamed, describeError, repeat, waitForRecovery } from '../verify-load/faults.ts'
+import { startLoad, waitForProgress } from '../verify-load/load.ts'
+import { missingFor, openDeployment, type Deployment, type DeploymentKind } from './deployment.ts'
 import {
   bounds,
   figuresOf,
@@ -9,10 +15,7 @@ import {
   type FaultRecord,
   type ReadinessProbe,
 } from './judgement.ts'
-import { missingFor, openDeployment, type Deployment, type DeploymentKind } from './deployment.ts'
-import { randomFrom } from '../server-processes.ts'
-import { audit, waitForDeliveries, withDatabase } from '../verify-load/audit.ts'
-import { startLoad, waitForProgress } from '../verify-load/load.ts'
+import { faults, type FaultScenario } from './scenarios.ts'
 
 export type BatteryOptions = {
   /** Names of faults and planned stops; all where it is empty. */
@@ -50,8 +53,6 @@ export type FaultResult = {
 const callTimeoutMs = 75_000
 const shareSentTwice = 0.15
 const deliveryPatienceMs = 90_000
-/** Without failures for this time, a server has recovered. */
-const quietMs = 3_000
 const observationMsMax = 45_000
 /** How long a call that was refused after the recovery is repeated. */
 const answerMsMax = 75_000
@@ -61,7 +62,7 @@ const probeReadiness = (baseUrl: string): Promise<ReadinessProbe> =>
     const startedAt = performance.now()
     const done = (status: number) => resolve({ startedAt, endedAt: performance.now(), status })
     const probe = request(`${baseUrl}/readyz`, { agent: false })
-    const deadline = globalThis.setTimeout(() => probe.destroy(new Error('no answer')), bounds.probeMs)
+    const deadline = setTimeout(() => probe.destroy(new Error('no answer')), bounds.probeMs)
     probe.on('close', () => clearTimeout(deadline))
     probe.on('error', () => done(0))
     probe.on('response', (response) => {
@@ -72,20 +73,7 @@ const probeReadiness = (baseUrl: string): Promise<ReadinessProbe> =>
 
 const startProbes = (baseUrl: string) => {
   const probes: ReadinessProbe[] = []
-  const end = new AbortController()
-  const asking = (async () => {
-    while (!end.signal.aborted) {
-      probes.push(await probeReadiness(baseUrl))
-      await setTimeout(200)
-    }
-  })()
-  return {
-    probes,
-    stop: async () => {
-      end.abort()
-      await asking
-    },
-  }
+  return { probes, ...repeat(200, async () => probes.push(await probeReadiness(baseUrl))) }
 }
 
 type Observation = Omit<FaultRecord, 'beganAt' | 'endedAt' | 'kind'>
@@ -105,20 +93,7 @@ const watch = (deployment: Deployment, options: BatteryOptions, twice: number) =
   const succeeded = () => load.calls.filter(({ status }) => status === 200).length
   return {
     progress: (ms: number) => waitForProgress(succeeded, ms),
-    /** Waits until calls succeed and none has failed for a while; false where that does not happen. */
-    recovery: async (since: number): Promise<boolean> => {
-      const deadline = performance.now() + observationMsMax
-      for (;;) {
-        const from = Math.max(since, performance.now() - quietMs)
-        const recent = load.calls.filter(({ endedAt }) => endedAt >= from)
-        // A call that hangs has not failed yet.
-        const isQuiet = load.pendingSince() > from && recent.every(({ status }) => status > 0 && status < 500)
-        const isLongEnough = performance.now() - since >= quietMs
-        if (isLongEnough && isQuiet && recent.some(({ status }) => status === 200)) return true
-        if (performance.now() > deadline) return false
-        await setTimeout(100)
-      }
-    },
+    recovery: (since: number) => waitForRecovery(load, since, observationMsMax),
     /** Ends the load without looking at what came of it. */
     abandon: (): void => void Promise.all([readiness.stop(), load.stop(0)]),
     stop: async (isRecovered: boolean): Promise<Observation> => {
@@ -145,21 +120,6 @@ const watch = (deployment: Deployment, options: BatteryOptions, twice: number) =
   }
 }
 
-/** Begins a fault, keeps it for its time, makes sure that it took place, and ends it. */
-const bringAbout = async (fault: FaultScenario, deployment: Deployment, options: BatteryOptions) => {
-  const beganAt = performance.now()
-  const active = await fault.begin(deployment)
-  const lastsMs = fault.seconds === 0 ? 0 : (options.seconds ?? fault.seconds) * 1_000
-  await setTimeout(Math.max(0, beganAt + lastsMs - performance.now()))
-  try {
-    const proof = await active.proof()
-    return { beganAt, proof, faults: [], end: active.end }
-  } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error)
-    return { beganAt, proof: '', faults: [reason], end: active.end }
-  }
-}
-
 const resultOf = (
   { name, title }: Pick<FaultResult, 'name' | 'title'>,
   proof: string,
@@ -181,17 +141,12 @@ const runFault = async (
   const watched = watch(deployment, options, fault.outlivesCredentials ? 0 : shareSentTwice)
   try {
     await watched.progress(30_000)
-    const { beganAt, proof, faults: unseen, end } = await bringAbout(fault, deployment, options)
-    await end()
-    const endedAt = fault.isMomentary ? beganAt : performance.now()
+    const seconds = fault.seconds === 0 ? 0 : (options.seconds ?? fault.seconds)
+    const { beganAt, proof, faults: unseen, ...ended } = await bringAbout(fault, deployment, seconds)
+    const endedAt = fault.isMomentary ? beganAt : ended.endedAt
     const observed = await watched.stop(await watched.recovery(endedAt))
-    const record: FaultRecord = {
-      ...observed,
-      beganAt,
-      endedAt,
-      faults: [...unseen, ...observed.faults],
-      kind: 'unplanned',
-    }
+    const faults = [...unseen, ...observed.faults]
+    const record: FaultRecord = { ...observed, beganAt, endedAt, faults, kind: 'unplanned' }
     return resultOf(fault, proof, record, options)
   } finally {
     watched.abandon()
@@ -259,61 +214,40 @@ const items: readonly Item[] = [
   ...faults.map((fault) => ({ name: fault.name, title: fault.title, deployment: fault.deployment, fault })),
   ...plannedStops.map((stop) => ({ name: stop.name, title: stop.title, deployment: stop.deployment, stop })),
 ]
-const faultNames: readonly string[] = items.map(({ name }) => name)
-
-/** The names of `only`, or all of them. A name that does not exist is an error. */
-const chosenItems = (only: readonly string[]): readonly Item[] => {
-  const unknown = only.filter((name) => !faultNames.includes(name))
-  if (unknown.length > 0)
-    throw new Error(`no such fault: ${unknown.join(', ')}. There are: ${faultNames.join(', ')}`)
-  return only.length === 0 ? items : items.filter(({ name }) => only.includes(name))
-}
-
 /**
  * Runs one fault after another under load. Faults of one kind share a deployment as long as all bounds hold; after a broken one
  * the next gets a new deployment.
  */
-export const runFaults = async (
-  options: BatteryOptions,
-  report: (result: FaultResult) => void,
-): Promise<FaultResult[]> => {
-  const results: FaultResult[] = []
-  let deployment: Deployment | undefined
-  const closeDeployment = async () => {
-    await deployment?.close()
-    deployment = undefined
-  }
-  const runItem = async (item: Item): Promise<FaultResult> => {
-    const { name, title } = item
-    const skipped = missingFor(item.deployment)
-    if (skipped !== undefined) return { name, title, skipped, reasons: [] }
-    try {
-      // Rows of a moved clock stay in the database.
-      if (deployment?.kind !== item.deployment || item.deployment === 'clock') await closeDeployment()
-      deployment ??= await openDeployment(item.deployment, options)
-      if (options.keep) console.log(`data and logs: ${deployment.folder}`)
-      return 'fault' in item
-        ? await runFault(item.fault, deployment, options)
-        : await runStops(item.stop, deployment, options)
-    } catch (error) {
-      return {
-        name,
-        title,
-        reasons: [
-          `the battery could not go on: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`,
-        ],
+export const runFaults = (options: BatteryOptions): Promise<FaultResult[]> =>
+  closingAfter(async (defer) => {
+    const results: FaultResult[] = []
+    let deployment: Deployment | undefined
+    const closeDeployment = async () => {
+      await deployment?.close()
+      deployment = undefined
+    }
+    defer(closeDeployment)
+    const runItem = async (item: Item): Promise<FaultResult> => {
+      const { name, title } = item
+      const skipped = missingFor(item.deployment)
+      if (skipped !== undefined) return { name, title, skipped, reasons: [] }
+      try {
+        // Rows of a moved clock stay in the database.
+        if (deployment?.kind !== item.deployment || item.deployment === 'clock') await closeDeployment()
+        deployment ??= await openDeployment(item.deployment, options)
+        if (options.keep) console.error(`data and logs: ${deployment.folder}`)
+        step(title)
+        return 'fault' in item
+          ? await runFault(item.fault, deployment, options)
+          : await runStops(item.stop, deployment, options)
+      } catch (error) {
+        return { name, title, reasons: [describeError(error)] }
       }
     }
-  }
-  try {
-    for (const item of chosenItems(options.only)) {
+    for (const item of chooseNamed(items, options.only)) {
       const result = await runItem(item)
       results.push(result)
-      report(result)
       if (result.reasons.length > 0) await closeDeployment()
     }
-  } finally {
-    await closeDeployment()
-  }
-  return results
-}
+    return results
+  })

@@ -17,13 +17,19 @@ import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { freePort } from '../../../packages/server/dev/cluster.ts'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
-import { waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
+import { open } from '../../driver/closing.ts'
+import { starting } from '../../driver/program.ts'
 import { startTcpProxy } from '../../../packages/server/test/fixtures/tcp-proxy.ts'
-import { openPostgres, type RestartingPostgres } from '../restarting-postgres.ts'
-import { makeServerProcess, prepareServer, type ServerProcess } from '../server-processes.ts'
-import { withDatabase } from '../verify-load/audit.ts'
-import { openReceiver, seedAgents, subscribeAgents, type VerifyAgent } from '../verify-load/calls.ts'
+import { openReceiver, seedAgents, type VerifyAgent } from '../verify-load/calls.ts'
 import { newRecord, type VerifyRecord } from '../verify-load/load.ts'
+import {
+  waitUntilReady,
+  openPostgres,
+  type RestartingPostgres,
+  makeServerProcess,
+  prepareServer,
+  type ServerProcess,
+} from '../../driver/service.ts'
 
 /** What a deployment has besides PostgreSQL, a proxy before it and the server. */
 export type DeploymentKind = 'plain' | 'disks' | 'clock' | 'haproxy'
@@ -221,53 +227,52 @@ const openFolders = (kind: DeploymentKind) => {
 }
 
 /** A server of real processes on a PostgreSQL of its own, with agents whose events go to a receiver. */
-export const openDeployment = async (
+export const openDeployment = (
   kind: DeploymentKind,
   options: { readonly sessions: number; readonly keep: boolean },
-): Promise<Deployment> => {
-  const { folder, paths, remove } = openFolders(kind)
-  const closing: (() => Promise<void> | void)[] = [() => (options.keep ? undefined : remove())]
-  const close = async () => {
-    const errors: unknown[] = []
-    for (const each of closing.toReversed())
-      try {
-        await each()
-      } catch (error) {
-        errors.push(error)
-      }
-    if (errors.length > 0) throw new AggregateError(errors, `deployment in ${folder} could not be closed`)
-  }
-  try {
+): Promise<Deployment> =>
+  open(async (defer) => {
+    starting(`a deployment: ${kind}`)
+    const { folder, paths, remove } = openFolders(kind)
+    defer(() => (options.keep ? undefined : remove()))
     const postgres = await openPostgres({
       folder: paths.data,
       settings: { max_connections: '60', max_wal_size: '64MB', min_wal_size: '32MB' },
       env: clockEnvironment(kind, folder, paths.clock),
     })
-    closing.push(postgres.stop)
+    defer(postgres.stop)
     const proxy = await startTcpProxy({ host: '127.0.0.1', port: postgres.port })
-    closing.push(proxy.close)
-    const prepared = await prepareServer(postgres, folder, {
+    defer(proxy.close)
+    const { baseUrl, databaseUrl, env } = await prepareServer(postgres, folder, {
       DATABASE_URL: proxy.urlOf(postgres.url('pohf')),
       LOG_LEVEL: 'info',
     })
     const logFile = join(paths.log, 'server.log')
-    const servers =
+    const { close: stopServers, ...servers } =
       kind === 'haproxy'
-        ? await startBehindHaproxy(folder, prepared.env, logFile)
-        : startSupervised(prepared.baseUrl, prepared.env, logFile)
-    closing.push(servers.close)
+        ? await startBehindHaproxy(folder, env, logFile)
+        : startSupervised(baseUrl, env, logFile)
+    defer(stopServers)
     const receiver = await openReceiver()
-    closing.push(receiver.close)
+    defer(receiver.close)
     for (const index of servers.servers.keys()) await servers.waitUntilUsed(index)
-    const { databaseUrl } = prepared
-    const agents = await withDatabase(databaseUrl, (client) =>
-      seedAgents(servers.baseUrl, client, options.sessions),
-    )
-    await subscribeAgents(servers.baseUrl, agents, receiver.url)
-    const opened = { kind, folder, databaseUrl, postgres, proxy, paths, agents, close }
-    return { ...opened, ...servers, close, record: newRecord(), received: receiver.received }
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
+    const agents = await seedAgents({
+      baseUrl: servers.baseUrl,
+      databaseUrl,
+      sessions: options.sessions,
+      webhookUrl: receiver.url,
+    })
+    const { received } = receiver
+    return {
+      kind,
+      folder,
+      databaseUrl,
+      postgres,
+      proxy,
+      paths,
+      agents,
+      ...servers,
+      record: newRecord(),
+      received,
+    }
+  })

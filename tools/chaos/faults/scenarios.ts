@@ -4,22 +4,13 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
 import { childrenOf } from '../../../packages/server/test/fixtures/processes/child-processes.ts'
+import { nothingToEnd, requireTrue, type ActiveFault, type InjectedFault } from '../verify-load/faults.ts'
 import { bounds } from './judgement.ts'
 import { writeClockOffset, type Deployment, type DeploymentKind } from './deployment.ts'
-import { withDatabase } from '../verify-load/audit.ts'
+import { withDatabase } from '../../driver/service.ts'
 
-/** A fault that has begun. */
-type ActiveFault = {
-  /** Asserts that the fault takes place, and says by what it was seen. */
-  readonly proof: () => Promise<string>
-  readonly end: () => Promise<void>
-}
-export type FaultScenario = {
-  readonly name: string
-  readonly title: string
+export type FaultScenario = InjectedFault<Deployment> & {
   readonly deployment: DeploymentKind
-  /** How long it lasts, in seconds; 0 where `end` waits for it. */
-  readonly seconds: number
   /** Nothing has to be repaired: it is over when it has begun, and the server has to recover by itself. */
   readonly isMomentary?: true
   /**
@@ -27,10 +18,7 @@ export type FaultScenario = {
    * then mints another one for the session. Calls are not sent twice: the second would be a renewal.
    */
   readonly outlivesCredentials?: true
-  readonly begin: (deployment: Deployment) => Promise<ActiveFault>
 }
-
-const nothingToEnd = async (): Promise<void> => undefined
 
 /** An error code is the proof; no error means that the fault does not take place. */
 const codeOfFailure = async (work: () => Promise<unknown>): Promise<string> => {
@@ -40,10 +28,6 @@ const codeOfFailure = async (work: () => Promise<unknown>): Promise<string> => {
     return error instanceof Error && 'code' in error ? String(error.code) : String(error)
   }
   throw new Error('the fault does not take place: what it should refuse succeeded')
-}
-
-const requireTrue = (isTrue: boolean, what: string): void => {
-  if (!isTrue) throw new Error(`the fault does not take place: ${what}`)
 }
 
 /** The server's connections, as PostgreSQL sees them. */

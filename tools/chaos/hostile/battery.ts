@@ -3,16 +3,19 @@ import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
 import { freePort } from '../../../packages/server/dev/cluster.ts'
-import { median, quantile, rounded } from '../../bench/median.ts'
 import { cpuOfServers, startServers } from '../../bench/verify-fixture.ts'
 import { makeSeeder, seedSql } from '../../bench/verify-seed.ts'
 import type { ClientOrder, ClientReport } from './client.ts'
 import { makeHostileRows, type HostileRow } from './rows.ts'
+import { closingAfter, open } from '../../driver/closing.ts'
+import { step } from '../../driver/program.ts'
+import { median, quantile, rounded, sum } from '../../driver/rounds.ts'
 
 export type HostileOptions = {
   readonly seconds: number
   readonly rounds: number
-  readonly verifiesPerSecond: number
+  /** Calls of verify in a second. */
+  readonly verifies: number
   /** Names of rows; none: all. */
   readonly only: readonly string[]
   /** Settings of the api, such as a limit that is taken away to see what it does. */
@@ -70,41 +73,44 @@ const nextStranger = (): string => {
 
 type CallParts = { readonly body?: string; readonly headers?: Readonly<Record<string, string>> }
 
-const prepare = async (settings: HostileOptions['settings']) => {
-  const servers = await startServers([{ ADDRESS_LIMITS: 'on', TRUSTED_PROXIES: '127.0.0.1', ...settings }])
-  const baseUrl = `http://127.0.0.1:${servers.ports[0]}`
-  const database = new Client({ connectionString: servers.databaseUrl })
-  await database.connect()
-  await database.query(`set "pohf.tenant" = 'system'`)
-  // With an issuer, an order without a key gets a signed quote: the most that this row can cost.
-  await database.query(
-    `insert into trust_roots (kind, name, keys_url, mode, require_digest, reason)
+const prepare = (settings: HostileOptions['settings']) =>
+  open(async (defer) => {
+    const servers = await startServers([{ ADDRESS_LIMITS: 'on', TRUSTED_PROXIES: '127.0.0.1', ...settings }])
+    defer(servers.close)
+    const baseUrl = `http://127.0.0.1:${servers.ports[0]}`
+    const database = new Client({ connectionString: servers.databaseUrl })
+    await database.connect()
+    defer(() => database.end())
+    await database.query(`set "pohf.tenant" = 'system'`)
+    // With an issuer, an order without a key gets a signed quote: the most that this row can cost.
+    await database.query(
+      `insert into trust_roots (kind, name, keys_url, mode, require_digest, reason)
       values ('issuer', 'issuer.example', 'https://issuer.example/keys', 'test', true, 'battery')`,
-  )
-  const call = (method: string, path: string, address: string, init: CallParts = {}) =>
-    fetch(`${baseUrl}${path}`, {
-      method,
-      ...init,
-      headers: { 'content-type': 'application/json', 'x-forwarded-for': address, ...init.headers },
-    })
-  const register = async (address: string, mode: string) => {
-    const body = JSON.stringify({ name: 'Agent', contactEmail: `a@${mode}-${address}.example`, mode })
-    const response = await call('POST', '/api/agents/register', address, { body })
-    return (await response.json()) as { agentId: string; apiKey: string }
-  }
-  const payer = await register(payerAddress, 'live')
-  await database.query(seedSql.balances, [payer.agentId])
-  return { servers, baseUrl, database, call, payer, seed: makeSeeder(database, 'present') }
-}
+    )
+    const call = (method: string, path: string, address: string, init: CallParts = {}) =>
+      fetch(`${baseUrl}${path}`, {
+        method,
+        ...init,
+        headers: { 'content-type': 'application/json', 'x-forwarded-for': address, ...init.headers },
+      })
+    const register = async (address: string, mode: string) => {
+      const body = JSON.stringify({ name: 'Agent', contactEmail: `a@${mode}-${address}.example`, mode })
+      const response = await call('POST', '/api/agents/register', address, { body })
+      return (await response.json()) as { agentId: string; apiKey: string }
+    }
+    const payer = await register(payerAddress, 'live')
+    await database.query(seedSql.balances, [payer.agentId])
+    return { servers, baseUrl, call, payer, seed: makeSeeder(database, 'present') }
+  })
 type Deployment = Awaited<ReturnType<typeof prepare>>
 
 /** Calls verify at a steady rate, whatever the answers take, and the rows of strangers once a second. */
 const observe = async (
   { servers, call, payer, seed }: Deployment,
-  { seconds, verifiesPerSecond }: HostileOptions,
+  { seconds, verifies }: HostileOptions,
   signal: Promise<ClientReport>,
 ): Promise<PhaseFigures> => {
-  const prefix = await seed([payer.agentId], seconds * verifiesPerSecond)
+  const prefix = await seed([payer.agentId], seconds * verifies)
   const latencies: number[] = []
   let paid5xx = 0
   let refusedStrangers = 0
@@ -133,11 +139,11 @@ const observe = async (
   const pending: Promise<void>[] = []
   const cpuBefore = cpuOfServers(servers)
   const startedAt = performance.now()
-  for (let n = 0; n < seconds * verifiesPerSecond; n++) {
-    const wait = startedAt + (n * 1_000) / verifiesPerSecond - performance.now()
+  for (let n = 0; n < seconds * verifies; n++) {
+    const wait = startedAt + (n * 1_000) / verifies - performance.now()
     if (wait > 0) await setTimeout(wait)
     pending.push(verify(n))
-    if (n % verifiesPerSecond === 0) pending.push(visit(n))
+    if (n % verifies === 0) pending.push(visit(n))
   }
   await Promise.all(pending)
   const cpuAfter = cpuOfServers(servers)
@@ -187,8 +193,7 @@ const runRow = async (targets: Targets, options: HostileOptions, row: HostileRow
     const control = await runPhase(targets, options, row, { port: targets.barePort, perSecond })
     rounds.push({ beside, control })
   }
-  const sumOf = (name: 'paid5xx' | 'refusedStrangers') =>
-    rounds.reduce((sum, { beside }) => sum + beside[name], 0)
+  const sumOf = (name: 'paid5xx' | 'refusedStrangers') => sum(rounds.map(({ beside }) => beside[name]))
   const controlP99Ms = median(rounds.map(({ control }) => control.p99Ms))
   const besideP99Ms = median(rounds.map(({ beside }) => beside.p99Ms))
   return {
@@ -213,34 +218,28 @@ const mintCredential = async ({ seed, payer, call }: Deployment): Promise<string
   return credential
 }
 
-export const runHostile = async (
-  options: HostileOptions,
-  show: (row: RowFigures) => void,
-): Promise<readonly RowFigures[]> => {
-  const deployment = await prepare(options.settings)
-  const bare = await startBareServer()
-  const client = fork(new URL('client.ts', import.meta.url))
-  const targets = { deployment, barePort: bare.port, client }
-  try {
+export const runHostile = (options: HostileOptions): Promise<readonly RowFigures[]> =>
+  closingAfter(async (defer) => {
+    const deployment = await prepare(options.settings)
+    defer(deployment.close)
+    const bare = await startBareServer()
+    defer(() => bare.child.kill())
+    const client = fork(new URL('client.ts', import.meta.url))
+    defer(() => client.kill())
+    const targets = { deployment, barePort: bare.port, client }
     const rows = makeHostileRows(await mintCredential(deployment)).filter(
       ({ name }) => options.only.length === 0 || options.only.some((part) => name.includes(part)),
     )
+    step('warming up')
     // A process that has just started compiles its code while it answers.
     for (const row of rows.slice(0, 3))
       await runPhase(targets, options, row, { port: bare.port, perSecond: 100 })
     const results: RowFigures[] = []
     for (const row of rows) {
+      step(`row ${row.name}`)
       // Some texts are made for their first reader.
       await fetch(`${deployment.baseUrl}${row.makeRequest('', 0).split(' ')[1]}`)
-      const figures = await runRow(targets, options, row)
-      results.push(figures)
-      show(figures)
+      results.push(await runRow(targets, options, row))
     }
     return results
-  } finally {
-    client.kill()
-    bare.child.kill()
-    await deployment.database.end()
-    await deployment.servers.close()
-  }
-}
+  })

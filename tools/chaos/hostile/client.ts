@@ -1,6 +1,7 @@
 // The hostile client, a process of its own: calls one row on a number of connections, as fast as answers come or at a
 // fixed rate, and counts the answers. Written on bare sockets, so that it takes little of the machine.
 import { connect, type Socket } from 'node:net'
+import { endOf } from '../../bench/http-load.ts'
 
 /** What the parent orders: `requests` are sent in turn, and `perSecond` is missing where the answers set the rate. */
 export type ClientOrder = {
@@ -14,15 +15,6 @@ export type ClientReport = {
   readonly perSecond: number
   readonly statuses: Readonly<Record<string, number>>
   readonly cpuMs: number
-}
-
-/** Where the answer that begins the text ends, or undefined while it is not whole. */
-const endOf = (text: string): number | undefined => {
-  const head = text.indexOf('\r\n\r\n')
-  if (head === -1) return undefined
-  const length = /content-length: (\d+)/i.exec(text.slice(0, head))
-  const end = head + 4 + Number(length?.[1] ?? 0)
-  return text.length >= end ? end : undefined
 }
 
 const run = async (order: ClientOrder): Promise<ClientReport> => {

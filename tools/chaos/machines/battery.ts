@@ -2,10 +2,11 @@ import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { readJournal } from '../../../packages/server/src/signing/index.ts'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
-import { claimsOf } from '../restore/service.ts'
-import { randomFrom } from '../server-processes.ts'
-import { auditJournals, readStored, type IssuedCredential, type KeySet } from '../signer.ts'
-import { audit, waitForDeliveries, withDatabase } from '../verify-load/audit.ts'
+import { readKeySet, type KeySet } from '../restore/service.ts'
+import { answeredOf, auditJournals, readStored } from '../signer.ts'
+import { compareAll, faultsOfCounts, type VerifyFindings } from '../verify-load/audit.ts'
+import { closingAfter } from '../../driver/closing.ts'
+import { step } from '../../driver/program.ts'
 import {
   newRecord,
   startLoad,
@@ -24,6 +25,8 @@ import {
   type RevocationFigures,
 } from './judgement.ts'
 import { roles, type Machine, type Role } from './machine.ts'
+import { randomFrom } from '../../driver/rounds.ts'
+import { withDatabase } from '../../driver/service.ts'
 
 export type MachinesOptions = {
   readonly kills: number
@@ -31,27 +34,15 @@ export type MachinesOptions = {
   readonly seed: number
   readonly keep: boolean
 }
-export type MachinesFindings = {
+export type MachinesFindings = VerifyFindings & {
   readonly seed: number
   readonly seconds: number
   readonly kills: number
-  readonly acknowledged: number
-  /** Acknowledged, and not stored as it was. */
-  readonly lost: number
-  /** Debits more than credentials, and sessions with more than one credential. */
-  readonly doubleCharged: number
-  /** Debits without their credential. */
-  readonly missingCredential: number
-  readonly undelivered: number
-  readonly duplicates: number
-  /** Calls without an answer, or with a 503: repeated until there was one. */
-  readonly unknownOutcomes: number
   readonly statuses: Readonly<Record<string, number>>
   /** Signed and not stored: of two calls for one session at once, one is stored. */
   readonly neverStored: number
   readonly signedBy: Readonly<Record<string, number>>
   readonly revocations: readonly (Revocation & RevocationFigures)[]
-  readonly faults: readonly string[]
 }
 /** For the picture and the tables of a report. */
 export type MachinesRecord = {
@@ -122,26 +113,20 @@ const killAll = async (
   deployment: MachinesDeployment,
   { kills, random }: { readonly kills: number; readonly random: () => number },
   progress: () => number,
-  show: (kill: Kill) => void,
 ): Promise<Kill[]> => {
   const done: Kill[] = []
   while (done.length < kills) {
     await waitForProgress(progress, progressMsMax)
     const pick = <T>(from: readonly T[]): T | undefined => from[Math.floor(random() * from.length)]
     const [machine, part] = [pick(deployment.machines) ?? deployment.machines[0], pick(parts) ?? 'machine']
+    step(`kill ${done.length + 1}: ${part} of ${machine.name}`)
     const downMs = 3_000 + random() * 5_000
     await setTimeout(200 + random() * 1_300)
     const kill = await killOnce(deployment, machine, { part, downMs })
-    show(kill)
     done.push(kill)
     if (kill.backAt === Infinity) break
   }
   return done
-}
-
-const readKeySet = async ({ baseUrl }: Machine): Promise<KeySet> => {
-  const answer = await fetch(`${baseUrl}/.well-known/jwks.json`, { signal: AbortSignal.timeout(30_000) })
-  return (await answer.json()) as KeySet
 }
 
 /** Revokes the key that one machine signs with, by an operator of the other machine. */
@@ -162,7 +147,7 @@ const revokeUnderLoad = async (
   let unpublishedMs = Infinity
   try {
     await pollUntil('it is unpublished', async () => {
-      const sets = await Promise.all(machines.map(readKeySet))
+      const sets = await Promise.all(machines.map(({ baseUrl }) => readKeySet(baseUrl)))
       return sets.every((set) => !set.keys.some((key) => key.kid === kid))
     })
     unpublishedMs = Date.now() - revokedAt
@@ -173,9 +158,6 @@ const revokeUnderLoad = async (
   await setTimeout(Math.max(0, revokedAt + 10_000 - Date.now()))
   return { kid, owner: owner.name, revokedOn: at.name, revokedAt, unpublishedMs }
 }
-
-const answeredOf = ({ acknowledged }: VerifyRecord): IssuedCredential[] =>
-  [...acknowledged.values()].map((jwt) => ({ credentialId: String(claimsOf(jwt)['jti']), jwt }))
 
 const countBy = (names: readonly string[]): Record<string, number> =>
   Object.fromEntries([...Map.groupBy(names, (name) => name)].map(([name, { length }]) => [name, length]))
@@ -193,10 +175,7 @@ const compare = async (
   { machines, databaseUrl, received }: MachinesDeployment,
   { record, load, kills, revocations, keys }: RunResult,
 ): Promise<Omit<MachinesFindings, 'seed' | 'seconds'>> => {
-  const { events, faults, ...counts } = await withDatabase(databaseUrl, (client) => audit(client, record))
-  // A worker that was killed leaves leases of a minute behind. Where something was lost, there is no need to wait.
-  const undelivered = await waitForDeliveries(events, received, counts.lost > 0 ? 0 : 90_000)
-  const deliveries = [...received.values()].reduce((sum, times) => sum + times, 0)
+  const found = await compareAll(databaseUrl, record, load, received)
   const journals = machines.map(({ name, keysFolder }) => ({
     name,
     lines: readJournal(join(keysFolder, 'journal')).filter((line) => line.id.startsWith('crd_')),
@@ -206,19 +185,15 @@ const compare = async (
   const known = new Set(stored.map(({ credentialId }) => credentialId))
   const revoked = revocations.map((each) => ({ ...each, ...figuresOfRevocation(each, lines) }))
   return {
+    ...found,
     kills: kills.length,
-    acknowledged: record.acknowledged.size,
-    ...counts,
-    undelivered,
-    duplicates: deliveries - received.size,
-    unknownOutcomes: load.calls.filter(({ status }) => status === 0 || status === 503).length,
     statuses: countBy(load.calls.map(({ status }) => String(status))),
     neverStored: lines.filter(({ id }) => !known.has(id)).length,
     signedBy: Object.fromEntries(journals.map((journal) => [journal.name, journal.lines.length])),
     revocations: revoked,
     faults: [
-      ...load.faults,
-      ...faults,
+      ...faultsOfCounts(found),
+      ...found.faults,
       ...findForbidden(load.calls, kills),
       ...auditJournals({ answered: answeredOf(record), stored, lines, keys }),
       ...revoked.flatMap((each) => findRevocationFaults(each, each)),
@@ -230,15 +205,15 @@ const compare = async (
 }
 
 /** Kills processes and machines at random moments under load, revokes keys, and compares. */
-export const runMachines = async (
+export const runMachines = (
   options: MachinesOptions,
-  show: (kill: Kill) => void,
-): Promise<{ findings: MachinesFindings; record: MachinesRecord }> => {
-  const random = randomFrom(options.seed)
-  const deployment = await openMachines({ sessions: 2_000 * options.kills + 20_000, keep: options.keep })
-  try {
+): Promise<{ findings: MachinesFindings; record: MachinesRecord }> =>
+  closingAfter(async (defer) => {
+    const random = randomFrom(options.seed)
+    const deployment = await openMachines({ sessions: 2_000 * options.kills + 20_000, keep: options.keep })
+    defer(deployment.close)
     const [first, second] = deployment.machines
-    const keys = await readKeySet(first)
+    const keys = await readKeySet(first.baseUrl)
     const record = newRecord()
     const startedAt = performance.now()
     const baseUrls = deployment.machines.map(({ baseUrl }) => baseUrl)
@@ -253,7 +228,8 @@ export const runMachines = async (
       timeoutMs: 30_000,
     })
     const progress = () => record.acknowledged.size
-    const kills = await killAll(deployment, { kills: options.kills, random }, progress, show)
+    const kills = await killAll(deployment, { kills: options.kills, random }, progress)
+    step('revoking keys under load')
     await waitForProgress(progress, progressMsMax)
     const revocations = [
       await revokeUnderLoad(deployment.machines, first, second),
@@ -272,12 +248,4 @@ export const runMachines = async (
         kills: kills.map((kill) => ({ ...kill, gapMs: gapOf(kill, baseUrls, load.calls) })),
       },
     }
-  } finally {
-    await deployment.close()
-  }
-}
-
-/** Whether nothing was lost, double or forgotten, and no fault was found. */
-export const hasNoFaults = (findings: MachinesFindings): boolean =>
-  findings.lost + findings.doubleCharged + findings.missingCredential + findings.undelivered === 0 &&
-  findings.faults.length === 0
+  })

@@ -3,20 +3,13 @@ import { chmodSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { freePort, makeClusterFolder, startCluster } from '../../../packages/server/dev/cluster.ts'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
-import { waitUntilReady } from '../../../packages/server/test/fixtures/processes/restarts.ts'
 import { makeSignerAuthority } from '../../../packages/server/test/fixtures/signer-tls.ts'
-import { prepareServer } from '../server-processes.ts'
-import { withDatabase } from '../verify-load/audit.ts'
-import {
-  networkSettings,
-  openReceiver,
-  seedAgents,
-  seedNetworks,
-  subscribeAgents,
-  type VerifyAgent,
-} from '../verify-load/calls.ts'
+import { networkSettings, openReceiver, seedAgents, type VerifyAgent } from '../verify-load/calls.ts'
+import { open } from '../../driver/closing.ts'
+import { starting } from '../../driver/program.ts'
 import { makeMachine, ports, type Machine } from './machine.ts'
 import { openNetwork, type Network } from './network.ts'
+import { waitUntilReady, prepareServer } from '../../driver/service.ts'
 
 export type MachinesDeployment = {
   readonly folder: string
@@ -111,46 +104,36 @@ const makeMachines = async (parts: MachinesParts): Promise<[Machine, Machine]> =
 }
 
 /** Two application machines with a signer each, and outside of them PostgreSQL and a receiver of webhooks. */
-export const openMachines = async (options: {
+export const openMachines = (options: {
   readonly sessions: number
   readonly keep: boolean
-}): Promise<MachinesDeployment> => {
-  const closing: (() => Promise<void> | void)[] = []
-  const close = async () => {
-    for (const each of closing.splice(0).toReversed()) await each()
-  }
-  try {
+}): Promise<MachinesDeployment> =>
+  open(async (defer) => {
+    starting('two machines')
     const folder = makeClusterFolder('pohf-machines-')
     // PostgreSQL has a user of its own. What is secret is in folders with a mode of their own.
     chmodSync(folder, 0o755)
-    closing.push(() => {
-      if (!options.keep) rmSync(folder, { recursive: true, force: true })
-    })
+    defer(() => options.keep || rmSync(folder, { recursive: true, force: true }))
     const network = openNetwork()
-    closing.push(network.close)
+    defer(network.close)
     const cluster = await openDatabase(folder, network)
-    closing.push(cluster.stop)
+    defer(cluster.stop)
     const receiver = await openReceiver(network.outside)
-    closing.push(receiver.close)
+    defer(receiver.close)
     const { databaseUrl, env } = await prepareServer(cluster, folder, {
       ...networkSettings,
       LOG_LEVEL: 'warn',
     })
     const machines = await makeMachines({ folder, network, databaseUrl, env, receiverPort: receiver.port })
-    closing.push(async () => {
-      await Promise.all(machines.map((machine) => machine.stop()))
-    })
+    defer(() => Promise.all(machines.map((machine) => machine.stop())))
     await admitSigners(machines)
     for (const machine of machines) await waitUntilReady(machine.baseUrl)
-    const agents = await withDatabase(databaseUrl, async (client) => {
-      const seeded = await seedAgents(machines[0].baseUrl, client, options.sessions)
-      await seedNetworks(client, 10_000)
-      return seeded
+    const agents = await seedAgents({
+      baseUrl: machines[0].baseUrl,
+      databaseUrl,
+      sessions: options.sessions,
+      networks: 10_000,
+      webhookUrl: receiver.url,
     })
-    await subscribeAgents(machines[0].baseUrl, agents, `http://127.0.0.1:${receiver.port}/`)
-    return { folder, machines, databaseUrl, agents, received: receiver.received, close }
-  } catch (error) {
-    await close()
-    throw error
-  }
-}
+    return { folder, machines, databaseUrl, agents, received: receiver.received }
+  })

@@ -1,22 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { installDebianPackages } from '../../driver/child.ts'
 
-const installScript = fileURLToPath(new URL('../../ci/debian-packages.sh', import.meta.url))
 const debianPackages = ['iproute2', 'haproxy', 'util-linux']
 const programs = ['ip', 'haproxy', 'nsenter']
 const namespaceFolder = '/run/netns'
 
-/** Installs what the battery needs; an error names what is missing. */
-export const installPrograms = (): void => {
-  if (process.getuid?.() !== 0) throw new Error('network namespaces need root')
-  spawnSync('bash', [installScript, ...debianPackages], { stdio: 'inherit' })
-  const missing = programs.filter((program) => spawnSync('which', [program]).status !== 0)
-  if (missing.length > 0)
-    throw new Error(
-      `not installed: ${missing.join(', ')}; on Debian 12: apt-get install ${debianPackages.join(' ')}`,
-    )
-}
+/** Installs what the battery needs. Returns what is missing all the same. */
+export const installPrograms = (): string | undefined =>
+  process.getuid?.() === 0 ? installDebianPackages(debianPackages, programs) : 'network namespaces need root'
 
 const ip = (words: string): void => {
   const ran = spawnSync('ip', words.split(' '), { encoding: 'utf8' })

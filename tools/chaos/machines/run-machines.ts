@@ -1,133 +1,89 @@
 // Kills processes and whole application machines under load, and checks that no acknowledged credential is lost or double.
-// npm run battery -- machines [--kills 50 --clients 8 --seed 1 --json --report --keep]
 // Each machine is a network namespace of this one. It needs root, and on Debian it installs iproute2 and haproxy.
-import { cpus, loadavg } from 'node:os'
-import { parseArgs } from 'node:util'
-import { tableOf } from '../../ci/pages/markdown.ts'
-import { figuresOf, today, writeReport } from '../../report.ts'
-import { hasNoFaults, runMachines, type MachinesFindings, type MachinesRecord } from './battery.ts'
-import type { Kill } from './judgement.ts'
+import { drawTimeline } from '../../driver/chart.ts'
+import { anySeed } from '../../driver/options.ts'
+import { runProgram } from '../../driver/program.ts'
+import { tableOfFigures, tableOfRecords } from '../../driver/report.ts'
+import { median } from '../../driver/rounds.ts'
+import { secondsText } from '../verify-load/faults.ts'
+import { runMachines, type MachinesRecord } from './battery.ts'
 import { installPrograms } from './network.ts'
-import { drawTimeline } from './timeline.ts'
 
-const { values } = parseArgs({
-  options: {
-    kills: { type: 'string', default: '50' },
-    clients: { type: 'string', default: '8' },
-    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
-    json: { type: 'boolean', default: false },
-    report: { type: 'boolean', default: false },
-    keep: { type: 'boolean', default: false },
+const title = 'Verify while processes and machines are killed'
+
+const medianAndLongest = (ms: readonly number[]): string =>
+  ms.length === 0 ? 'none' : `${secondsText(median(ms))} / ${secondsText(Math.max(...ms))}`
+
+const killRow = (part: string, { kills }: MachinesRecord) => {
+  const own = kills.filter((kill) => kill.part === part)
+  return {
+    Killed: part === 'machine' ? 'whole machine' : part,
+    Times: own.length,
+    'No 200 from a running api, median / longest, s': medianAndLongest(own.map(({ gapMs }) => gapMs)),
+    'Until it worked again, median / longest, s': medianAndLongest(
+      own.map(({ killedAt, backAt }) => backAt - killedAt),
+    ),
+  }
+}
+
+const chartOf = ({ startedAt, machines, calls, kills }: MachinesRecord): string => {
+  const after = (ms: number) => (ms - startedAt) / 1_000
+  return drawTimeline(
+    title,
+    machines.map(({ name, baseUrl }) => {
+      const times = (isCounted: (status: number) => boolean) =>
+        calls
+          .filter((call) => call.baseUrl === baseUrl && isCounted(call.status))
+          .map(({ endedAt }) => after(endedAt))
+      return {
+        name,
+        succeeded: times((status) => status === 200),
+        failed: times((status) => status === 0 || status >= 500),
+        spans: kills
+          .filter((kill) => kill.baseUrl === baseUrl)
+          .map(({ part, killedAt, backAt }) => ({
+            name: `${part} killed`,
+            from: after(killedAt),
+            to: after(backAt),
+          })),
+      }
+    }),
+  )
+}
+
+await runProgram({
+  command: 'battery -- machines',
+  title,
+  about: `Two application machines, each a network namespace with HAProxy, an api, a worker and a signer with a key folder of its own; PostgreSQL, the clients and a receiver of webhooks are outside. An api prefers the signer of its machine and connects to the other one by TLS 1.3. The admission key is on neither. Clients call verify on both machines in turn; 20 % of the calls are sent twice at once, to both. A kill is a SIGKILL. A whole machine loses its network first, then all processes, and boots 3 to 8 seconds later. One kernel, one disk and one clock: a loss of power is not part of this.
+
+\`neverStored\` are signatures that nobody got: of two calls for one session at once only one is stored, and a killed api stores nothing. Every acknowledged credential must be stored, paid once and journaled, a machine whose api was running may give no answer other than 200, 4xx and 503 \`overloaded\`, and no revoked key may sign after 5 seconds.`,
+  options: { kills: 50, clients: 8, seed: anySeed(), keep: false },
+  minutes: ({ kills }) => 30 + kills,
+  missing: () => installPrograms(),
+  run: async (options) => {
+    const { findings, record } = await runMachines(options)
+    const { statuses, signedBy, revocations, faults, ...numbers } = findings
+    return {
+      figures: findings,
+      tables: [
+        tableOfFigures(numbers),
+        tableOfFigures(statuses, 'Answers by status, 0 where there was none:'),
+        tableOfFigures(signedBy, 'Signatures by machine:'),
+        tableOfRecords(['api', 'signer', 'worker', 'machine'].map((part) => killRow(part, record))),
+        tableOfRecords(
+          revocations.map(({ owner, revokedOn, before, after, lastSignatureMs, unpublishedMs }) => ({
+            'Key of': owner,
+            'Revoked on': revokedOn,
+            'Signatures in the 10 s before': before,
+            After: after,
+            'Last one after, ms': lastSignatureMs,
+            'Unpublished after, ms': unpublishedMs,
+          })),
+        ),
+      ],
+      faults,
+      holds: 'nothing lost, nothing double',
+      charts: { machines: chartOf(record) },
+    }
   },
 })
-const title = 'Verify while processes and machines are killed'
-const seconds = (ms: number): string => (ms / 1_000).toFixed(1)
-const partNames: Readonly<Record<Kill['part'], string>> = {
-  api: 'api',
-  signer: 'signer',
-  worker: 'worker',
-  machine: 'whole machine',
-}
-
-const medianAndLongest = (ms: readonly number[]): string => {
-  const sorted = ms.toSorted((a, b) => a - b)
-  return sorted.length === 0
-    ? 'none'
-    : `${seconds(sorted[Math.floor(sorted.length / 2)] ?? NaN)} / ${seconds(sorted.at(-1) ?? NaN)}`
-}
-
-const rowOf = (part: Kill['part'], { kills }: MachinesRecord): string[] => {
-  const own = kills.filter((kill) => kill.part === part)
-  return [
-    partNames[part],
-    String(own.length),
-    medianAndLongest(own.map(({ gapMs }) => gapMs)),
-    medianAndLongest(own.map(({ killedAt, backAt }) => backAt - killedAt)),
-  ]
-}
-
-const killTable = (record: MachinesRecord): string =>
-  tableOf(
-    [
-      'Killed',
-      'Times',
-      'No 200 from a running api, median / longest, s',
-      'Until it worked again, median / longest, s',
-    ],
-    (['api', 'signer', 'worker', 'machine'] as const).map((part) => rowOf(part, record)),
-  )
-
-const revocationTable = ({ revocations }: MachinesFindings): string =>
-  tableOf(
-    [
-      'Key of',
-      'Revoked on',
-      'Signatures in the 10 s before',
-      'After',
-      'Last one after, ms',
-      'Unpublished after, ms',
-    ],
-    revocations.map((each) => [
-      each.owner,
-      each.revokedOn,
-      String(each.before),
-      String(each.after),
-      String(each.lastSignatureMs),
-      String(each.unpublishedMs),
-    ]),
-  )
-
-const reportOf = (findings: MachinesFindings, record: MachinesRecord, load: number): string => {
-  const { statuses, signedBy, revocations: _revocations, faults, seed, ...numbers } = findings
-  return `# ${title}, ${today()}
-
-\`npm run battery -- machines --kills ${values.kills} --clients ${values.clients} --seed ${seed}\`, ${cpus().length} cores, load ${load.toFixed(1)}, which includes whatever else ran on them.
-
-Two application machines, each a network namespace with HAProxy, an api, a worker and a signer with a key folder of its own; PostgreSQL, the clients and a receiver of webhooks are outside. An api prefers the signer of its machine and connects to the other one by TLS 1.3. The admission key is on neither. ${values.clients} clients call verify on both machines in turn; 20 % of the calls are sent twice at once, to both. A kill is a SIGKILL. A whole machine loses its network first, then all processes, and boots 3 to 8 seconds later. One kernel, one disk and one clock: a loss of power is not part of this.
-
-${figuresOf(numbers)}
-
-Signed: ${Object.entries(signedBy)
-    .map(([name, count]) => `${name} ${count.toLocaleString('en')}`)
-    .join(', ')}. Answers: ${Object.entries(statuses)
-    .map(([status, count]) => `${count.toLocaleString('en')} × ${status === '0' ? 'none' : status}`)
-    .join(
-      ', ',
-    )}. "neverStored" are signatures that nobody got: of two calls for one session at once only one is stored, and a killed api stores nothing.
-
-${killTable(record)}
-
-${revocationTable(findings)}
-
-${faults.length === 0 ? 'No fault: every acknowledged credential is stored, paid once and journaled, a machine whose api was running gave no answer other than 200, 4xx and 503 `overloaded`, and no revoked key signed after 5 seconds.' : faults.map((fault) => `- ${fault}`).join('\n')}
-
-![${title}](${today()}-machines.svg)
-`
-}
-
-installPrograms()
-let done = 0
-const { findings, record } = await runMachines(
-  {
-    kills: Number(values.kills),
-    clients: Number(values.clients),
-    seed: Number(values.seed),
-    keep: values.keep,
-  },
-  ({ machine, part, killedAt, backAt }) => {
-    done += 1
-    console.log(`${done}: ${part} of ${machine}, works again after ${seconds(backAt - killedAt)} s`)
-  },
-)
-const { statuses, signedBy, revocations, faults, ...numbers } = findings
-console.table(numbers)
-console.log({ statuses, signedBy, revocations })
-console.log(killTable(record))
-for (const fault of faults.slice(0, 20)) console.log(`✗ ${fault}`)
-console.log(hasNoFaults(findings) ? '✓ nothing lost, nothing double' : `✗ ${faults.length} faults`)
-if (values.report) {
-  writeReport('machines.svg', drawTimeline(title, record))
-  writeReport('machines.md', reportOf(findings, record, loadavg()[1] ?? NaN))
-}
-if (values.json) console.log(JSON.stringify(findings))
-if (!hasNoFaults(findings)) process.exitCode = 1

@@ -1,17 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
-import { main } from '../server-processes.ts'
 import type { Service } from './deployment.ts'
-import {
-  claimsOf,
-  inParallel,
-  request,
-  runProgram,
-  stateIn,
-  withOwner,
-  type HeldCredential,
-} from './service.ts'
+import { claimsOf, inParallel, request, runProgram, stateIn, type HeldCredential } from './service.ts'
+import { withDatabase } from '../../driver/service.ts'
+import { mainFile } from '../../../packages/server/test/fixtures/processes/child-processes.ts'
 
 const credits = 100_000
 
@@ -47,7 +40,7 @@ export const registerAgent = async ({ baseUrl, databaseUrl }: Service): Promise<
     mode: 'live',
   })
   const agent = { agentId: String(json['agentId']), apiKey: String(json['apiKey']) }
-  await withOwner(databaseUrl, (client) =>
+  await withDatabase(databaseUrl, (client) =>
     client.query(
       "select ledger_post($1, 'live', 'battery', 'seed', 'ent_' || $1, '{world:battery,credits}', '{credit,credit}', array[-$2::bigint, $2::bigint])",
       [agent.agentId, credits],
@@ -57,7 +50,7 @@ export const registerAgent = async ({ baseUrl, databaseUrl }: Service): Promise<
 }
 
 export const makeOperator = async ({ env }: Service): Promise<string> =>
-  String((await runProgram([main, 'operator', 'create', 'Battery'], env))['operatorKey'])
+  String((await runProgram([mainFile, 'operator', 'create', 'Battery'], env))['operatorKey'])
 
 export const revokeAll = (service: Service, key: string, held: readonly HeldCredential[]) => {
   let refused = 0
@@ -101,7 +94,7 @@ export const countRevertedLists = async (before: ReadonlyMap<string, number>): P
 
 /** Lets the worker build changed lists at its next look, not 15 seconds after the last build. */
 export const publishSoon = ({ databaseUrl }: Service) =>
-  withOwner(databaseUrl, (client) =>
+  withDatabase(databaseUrl, (client) =>
     client.query("update status_lists set built_at = built_at - interval '1 minute' where jwt is not null"),
   )
 

@@ -16,7 +16,9 @@ import {
   sessionNames,
   waitUntilAcknowledged,
 } from './actions.ts'
-import { countUnverifiable, request, runCommand, seedSessions, withOwner } from './service.ts'
+import { countUnverifiable, request, runCommand, seedSessions } from './service.ts'
+import { closingAfter } from '../../driver/closing.ts'
+import { waitUntilReady, withDatabase } from '../../driver/service.ts'
 
 export type RestoreFindings = {
   readonly figures: Readonly<Record<string, number>>
@@ -26,25 +28,11 @@ export type RestoreFindings = {
   readonly faults: readonly string[]
 }
 
-/** On a busy machine three processes take so long to start. */
-const startWithinMs = 120_000
-
-const waitForService = ({ baseUrl }: Service, path: '/readyz' | '/readyz?for=read') =>
-  pollUntil(
-    `${path} answers 200`,
-    () =>
-      fetch(`${baseUrl}${path}`).then(
-        (response) => response.ok,
-        () => false,
-      ),
-    startWithinMs,
-  )
-
 /** The time before the loss: credentials, a restore point, more credentials, and revocations that are published. */
 const runBeforeLoss = async (service: Service, key: string) => {
   const agent = await registerAgent(service)
   const names = { before: sessionNames('before', service.before), lost: sessionNames('lost', service.lost) }
-  await withOwner(service.databaseUrl, (client) =>
+  await withDatabase(service.databaseUrl, (client) =>
     seedSessions(client, agent.agentId, [...names.before, ...names.lost]),
   )
   service.cluster.takeBaseBackup()
@@ -106,7 +94,7 @@ const restoreToPoint = async (service: Service): Promise<void> => {
 /** Whether nothing is minted by itself, and reading goes on. */
 const probePending = async (service: Service, { agent, before, revoked }: BeforeLoss): Promise<string[]> => {
   const faults: string[] = []
-  await waitForService(service, '/readyz?for=read')
+  await waitUntilReady(service.baseUrl, '/readyz?for=read')
   const [first] = before
   const attempt = { sessionId: 'lost0' }
   const { status, json } = await request(
@@ -150,7 +138,7 @@ export const runRunbook = async (service: Service, beforeLoss: BeforeLoss) => {
     runCommand(['restore', 'plan', ...remote], env),
     runCommand(['ledger', 'check', '--whole', ...remote], env),
   ])
-  await waitForService(service, '/readyz')
+  await waitUntilReady(service.baseUrl)
   await service.plantFault('applied')
   return {
     plan,
@@ -171,7 +159,7 @@ export const runAfterRestore = async (service: Service, beforeLoss: BeforeLoss) 
   const paidAgain = await service.money.payAgain(bought.map(({ payment }) => payment))
   const paidOutside = await service.money.payAgain(beforeLoss.undelivered)
   const names = sessionNames('after', service.after)
-  await withOwner(service.databaseUrl, (client) => seedSessions(client, agent.agentId, names))
+  await withDatabase(service.databaseUrl, (client) => seedSessions(client, agent.agentId, names))
   const after = await mintAll(service, agent, names)
   service.note('minted')
   const used = new Set([...before, ...lost].map(({ uri, idx }) => `${uri} ${idx}`))
@@ -210,11 +198,12 @@ export const runAfterRestore = async (service: Service, beforeLoss: BeforeLoss) 
 }
 
 /** Mints, loses the database, restores it to a point in the past, completes the restore, and counts. */
-export const runRestore = async (options: RestoreOptions): Promise<RestoreFindings> => {
-  const service = await openService(options)
-  try {
+export const runRestore = (options: RestoreOptions): Promise<RestoreFindings> =>
+  closingAfter(async (defer) => {
+    const service = await openService(options)
+    defer(service.close)
     service.start()
-    const [key] = await Promise.all([makeOperator(service), waitForService(service, '/readyz')])
+    const [key] = await Promise.all([makeOperator(service), waitUntilReady(service.baseUrl)])
     service.note('service started')
     const beforeLoss = await runBeforeLoss(service, key)
     await restoreToPoint(service)
@@ -253,7 +242,4 @@ export const runRestore = async (options: RestoreOptions): Promise<RestoreFindin
       mints: service.mints,
       faults: findFaults(service, { beforeLoss, pendingFaults, runbook, present }),
     }
-  } finally {
-    await service.close()
-  }
-}
+  })

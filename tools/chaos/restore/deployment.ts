@@ -1,14 +1,14 @@
-import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Client } from 'pg'
 import { freePort } from '../../../packages/server/dev/cluster.ts'
-import { prepareServer, randomFrom, startRole } from '../server-processes.ts'
+import { makeFolder, open } from '../../driver/closing.ts'
+import { starting, step } from '../../driver/program.ts'
+import { randomFrom } from '../../driver/rounds.ts'
+import { prepareServer, startRole, withDatabase, type RunningRole } from '../../driver/service.ts'
 import { openMoney } from './money.ts'
 import { openPointInTimeCluster } from './point-in-time.ts'
-import { withOwner } from './service.ts'
 
 export type RestoreOptions = {
   readonly seed: number
@@ -47,64 +47,67 @@ const startMirror = async () => {
 }
 
 /** The service as processes, with a PostgreSQL that can go back, a chain, a card provider and a mirror of its lists. */
-export const openService = async (options: RestoreOptions) => {
-  const startedAt = performance.now()
-  const folder = mkdtempSync(join(tmpdir(), 'pohf-restore-'))
-  const mirror = await startMirror()
-  const port = await freePort()
-  const baseUrl = `http://127.0.0.1:${port}`
-  const [cluster, money] = await Promise.all([openPointInTimeCluster(folder), openMoney(baseUrl, folder)])
-  const settings = {
-    PORT: String(port),
-    BASE_URL: baseUrl,
-    ROOT_BUDGETS: 'off',
-    STATUS_WITNESS_URL: mirror.url,
-    KEYS_DIR: join(folder, 'keys'),
-    // Every program is started twice or more: what it compiled the first time is read the second.
-    NODE_COMPILE_CACHE: join(folder, 'compiled'),
-    ...money.settings,
-  }
-  const { databaseUrl, env } = await prepareServer(cluster, folder, settings)
-  const timeline: TimelineEvent[] = []
-  const mints: number[] = []
-  const now = () => (performance.now() - startedAt) / 1_000
-  let roles: ReturnType<typeof startRole>[] = []
-  const start = () => {
-    roles = (['signer', 'api', 'worker'] as const).map((role) => startRole(role, env))
-  }
-  const stop = async () => {
-    await Promise.all(roles.map((role) => role.stop()))
-    roles = []
-  }
-  const operator = `http://127.0.0.1:${env.OPERATOR_PORT}`
-  return {
-    ...options,
-    folder,
-    mirror,
-    money,
-    cluster,
-    baseUrl,
-    operator,
-    databaseUrl,
-    env,
-    timeline,
-    mints,
-    note: (name: string) => timeline.push({ at: now(), name }),
-    noteMint: () => mints.push(now()),
-    random: randomFrom(options.seed),
-    start,
-    stop,
-    plantFault: async (phase: RestorePhase) => {
-      const { plant } = options
-      if (plant) await withOwner(databaseUrl, (client) => plant(phase, client))
-    },
-    close: async () => {
-      await stop()
-      await money.stop()
-      await cluster.stop()
-      mirror.close()
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
-}
+export const openService = (options: RestoreOptions) =>
+  open(async (defer) => {
+    starting('a PostgreSQL with an archive, a chain and a card provider')
+    const startedAt = performance.now()
+    const folder = makeFolder('restore', defer)
+    const mirror = await startMirror()
+    defer(mirror.close)
+    const port = await freePort()
+    const baseUrl = `http://127.0.0.1:${port}`
+    const cluster = await openPointInTimeCluster(folder)
+    defer(cluster.stop)
+    const money = await openMoney(baseUrl, folder)
+    defer(money.stop)
+    const settings = {
+      PORT: String(port),
+      BASE_URL: baseUrl,
+      ROOT_BUDGETS: 'off',
+      STATUS_WITNESS_URL: mirror.url,
+      KEYS_DIR: join(folder, 'keys'),
+      // Every program is started twice or more: what it compiled the first time is read the second.
+      NODE_COMPILE_CACHE: join(folder, 'compiled'),
+      ...money.settings,
+    }
+    const { databaseUrl, env } = await prepareServer(cluster, folder, settings)
+    const timeline: TimelineEvent[] = []
+    const mints: number[] = []
+    const now = () => (performance.now() - startedAt) / 1_000
+    let roles: RunningRole[] = []
+    const start = () => {
+      roles = (['signer', 'api', 'worker'] as const).map((role) => startRole(role, env))
+    }
+    const stop = async () => {
+      await Promise.all(roles.map((role) => role.stop()))
+      roles = []
+    }
+    defer(stop)
+    const operator = `http://127.0.0.1:${env.OPERATOR_PORT}`
+    return {
+      ...options,
+      folder,
+      mirror,
+      money,
+      cluster,
+      baseUrl,
+      operator,
+      databaseUrl,
+      env,
+      timeline,
+      mints,
+      note: (name: string) => {
+        step(`after: ${name}`)
+        timeline.push({ at: now(), name })
+      },
+      noteMint: () => mints.push(now()),
+      random: randomFrom(options.seed),
+      start,
+      stop,
+      plantFault: async (phase: RestorePhase) => {
+        const { plant } = options
+        if (plant) await withDatabase(databaseUrl, (client) => plant(phase, client))
+      },
+    }
+  })
 export type Service = Awaited<ReturnType<typeof openService>>

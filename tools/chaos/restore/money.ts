@@ -4,7 +4,8 @@ import { startChain } from '@pohf/chain'
 import { startCheckoutSimulator, type SimulatorState } from '@pohf/checkout-simulator'
 import { pollUntil } from '../../../packages/server/test/fixtures/polling.ts'
 import { makeWallets, submitAsThirdParty, type SignedPayment } from '../purchase-wallets.ts'
-import { claimsOf, request, withOwner, type HeldCredential } from './service.ts'
+import { claimsOf, request, type HeldCredential } from './service.ts'
+import { withDatabase } from '../../driver/service.ts'
 
 /** A payment on the chain, and the credential that it bought. */
 type BoughtCredential = { readonly payment: SignedPayment; readonly held: HeldCredential }
@@ -89,7 +90,7 @@ const makeBuyer = async (chain: Chain, baseUrl: string) => {
 const makeChainChecks = (chain: Chain, balanceBefore: number) => ({
   /** Payments that the chain has and the ledger has not. */
   countUnposted: async (databaseUrl: string): Promise<number> =>
-    withOwner(databaseUrl, async (client) => {
+    withDatabase(databaseUrl, async (client) => {
       const { rows } = await client.query<{ posted: string }>(
         "select coalesce(sum(balance), 0)::text as posted from ledger_accounts where account = 'revenue:purchases'",
       )
@@ -98,7 +99,7 @@ const makeChainChecks = (chain: Chain, balanceBefore: number) => ({
     }),
   /** Gas accounts whose next nonce is not the one that the chain expects. */
   countNonceFaults: async (databaseUrl: string): Promise<number> =>
-    withOwner(databaseUrl, async (client) => {
+    withDatabase(databaseUrl, async (client) => {
       const { rows } = await client.query<{ address: string; next: string }>(
         'select address, next_nonce::text as next from gas_keys',
       )

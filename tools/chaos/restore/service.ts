@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { createPublicKey, verify, type JsonWebKey } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
 import { inflateSync } from 'node:zlib'
-import { Client } from 'pg'
+import type { Client } from 'pg'
 
 /** A credential as its holder has it. */
 export type HeldCredential = {
@@ -54,18 +54,6 @@ export const inParallel = async <T>(
   await Promise.all(Array.from({ length: clients }, client))
 }
 
-/** Runs a statement as the owner, who sees every row with the tenant `system`. */
-export const withOwner = async <T>(url: string, work: (client: Client) => Promise<T>): Promise<T> => {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    await client.query(`set "pohf.tenant" = 'system'`)
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
-
 /** Scored sessions that wait to be verified. */
 export const seedSessions = (client: Client, agentId: string, ids: readonly string[]) =>
   client.query(
@@ -100,19 +88,28 @@ export const runProgram = async (
   }
 }
 
-type KeySet = { readonly keys: readonly (JsonWebKey & { readonly kid: string })[] }
-/** How many of these credentials no published key verifies. */
-export const countUnverifiable = async (baseUrl: string, jwts: readonly string[]): Promise<number> => {
-  const { keys } = (await (await fetch(`${baseUrl}/.well-known/jwks.json`)).json()) as KeySet
+export type KeySet = { readonly keys: readonly (JsonWebKey & { readonly kid: string })[] }
+
+/** Tells of a credential whether a key of the set signed it. */
+export const makeVerifier = ({ keys }: KeySet): ((jwt: string) => boolean) => {
   const keyOf = new Map(keys.map((jwk) => [jwk.kid, createPublicKey({ key: jwk, format: 'jwk' })]))
-  return jwts.filter((jwt) => {
+  return (jwt) => {
     const [head = '', payload = '', signature = ''] = jwt.split('.')
     const { kid } = JSON.parse(Buffer.from(head, 'base64url').toString()) as { kid: string }
     const key = keyOf.get(kid)
-    const input = Buffer.from(`${head}.${payload}`)
-    return (
-      !key ||
-      !verify('sha256', input, { key, dsaEncoding: 'ieee-p1363' }, Buffer.from(signature, 'base64url'))
-    )
-  }).length
+    const [input, raw] = [Buffer.from(`${head}.${payload}`), Buffer.from(signature, 'base64url')]
+    return key !== undefined && verify('sha256', input, { key, dsaEncoding: 'ieee-p1363' }, raw)
+  }
+}
+
+/** The keys that the service publishes. */
+export const readKeySet = async (baseUrl: string): Promise<KeySet> => {
+  const answer = await fetch(`${baseUrl}/.well-known/jwks.json`, { signal: AbortSignal.timeout(30_000) })
+  return (await answer.json()) as KeySet
+}
+
+/** How many of these credentials no published key verifies. */
+export const countUnverifiable = async (baseUrl: string, jwts: readonly string[]): Promise<number> => {
+  const isSigned = makeVerifier(await readKeySet(baseUrl))
+  return jwts.filter((jwt) => !isSigned(jwt)).length
 }

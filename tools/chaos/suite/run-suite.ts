@@ -1,64 +1,56 @@
 // Runs the whole test suite several times beside busy loops: a test that depends on a fast machine fails here.
-// npm run battery -- suite [--rounds 3 --loops 2 --report]
-import { spawn, type ChildProcess } from 'node:child_process'
-import { cpus } from 'node:os'
-import { parseArgs } from 'node:util'
-import { tableOf } from '../../ci/pages/markdown.ts'
-import { today, writeReport } from '../../report.ts'
+import { spawn } from 'node:child_process'
+import { closingAfter } from '../../driver/closing.ts'
+import { runProgram, step } from '../../driver/program.ts'
+import { tableOfRecords, type ProgramFindings } from '../../driver/report.ts'
+import { sum } from '../../driver/rounds.ts'
 import { runSuite, type SuiteResult } from './suite.ts'
 
-const { values } = parseArgs({
-  options: {
-    rounds: { type: 'string', default: '3' },
-    loops: { type: 'string', default: '2' },
-    report: { type: 'boolean', default: false },
-  },
-})
-const rounds = Number(values.rounds)
-const loopCount = Number(values.loops)
-
 const slowestMax = 30
+const percentText = (percent: number | null): string => (percent === null ? 'not known' : `${percent} %`)
 
-const reportOf = (
-  found: readonly SuiteResult[],
-): string => `# The test suite beside ${loopCount} busy loops, ${today()}
-
-\`npm run battery -- suite --rounds ${rounds} --loops ${loopCount} --report\` on ${cpus().length} cores. \`load\` is the average of the last five minutes of a round, \`taken\` the part of the CPU time that the host of this virtual machine gave to others, in the whole round and in its worst ten seconds.
-
-${tableOf(
-  ['Round', 'Tests', 'Failed', 'Seconds', 'Load', 'Taken', 'At most'],
-  found.map(({ tests, failed, seconds, load, stolen }, index) => [
-    ...[index + 1, tests, failed.length, seconds, load].map(String),
-    ...[stolen.average, stolen.highest].map((percent) => (percent === null ? 'not known' : `${percent} %`)),
+const findingsOf = (rounds: readonly SuiteResult[]): ProgramFindings => ({
+  figures: { tests: sum(rounds.map(({ tests }) => tests)), rounds },
+  tables: [
+    tableOfRecords(
+      rounds.map(({ tests, failed, seconds, load, stolen }, index) => ({
+        Round: index + 1,
+        Tests: tests,
+        Failed: failed.length,
+        Seconds: seconds,
+        Load: load,
+        Taken: percentText(stolen.average),
+        'At most': percentText(stolen.highest),
+      })),
+    ),
+    tableOfRecords((rounds[0]?.files ?? []).slice(0, slowestMax), 'The slowest files of the first round:'),
+  ],
+  faults: rounds.flatMap(({ tests, failed }, index) => [
+    ...failed.map((name) => `round ${index + 1}: ${name}`),
+    ...(tests > 0 ? [] : [`round ${index + 1}: no test ran`]),
   ]),
-)}
+  holds: 'no test failed',
+})
 
-The slowest files of the first round:
-
-${tableOf(
-  ['File', 'Seconds'],
-  (found[0]?.files ?? []).slice(0, slowestMax).map(({ file, seconds }) => [file, String(seconds)]),
-)}
-${found.flatMap(({ failed }, index) => failed.map((name) => `\n- round ${index + 1}: ${name}`)).join('')}
-`
-
-const loops: ChildProcess[] = Array.from({ length: loopCount }, () =>
-  spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' }),
-)
-const found: SuiteResult[] = []
-try {
-  for (let round = 1; round <= rounds; round++) {
-    const result = await runSuite()
-    found.push(result)
-    console.log(
-      `round ${round}: ${result.tests} tests, ${result.failed.length} failed, ${result.seconds} s, load ${result.load}, ${result.stolen.average ?? '?'} % of the CPU taken by the host`,
-    )
-    // Three rounds take about two hours: what was measured is kept if the battery is stopped.
-    if (values.report) writeReport('suite.md', reportOf(found))
-  }
-} finally {
-  for (const loop of loops) loop.kill()
-}
-const isGood = found.length > 0 && found.every(({ tests, failed }) => tests > 0 && failed.length === 0)
-console.log(isGood ? '✓ no test failed' : '✗ a test failed, or none ran')
-if (!isGood) process.exitCode = 1
+await runProgram({
+  command: 'battery -- suite',
+  title: 'The test suite beside busy loops',
+  about:
+    '`Load` is the average of the last five minutes of a round, `Taken` the part of the CPU time that the host of this virtual machine gave to others, in the whole round and in its worst ten seconds.',
+  options: { rounds: 3, loops: 2, file: [] },
+  minutes: ({ rounds }) => 10 + 90 * rounds,
+  run: ({ rounds, loops, file }, save) =>
+    closingAfter(async (defer) => {
+      for (let n = 0; n < loops; n += 1) {
+        const loop = spawn(process.execPath, ['-e', 'for(;;);'], { stdio: 'ignore' })
+        defer(() => loop.kill())
+      }
+      const found: SuiteResult[] = []
+      for (let round = 1; round <= rounds; round++) {
+        step(`round ${round}`)
+        found.push(await runSuite(file))
+        save(findingsOf(found))
+      }
+      return findingsOf(found)
+    }),
+})

@@ -1,19 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
-import type { VerifyRecord } from './load.ts'
-
-/** Opens a connection as `system`, which sees the rows of every agent. */
-export const withDatabase = async <T>(url: string, work: (client: Client) => Promise<T>): Promise<T> => {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  try {
-    // A lock that is never released must not stop the battery.
-    await client.query(`set "pohf.tenant" = 'system'; set statement_timeout = '60s'`)
-    return await work(client)
-  } finally {
-    await client.end()
-  }
-}
+import { sum } from '../../driver/rounds.ts'
+import { step } from '../../driver/program.ts'
+import { withDatabase } from '../../driver/service.ts'
+import type { startLoad, VerifyRecord } from './load.ts'
 
 const auditSql = {
   stored: `select k.agent_id || ' ' || k.reference as name, c.jwt from credential_claims k
@@ -95,3 +85,44 @@ export const waitForDeliveries = async (
   }
   return left
 }
+
+/** What clients of verify got, beside what the database has and what the webhook received. */
+export type VerifyFindings = Omit<Audit, 'events'> & {
+  /** Credentials that a client got. */
+  readonly acknowledged: number
+  /** Events of credentials that never reached the webhook. */
+  readonly undelivered: number
+  /** Deliveries of an event that had been delivered: delivery is at least once. */
+  readonly duplicates: number
+  /** Calls without an answer, or with a 503: repeated until there was one. */
+  readonly unknownOutcomes: number
+}
+
+/** Compares at the end of a load. A worker that was killed leaves leases of a minute behind. */
+export const compareAll = async (
+  databaseUrl: string,
+  record: VerifyRecord,
+  load: Pick<ReturnType<typeof startLoad>, 'calls' | 'faults'>,
+  received: ReadonlyMap<string, number>,
+): Promise<VerifyFindings> => {
+  step('comparing what was answered, stored, paid and delivered')
+  const { events, ...found } = await withDatabase(databaseUrl, (client) => audit(client, record))
+  // Where something was lost, there is no need to wait.
+  const undelivered = await waitForDeliveries(events, received, found.lost > 0 ? 0 : 90_000)
+  return {
+    ...found,
+    acknowledged: record.acknowledged.size,
+    undelivered,
+    duplicates: sum([...received.values()]) - received.size,
+    unknownOutcomes: load.calls.filter(({ status }) => status === 0 || status === 503).length,
+    faults: [...load.faults, ...found.faults],
+  }
+}
+
+type Counts = Omit<VerifyFindings, 'faults' | 'acknowledged' | 'duplicates' | 'unknownOutcomes'>
+
+/** The faults of the counts: what is lost, charged twice, without its credential or not delivered. */
+export const faultsOfCounts = (counts: Counts): string[] =>
+  (['lost', 'doubleCharged', 'missingCredential', 'undelivered'] as const)
+    .filter((name) => counts[name] > 0)
+    .map((name) => `${name}: ${counts[name]}`)

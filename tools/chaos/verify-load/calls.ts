@@ -1,7 +1,7 @@
-import { Agent, request } from 'node:http'
-import { createServer } from 'node:http'
+import { Agent, createServer, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Client } from 'pg'
+import { withDatabase } from '../../driver/service.ts'
 
 /** What became of one call. Times are those of `performance.now()`. */
 export type CallOutcome = {
@@ -119,7 +119,7 @@ export const networkSettings = {
 }
 
 /** Says that each session was seen from one of so many networks. One network is a row that every mint waits for. */
-export const seedNetworks = async (database: Client, networks: number): Promise<void> => {
+const seedNetworks = async (database: Client, networks: number): Promise<void> => {
   await database.query(
     `insert into root_sessions (session_id, day, key_day, narrow_tags, wide_tags, factors, sealed)
      select distinct on (c.session_id) c.session_id, roots_day(c.at), roots_day(c.at), array['narrow-' || tag],
@@ -148,18 +148,8 @@ const seedAgent = async (
   return { agentId, key, ...wanted }
 }
 
-/** An agent with credits for `sessions` sessions, and one with fewer credits than sessions: no fault may let it have more. */
-export const seedAgents = async (
-  baseUrl: string,
-  database: Client,
-  sessions: number,
-): Promise<VerifyAgent[]> => [
-  await seedAgent(baseUrl, database, { credits: 1_000_000, sessions }),
-  await seedAgent(baseUrl, database, { credits: 100, sessions: 400 }),
-]
-
 /** Sends the agents' `credential.issued` events to the receiver. */
-export const subscribeAgents = async (
+const subscribeAgents = async (
   baseUrl: string,
   agents: readonly VerifyAgent[],
   url: string,
@@ -170,4 +160,31 @@ export const subscribeAgents = async (
     if (registered.status !== 200)
       throw new Error(`webhook registration of ${url} was refused: ${JSON.stringify(registered)}`)
   }
+}
+
+type SeedOptions = {
+  readonly baseUrl: string
+  readonly databaseUrl: string
+  readonly sessions: number
+  /** How many networks the sessions come from; default: none. */
+  readonly networks?: number
+  /** Where their events go; default: nowhere. */
+  readonly webhookUrl?: string
+}
+
+/**
+ * An agent with credits for `sessions` sessions, and one with fewer credits than sessions: no fault may let it have more.
+ */
+export const seedAgents = async (options: SeedOptions): Promise<VerifyAgent[]> => {
+  const { baseUrl, databaseUrl, sessions, networks, webhookUrl } = options
+  const agents = await withDatabase(databaseUrl, async (database) => {
+    const seeded = [
+      await seedAgent(baseUrl, database, { credits: 1_000_000, sessions }),
+      await seedAgent(baseUrl, database, { credits: 100, sessions: 400 }),
+    ]
+    if (networks !== undefined) await seedNetworks(database, networks)
+    return seeded
+  })
+  if (webhookUrl !== undefined) await subscribeAgents(baseUrl, agents, webhookUrl)
+  return agents
 }
