@@ -7,7 +7,7 @@ import { runCommand, runLanes } from './lanes.ts'
 import type { Step } from './steps.ts'
 import { listTestFiles } from './test-files.ts'
 
-/** With more files than this, only the tests of what changed run; those of what builds on it are left to the gate. */
+/** At most this many files run, the nearest to the change first; with more, those of what builds on it are left to the gate. */
 const testFilesMax = 45
 
 const git = (...parameters: readonly string[]): string => {
@@ -61,9 +61,11 @@ export const checkChanged = async ({
     listTestFiles(),
   )
   const isWithin = own.length + dependent.length <= testFilesMax
-  const tests = isWithin ? [...own, ...dependent] : own
+  const tests = isWithin ? [...own, ...dependent] : own.slice(0, testFilesMax)
+  const left = own.length + dependent.length - tests.length
   console.log(`${changed.length} changed files since ${base}, ${tests.length} test files`)
-  if (!isWithin) console.log(`Left to the gate: ${dependent.length} test files of what builds on them`)
+  if (left > 0)
+    console.log(`Left to the gate: ${left} further test files of the same parts and of what builds on them`)
   const scripts = changed.filter((path) => /\.(?:tsx?|mjs)$/.test(path))
   const lanes = [
     {
