@@ -25,11 +25,11 @@ const defaultBase = (): string => {
   return status === 0 ? stdout.trim() : 'HEAD'
 }
 
-/** Files that differ from the base, committed or not, and that still exist. */
+/** Files that differ from the base, committed or not; also those that are gone. */
 const listChanged = (base: string): string[] =>
   [git('diff', '--name-only', '-z', base), git('ls-files', '-z', '--others', '--exclude-standard')]
     .flatMap((names) => names.split('\0'))
-    .filter((path) => path !== '' && existsSync(path))
+    .filter((path) => path !== '')
     .toSorted()
 
 /** Written by `npm run generate`: tests follow from what it is generated from. */
@@ -66,7 +66,8 @@ export const checkChanged = async ({
   console.log(`${changed.length} changed files since ${base}, ${tests.length} test files`)
   if (left > 0)
     console.log(`Left to the gate: ${left} further test files of the same parts and of what builds on them`)
-  const scripts = changed.filter((path) => /\.(?:tsx?|mjs)$/.test(path))
+  const present = changed.filter((path) => existsSync(path))
+  const scripts = present.filter((path) => /\.(?:tsx?|mjs)$/.test(path))
   const lanes = [
     {
       name: 'tests',
@@ -78,7 +79,9 @@ export const checkChanged = async ({
     {
       name: 'checks',
       steps: [
-        step('format', 'prettier', '--check', '--ignore-unknown', '--log-level', 'warn', ...changed),
+        ...(present.length > 0
+          ? [step('format', 'prettier', '--check', '--ignore-unknown', '--log-level', 'warn', ...present)]
+          : []),
         ...(scripts.length > 0 ? [step('lint', 'oxlint', '--type-aware', '--format=unix', ...scripts)] : []),
         step('types', 'node', 'tools/ci/types.ts', '--incremental'),
         step('generated files', 'node', 'tools/ci/generate.ts', '--check'),
