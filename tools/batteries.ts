@@ -38,6 +38,10 @@ export const batteries = {
     checks: 'nothing is lost through faults of network, disk and clock',
     command: program('tools/chaos/run-faults.ts'),
   },
+  fuzz: {
+    checks: '20,000 requests by schemathesis get only answers that the OpenAPI document has',
+    command: program('tools/fuzz/main.ts', '--requests', '20000', '--json'),
+  },
   guards: {
     checks: 'four agent frameworks respect a guarded tool',
     command: program('tools/interop/agent-clients.ts'),
