@@ -100,7 +100,7 @@ const restrictedCallFaults = (file: SourceFile): string[] => {
   if (path !== 'platform/db/clickhouse.ts' && has(/from '@clickhouse\//))
     faults.push(`${path}: network outside platform/net/outbound.ts`)
   // viem's clients connect by themselves, and follow URLs that a contract names (EIP-3668).
-  if (has(/import (?!type )[^']*?from 'viem(\/actions)?'|import\('viem/))
+  if (has(/import (?!type )[^']*?from 'viem(\/actions)?'|await import\('viem/))
     faults.push(`${path}: network outside platform/net/outbound.ts`)
   // The exporter sends to the collector by itself.
   if (path !== 'platform/ops/tracing/tracing-otlp.ts' && has(/from '@opentelemetry\//))

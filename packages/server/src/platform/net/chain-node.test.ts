@@ -91,5 +91,5 @@ for (const [name, answer] of [
 
 test('a node that hangs is given up after the timeout', async (t) => {
   const url = await startNode(t, () => undefined)
-  await assert.rejects(callNode({ url, ...limits, timeoutMs: 50 }, [call()]), { name: 'TimeoutError' })
+  await assert.rejects(callNode({ url, ...limits, timeoutMs: 50 }, [call()]), /abort|no response/)
 })

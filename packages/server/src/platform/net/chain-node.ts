@@ -57,12 +57,14 @@ export const callNode = async (
     idempotent: true,
   })
   if (!complete) throw new Error(`the answer of the node was cut, at ${answerBytesMax} bytes at most`)
+  const found = `the node answered ${status} and no JSON-RPC`
+  let answers: readonly NodeAnswer[]
   try {
-    const answers = readAnswers(body, calls.length)
-    // The page of a proxy may look like a result; an error of the node may have any status.
-    if ((status < 200 || status > 299) && answers.some(({ error }) => !error)) throw new Error('a result')
-    return answers
-  } catch {
-    throw new Error(`the node answered ${status} and no JSON-RPC`)
+    answers = readAnswers(body, calls.length)
+  } catch (cause) {
+    throw new Error(found, { cause })
   }
+  // The page of a proxy may look like a result; an error of the node may have any status.
+  if ((status < 200 || status > 299) && answers.some(({ error }) => !error)) throw new Error(found)
+  return answers
 }
