@@ -17,6 +17,7 @@ const compositionRoots = new Set([
  */
 export const unitOf = (path: string): string => {
   const [first = '', second = '', third = '', fourth = ''] = path.split('/')
+  if (path.startsWith('packages/server/migrations/')) return 'packages/server/src/platform'
   if (first === 'packages' && second === 'server' && path.split('/').length > 4)
     return [first, second, third, fourth].join('/')
   if (first === 'packages' && second === 'server') return posix.dirname(path)

@@ -1,23 +1,30 @@
 import { globSync, statSync } from 'node:fs'
 
-/** What `npm run build` builds, from which folders, and one file of the result. */
+/** Their sources are in the pages too. */
+const shared = 'packages/{protocol,verify,scorer}/src/**/*.ts'
+
+/** What `npm run build` builds, from which files, and one file of the result. */
 const builds = [
   {
     name: 'packages/web',
     result: 'packages/web/dist/console.html',
-    sources: 'packages/web/{src/**/*,*.html,*.ts}',
+    sources: ['packages/web/{src/**/*,*.html,*.ts}', shared],
   },
-  { name: 'packages/tag', result: 'packages/tag/dist/tag.js', sources: 'packages/tag/{src/**/*,*.ts}' },
+  {
+    name: 'packages/tag',
+    result: 'packages/tag/dist/tag.js',
+    sources: ['packages/tag/{src/**/*,*.ts}', shared],
+  },
   {
     name: 'packages/docs',
     result: 'packages/docs/dist/index.html',
-    sources: 'packages/docs/{src/**/*,client/**/*,*.ts}',
+    sources: ['packages/docs/{src/**/*,client/**/*,*.ts}', shared],
   },
 ] as const
 
-/** Tests that open built pages. */
+/** Tests that open the pages as the service serves them. Those of the pages' own packages build what they need. */
 const opensPages =
-  /^(?:packages\/(?:web|tag|docs|demo|arena)\/test|packages\/server\/test\/verification|tools\/(?:demo|bench|contact))\//
+  /^(?:packages\/arena\/test|packages\/server\/test\/(?:verification|http|docs)|tools\/(?:demo|bench|contact))\//
 
 const modifiedAt = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 

@@ -18,10 +18,12 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 
+if (values.all && values.changed) throw new Error('give --all or --changed')
+
 const secondsSince = (startedAt: number): number => (performance.now() - startedAt) / 1_000
 
 /** The last lines of a step that passed; all of one that failed. */
-const linesShown = 4
+const linesShown = 8
 const report = ({ name, hasPassed, seconds, output }: StepResult): void => {
   const lines = output.split('\n')
   const shown = hasPassed ? lines.slice(-linesShown).filter((line) => line.trim() !== '') : lines
@@ -32,14 +34,20 @@ const report = ({ name, hasPassed, seconds, output }: StepResult): void => {
 /** Leaves a step out that has passed with the same inputs. CI runs every step. */
 const runUnlessKept = (): RunStep => {
   if (process.env['CI'] !== undefined) return runCommand
-  const files = hashFiles()
   const kept = readPassed()
   return async (step) => {
-    const hash = step.inputs && hashInputs(files, step.inputs)
+    const hash = step.inputs && hashInputs(hashFiles(), step.inputs)
     if (hash !== undefined && kept[step.name] === hash)
       return { name: step.name, hasPassed: true, seconds: 0, output: 'passed before with the same files' }
     const result = await runCommand(step)
-    if (hash !== undefined && result.hasPassed) keepPassed(step.name, hash)
+    // Not if a file was changed while the step ran.
+    if (
+      step.inputs &&
+      hash !== undefined &&
+      result.hasPassed &&
+      hashInputs(hashFiles(), step.inputs) === hash
+    )
+      keepPassed(step.name, hash)
     return result
   }
 }
@@ -54,7 +62,7 @@ const runGate = async (): Promise<boolean> => {
     console.error(`\nFailed, or left out after a failure: ${failed.map(({ name }) => name).join(', ')}`)
   const seconds = Math.round(secondsSince(startedAt))
   if (values.json) console.log(JSON.stringify({ steps: steps.length, failed: failed.length, seconds }))
-  const counts = /(\d+) passed, (\d+) failed$/.exec(
+  const counts = /\d+ passed, \d+ failed(?:, \d+ skipped)?$/.exec(
     results.find(({ name }) => name === 'tests')?.output ?? '',
   )
   console.log(`\nThe gate ${failed.length === 0 ? 'passed' : 'failed'} after ${seconds} s; of the tests`)

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout } from 'node:timers/promises'
 import { compileCache } from './compile-cache.ts'
 import type { Lane, Step } from './steps.ts'
 
@@ -13,6 +14,8 @@ export type StepResult = {
 
 export type RunStep = (step: Step) => Promise<StepResult>
 
+const outputWaitMs = 2_000
+
 /** Runs a command and collects what it prints. */
 export const runCommand: RunStep = async ({ name, command }) => {
   const startedAt = performance.now()
@@ -23,12 +26,17 @@ export const runCommand: RunStep = async ({ name, command }) => {
   })
   const parts: Buffer[] = []
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => parts.push(part))
-  const [code] = await once(child, 'close')
+  const [code, fault] = await once(child, 'exit').then(
+    ([exit]: (number | null)[]) => [exit, ''] as const,
+    (error: unknown) => [1, String(error)] as const,
+  )
+  // What a step leaves running may hold its output open.
+  await Promise.race([once(child, 'close'), setTimeout(outputWaitMs, undefined, { ref: false })])
   return {
     name,
     hasPassed: code === 0,
     seconds: (performance.now() - startedAt) / 1_000,
-    output: Buffer.concat(parts).toString().trimEnd(),
+    output: `${Buffer.concat(parts).toString()}${fault}`.trimEnd(),
   }
 }
 

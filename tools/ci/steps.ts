@@ -16,6 +16,8 @@ export type Lane = { readonly name: string; readonly steps: readonly Step[] }
 const code: Inputs = [
   'packages/',
   'conformance/',
+  'deploy/',
+  'docs/quickstart/',
   'tools/',
   'package.json',
   'package-lock.json',

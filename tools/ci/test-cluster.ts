@@ -10,7 +10,7 @@ import {
   renameSync,
   rmSync,
 } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import {
   createDatabase,
@@ -26,11 +26,14 @@ const cacheFolder = here('../../node_modules/.cache')
 /** The connections of the service have jit off themselves; those of the tests' owner compile statements that run once. */
 const settings = { max_connections: '400', jit: 'off' }
 
-/** Everything that the prepared files depend on: the migrations, how a cluster is made, and which PostgreSQL made it. */
+/**
+ * Everything that the prepared files depend on: the migrations, how a cluster is made, which PostgreSQL made it, and the day:
+ * migrations create the partitions of the next days.
+ */
 const nameOfPrepared = (): string => {
   const hash = createHash('sha256')
   hash.update(
-    `${findSystemPostgres() ?? ''} ${process.env['POHF_POSTGRES'] ?? ''} ${process.getuid?.() ?? ''}`,
+    `${findSystemPostgres() ?? ''} ${process.env['POHF_POSTGRES'] ?? ''} ${process.getuid?.() ?? ''} ${new Date().toISOString().slice(0, 10)}`,
   )
   const sources = ['../../packages/server/dev/cluster.ts', '../../package-lock.json'].map(here)
   const migrations = globSync(here('../../packages/server/migrations/*.sql')).toSorted()
@@ -55,7 +58,8 @@ const prepare = async (folder: string, prepared: string): Promise<void> => {
   mkdirSync(cacheFolder, { recursive: true })
   const copy = mkdtempSync(join(cacheFolder, 'test-cluster-new-'))
   copyFolder(join(folder, 'data'), copy)
-  for (const old of readdirSync(cacheFolder).filter((name) => /^test-cluster-[0-9a-f]{16}$/.test(name)))
+  const isOld = (name: string) => /^test-cluster-[0-9a-f]{16}$/.test(name) && name !== basename(prepared)
+  for (const old of readdirSync(cacheFolder).filter(isOld))
     rmSync(join(cacheFolder, old), { recursive: true, force: true })
   // Another run may have been first: then its copy is as good.
   if (existsSync(prepared)) rmSync(copy, { recursive: true })
@@ -64,7 +68,7 @@ const prepare = async (folder: string, prepared: string): Promise<void> => {
 
 /**
  * Starts a cluster in `folder` whose database `pohf_template` has all migrations. The first run takes about 5 s for it and keeps
- * the files; those after it copy them in 0.5 s, until a migration changes.
+ * the files; those after it copy them in 0.5 s, until a migration or the day changes.
  */
 export const startTestCluster = async (folder: string): Promise<Cluster> => {
   const prepared = join(cacheFolder, nameOfPrepared())

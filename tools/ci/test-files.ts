@@ -14,7 +14,7 @@ export const listTestFiles = (): string[] =>
 
 export const isLong = (file: string): boolean => file.endsWith(longSuffix)
 
-/** The test files that the paths name: a file itself, or of a folder those that are not long. Fails for a path without tests. */
+/** The test files that the paths name: each file, and of a folder those that are not long. Fails for a path without tests. */
 export const resolveTestFiles = (paths: readonly string[], all: readonly string[]): string[] => {
   const named = paths.map((path) => relative('.', resolve(path)))
   return [
@@ -23,7 +23,7 @@ export const resolveTestFiles = (paths: readonly string[], all: readonly string[
         if (!existsSync(path)) throw new Error(`${path} does not exist`)
         const found = statSync(path).isDirectory()
           ? all.filter((file) => !isLong(file) && (path === '' || file.startsWith(`${path}/`)))
-          : all.filter((file) => file === path)
+          : [path]
         if (found.length === 0) throw new Error(`${path} has no test file`)
         return found
       }),

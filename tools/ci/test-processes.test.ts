@@ -4,7 +4,13 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, join, resolve } from 'node:path'
 import { test } from 'node:test'
-import { filesToRepeat, groupFilesByProcess, isolatedFiles, writeEntries } from './test-processes.ts'
+import {
+  filesToRepeat,
+  groupFilesByProcess,
+  isolatedFiles,
+  timedFiles,
+  writeEntries,
+} from './test-processes.ts'
 import { parseTestResults } from './test-results.ts'
 
 test('every file is in one list, the longest lists are first, and files that run alone exist', () => {
@@ -25,7 +31,7 @@ test('every file is in one list, the longest lists are first, and files that run
     // Folders of tests and tools, then modules.
     [2, 1, 1, 1, 1, 1, 1, 7, 6, 1],
   )
-  for (const file of isolatedFiles) assert.ok(existsSync(file), file)
+  for (const file of [...isolatedFiles, ...timedFiles]) assert.ok(existsSync(file), file)
 })
 
 const failing = `import { test } from 'node:test'

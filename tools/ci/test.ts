@@ -27,6 +27,8 @@ const flags = [
   ...values['test-name-pattern'].map((pattern) => `--test-name-pattern=${pattern}`),
   ...(values['test-only'] ? ['--test-only'] : []),
 ]
+if (values.long && positionals.length > 0)
+  throw new Error('--long runs all long tests: name files or give --long')
 const all = listTestFiles()
 const isWhole = positionals.length === 0
 const chosen = isWhole
@@ -87,7 +89,8 @@ const run = async (lists: readonly (readonly string[])[], concurrency: 1 | 2 | 3
       '--test-reporter=./tools/ci/test-results.ts',
       `--test-reporter-destination=${resultsFile}`,
       ...flags,
-      ...writeEntries(folder, lists),
+      // A pattern would also match the name of a suite around a file.
+      ...(flags.length > 0 ? lists.flat() : writeEntries(folder, lists)),
     ],
     {
       stdio: 'inherit',
@@ -107,8 +110,14 @@ const run = async (lists: readonly (readonly string[])[], concurrency: 1 | 2 | 3
 
 const slowestShown = 15
 
-/** What the whole run says at its end; the last line is the same in every form of the run. */
-const printSummary = (runs: readonly Run[]): void => {
+const countsOf = (results: readonly TestResult[]) => {
+  const counts = results.filter((result) => result.file === undefined)
+  const sumOf = (key: 'passed' | 'failed' | 'skipped') => counts.reduce((sum, result) => sum + result[key], 0)
+  return { passed: sumOf('passed'), failed: sumOf('failed'), skipped: sumOf('skipped') }
+}
+
+/** What the run says at its end: the gate shows the last lines. `again` is the second run of files that failed. */
+const printSummary = (runs: readonly Run[], repeated: readonly string[], again: Run | undefined): void => {
   const results = runs.flatMap(({ results: each }) => each)
   const files = results
     .filter((result) => result.file !== undefined)
@@ -118,9 +127,12 @@ const printSummary = (runs: readonly Run[]): void => {
     for (const { file, seconds } of files.slice(0, slowestShown))
       console.log(`${seconds.toFixed(1).padStart(7)} s  ${file}`)
   }
-  const counts = results.filter((result) => result.file === undefined)
-  const sumOf = (key: 'passed' | 'failed') => counts.reduce((sum, result) => sum + result[key], 0)
-  console.log(`\n${sumOf('passed')} passed, ${sumOf('failed')} failed`)
+  const left = readdirSync(temporary).filter((name) => name.startsWith('pohf-'))
+  if (left.length > 0) console.warn(`LEFT BEHIND in the temporary folder: ${left.join(', ')}`)
+  if (again?.code === 0) console.warn(`UNSTEADY: failed once and passed alone: ${repeated.join(', ')}`)
+  const { passed, failed, skipped } = countsOf(results)
+  const failedAgain = again ? countsOf(again.results).failed : failed
+  console.log(`${passed + failed - failedAgain} passed, ${failedAgain} failed, ${skipped} skipped`)
 }
 
 try {
@@ -131,18 +143,11 @@ try {
   if (untimed.length > 0) runs.push(await run(untimed, 3))
   if (timed.length > 0) runs.push(await run(timed, 2))
   const repeated = isWhole ? filesToRepeat(all, runs) : []
-  if (repeated.length > 0) {
-    console.log(`\nonce more, alone: ${repeated.join(', ')}`)
-    const again = await run(
-      repeated.map((file) => [file]),
-      1,
-    )
-    if (again.code === 0) console.warn(`\nUNSTEADY: failed once and passed alone: ${repeated.join(', ')}`)
-    process.exitCode = again.code
-  } else process.exitCode = Math.max(...runs.map(({ code }) => code))
-  const left = readdirSync(temporary).filter((name) => name.startsWith('pohf-'))
-  if (left.length > 0) console.warn(`\nLEFT BEHIND in the temporary folder: ${left.join(', ')}`)
-  printSummary(runs)
+  const alone = repeated.map((file) => [file])
+  if (alone.length > 0) console.log(`\nonce more, alone: ${repeated.join(', ')}`)
+  const again = alone.length > 0 ? await run(alone, 1) : undefined
+  process.exitCode = again?.code ?? Math.max(...runs.map(({ code }) => code))
+  printSummary(runs, repeated, again)
 } finally {
   await cluster.stop()
   for (const made of [folder, temporary]) rmSync(made, { recursive: true, force: true })

@@ -100,11 +100,12 @@ const startProgram = (run: string, program = '') => {
   const child = spawn(process.execPath, ['--input-type=module', '-e', code], {
     stdio: ['ignore', 'pipe', 'pipe'],
   })
+  const exited = once(child, 'exit')
   const errors = text(child.stderr)
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
   const nextLine = async (): Promise<string> => String((await lines.next()).value)
   const end = async () => {
-    const [exitCode] = (await once(child, 'exit')) as [number | null]
+    const [exitCode] = (await exited) as [number | null]
     return { exitCode, errors: await errors }
   }
   return { child, nextLine, end }

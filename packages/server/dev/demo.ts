@@ -79,6 +79,10 @@ const replaceDemo = async (installation: DemoInstallation): Promise<void> => {
   if (!existsSync(demoFile(newFolder))) return
   await withClient(installation, async (client) => {
     if (!(await hasDatabase(client, newDemoDatabase))) return
+    // A connection would keep the new one from its name, when the old one is gone already.
+    await client.query('select pg_terminate_backend(pid) from pg_stat_activity where datname = $1', [
+      newDemoDatabase,
+    ])
     await client.query(`drop database if exists ${demoDatabase} with (force)`)
     await client.query(`alter database ${newDemoDatabase} rename to ${demoDatabase}`)
   })

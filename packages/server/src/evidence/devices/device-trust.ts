@@ -1,16 +1,12 @@
 import type { Ctx } from '../../platform/ops/context.ts'
+import { loadOnce } from '../../platform/ops/load-once.ts'
 import type { DeviceTrust } from './attestation-trust.ts'
 
 export type LoadDeviceTrust = () => Promise<DeviceTrust>
 
 /** The trust anchors, loaded once. They need the libraries for passkeys and certificates, which take 170 ms of CPU. */
-export const makeLoadDeviceTrust = ({ config, clock }: Pick<Ctx, 'config' | 'clock'>): LoadDeviceTrust => {
-  let trust: Promise<DeviceTrust> | undefined
-  return () =>
-    (trust ??= import('./attestation-trust.ts').then(({ loadDeviceTrust }) =>
-      loadDeviceTrust(config, clock.now()),
-    ))
-}
+export const makeLoadDeviceTrust = ({ config, clock }: Pick<Ctx, 'config' | 'clock'>): LoadDeviceTrust =>
+  loadOnce(async () => (await import('./attestation-trust.ts')).loadDeviceTrust(config, clock.now()))
 
 /**
  * Loads the trust anchors where settings name files of them, so that an invalid file stops the start, and warns where their

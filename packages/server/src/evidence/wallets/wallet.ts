@@ -33,8 +33,10 @@ const keySignature = /^0x[0-9a-fA-F]{130}$/
 
 const recoverSigner = async (message: string, signature: string): Promise<string | undefined> => {
   if (!keySignature.test(signature)) return undefined
+  // Outside the try: a library that cannot be loaded is no wrong signature.
+  const { recoverMessageAddress } = viem()
   try {
-    return await viem().recoverMessageAddress({ message, signature: signature as Hex })
+    return await recoverMessageAddress({ message, signature: signature as Hex })
   } catch {
     return undefined
   }

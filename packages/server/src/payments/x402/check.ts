@@ -120,8 +120,10 @@ export const domainOf = (network: Network) => ({
 })
 
 const isSignedByPayer = async ({ signature, authorization }: Payment, network: Network): Promise<boolean> => {
+  // Outside the try: a library that cannot be loaded is no wrong signature.
+  const { recoverTypedDataAddress } = viem()
   try {
-    const signer = await viem().recoverTypedDataAddress({
+    const signer = await recoverTypedDataAddress({
       domain: domainOf(network),
       types: authorizationTypes,
       primaryType: 'TransferWithAuthorization',

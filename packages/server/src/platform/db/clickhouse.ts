@@ -1,5 +1,6 @@
 import { Readable } from 'node:stream'
 import type { ClickHouseClient, ClickHouseSettings } from '@clickhouse/client'
+import { loadOnce } from '../ops/load-once.ts'
 
 export type Parameters = Readonly<
   Record<string, string | number | Date | readonly string[] | readonly number[]>
@@ -67,8 +68,8 @@ const connect = async (server: string): Promise<ClickHouseClient> => {
 /** Connects at the first statement: a ClickHouse that is away does not keep the service from starting. */
 export const openClickHouse = (url: string, selectSeconds = timeoutSeconds): ClickHouse => {
   const { server, database } = split(url)
-  let connection: Promise<ClickHouseClient> | undefined
-  const open = () => (connection ??= connect(server))
+  let connected: ClickHouseClient | undefined
+  const open = loadOnce(async () => (connected = await connect(server)))
   return {
     database,
     select: async <Row>(statement: string, parameters: Parameters = {}): Promise<Row[]> => {
@@ -103,7 +104,7 @@ export const openClickHouse = (url: string, selectSeconds = timeoutSeconds): Cli
       for await (const _ of stream) continue
     },
     close: async () => {
-      await (await connection)?.close()
+      await connected?.close()
     },
   }
 }

@@ -62,6 +62,7 @@ const parseBody = ({ body, mediaType }: SerializedResponse): unknown =>
 const assertDispatchable = ({ id, auth, showsSecret }: Endpoint): void => {
   if (auth === 'member' || auth === 'console')
     throw new Error(`operation ${id} was dispatched but needs a person who is signed in`)
+  if (auth === 'secret') throw new Error(`operation ${id} was dispatched but finds its caller by its body`)
   // A stored response with a secret is encrypted with the API key, which is not known here.
   if (showsSecret && auth !== 'public')
     throw new Error(`operation ${id} was dispatched but its response contains a secret`)

@@ -17,6 +17,7 @@ import type { ClientAddress } from '../http/client-address.ts'
 import { mailboxOf } from './mail-address.ts'
 import { renderMailHtml } from './mail-html.ts'
 import { hmacOf } from '../ops/secrets.ts'
+import { loadOnce } from '../ops/load-once.ts'
 
 type Mail = { readonly to: string; readonly subject: string; readonly text: string }
 
@@ -137,10 +138,9 @@ const redactMailText = (row: OutboxRow, error: unknown): unknown =>
 
 /** Sends a mail in both parts. The id makes a second delivery after a crash recognisable. */
 export const makeMailDelivery = ({ MAIL_FROM: from }: Pick<Config, 'MAIL_FROM'>, url: string) => {
-  const open = async () => (await loadMailer()).createTransport({ url, ...smtpTimeouts }, { from })
-  let transport: ReturnType<typeof open> | undefined
+  const open = loadOnce(async () => (await loadMailer()).createTransport({ url, ...smtpTimeouts }, { from }))
   return async (mail: Mail, id: string) =>
-    (await (transport ??= open())).sendMail({
+    (await open()).sendMail({
       ...mail,
       html: renderMailHtml(mail),
       messageId: `<${id}@pohf>`,
