@@ -43,7 +43,7 @@ export const batteries = {
     command: program('tools/quickstarts/run-first-run.ts'),
   },
   fuzz: {
-    checks: 'random requests get answers of the OpenAPI document',
+    checks: '20,000 requests by schemathesis get only answers that the OpenAPI document has',
     command: program('tools/fuzz/main.ts', '--requests', '20000'),
   },
   guards: {

@@ -31,8 +31,8 @@ const tests = [
 test('a change of a module runs its tests, then those of what builds on it, and never long ones', () => {
   const { own, dependent } = affectedTests([`${server}/ledger/settle.ts`], sources, tests)
   assert.deepEqual(own, [
-    `${server}/ledger/post.test.ts`,
     'packages/server/test/abuse/payer.test.ts',
+    `${server}/ledger/post.test.ts`,
     'packages/server/test/architecture/endpoints.test.ts',
   ])
   assert.deepEqual(dependent, [`${server}/credits/charge.test.ts`, `${server}/credentials/mint.test.ts`])

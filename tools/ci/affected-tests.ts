@@ -55,7 +55,7 @@ const dependentsOf = (units: ReadonlySet<string>, sources: readonly Source[]): S
 }
 
 export type AffectedTests = {
-  /** Changed tests, those of the changed modules and packages, and those that import a changed file. */
+  /** Changed tests and those that import a changed file, then the others of the changed modules and packages. */
   readonly own: readonly string[]
   /** Those of what builds on the changed modules and packages. */
   readonly dependent: readonly string[]
@@ -76,10 +76,11 @@ export const affectedTests = (
       .filter((source) => importedFrom(source).some((path) => changedFiles.has(path)))
       .map(({ path }) => path),
   )
-  const own = short.filter(
-    (path) =>
-      changedFiles.has(path) || units.has(unitOf(path)) || importers.has(path) || isRuleOf(path, units),
+  const nearest = short.filter((path) => changedFiles.has(path) || importers.has(path))
+  const others = short.filter(
+    (path) => !nearest.includes(path) && (units.has(unitOf(path)) || isRuleOf(path, units)),
   )
+  const own = [...nearest, ...others]
   const dependents = dependentsOf(units, sources)
   return { own, dependent: short.filter((path) => !own.includes(path) && dependents.has(unitOf(path))) }
 }

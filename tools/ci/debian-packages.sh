@@ -10,8 +10,9 @@ set -euo pipefail
 # curl and jq are in the examples of the documentation. postgresql is the second version that the installation is tested on.
 # python3-jwt, python3-cryptography and golang-go run the verifiers of the documentation in Python and Go; openssh-client signs
 # the checksums of a release.
+# python3-venv installs schemathesis, which sends the random requests.
 # With names as arguments it installs those instead: a battery names what only it needs.
-packages=(softhsm2 g++ make python3 faketime haproxy xvfb xdotool curl jq postgresql systemd python3-jwt
+packages=(softhsm2 g++ make python3 python3-venv faketime haproxy xvfb xdotool curl jq postgresql systemd python3-jwt
   python3-cryptography golang-go openssh-client)
 [ "$#" -gt 0 ] && packages=("$@")
 

@@ -56,7 +56,7 @@ const doUnit = async ({ harness, random }: Demo, worker: TestWorker, isVerified 
   const quality = random.integer(64, 93) / 100
   const measured = isVerified
     ? { quality }
-    : { verified: false, quality: 0.31, reasons: ['attention_unproven', 'focus_low'] }
+    : { verified: false, quality: 0.31, reasons: ['attention_unproven', 'focus_low'] as const }
   const sessionId = await worker.record(json, measured)
   await harness.advance(random.integer(70, 240) * 1_000)
   await harness.owner.query('update sessions set ended_at = pohf_now() where session_id = $1', [sessionId])

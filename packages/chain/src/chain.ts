@@ -1,7 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { encodeFunctionData, toHex, type Address, type Hex } from 'viem'
+import { encodeFunctionData, http, toHex, type Address, type Hex } from 'viem'
 import { mnemonicToAccount } from 'viem/accounts'
 import { SilentDollar, TestDollar } from './contracts.ts'
 
@@ -96,18 +96,8 @@ const tokens = { honest: TestDollar.runtime, silent: SilentDollar.runtime }
 
 type Rpc = (method: string, params?: readonly unknown[]) => Promise<unknown>
 const makeRpc = (url: string): Rpc => {
-  let lastId = 0
-  return async (method, params = []) => {
-    const response = await fetch(url, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: ++lastId, method, params }),
-      signal: AbortSignal.timeout(30_000),
-    })
-    const { result, error } = (await response.json()) as { result?: unknown; error?: unknown }
-    if (error) throw new Error(`JSON-RPC method ${method} failed: ${JSON.stringify(error)}`)
-    return result
-  }
+  const { request } = http(url, { timeout: 30_000, retryCount: 0 })({})
+  return (method, params = []) => request({ method, params })
 }
 
 type Transaction = { readonly to?: Address; readonly data: Hex }

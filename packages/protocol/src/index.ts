@@ -64,6 +64,7 @@ export {
   type CredentialFloor,
   type CredentialKind,
   type CredentialPolicy,
+  type SiteverifyRefusal,
 } from './credentials/operations.ts'
 export {
   credentialClaims,
@@ -160,16 +161,15 @@ export {
   type WorkflowTerms,
 } from './work/operator.ts'
 export { trustRootKinds, type TrustRoot, type TrustRootKind } from './trust/operations.ts'
-export { assignmentStates, reportReasons } from './work/workers.ts'
+export { assignmentStates, reportReasons, type ReleaseReason } from './work/workers.ts'
 export {
   sessionKinds,
   sessionStatuses,
-  verdictReasons,
   type Probe,
   type Receipt,
   type SessionRecord,
   type SessionVerdict,
-  type VerdictReason,
 } from './sessions/operations.ts'
+export { verdictReasons, type SessionReason, type VerdictReason } from './sessions/reasons.ts'
 export { attestationSettings, type AttestationSettings } from './agents/operations.ts'
 export { deliveryStates, type WebhookDelivery, type WebhookEndpoint } from './webhooks/operations.ts'

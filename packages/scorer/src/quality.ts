@@ -1,5 +1,8 @@
 // The formula: from components and flags to a quality and a verdict. docs/evidence/scoring.md gives the reason for each number.
+import type { AttentionReason, FlagName, PresenceReason, SessionReason } from '@pohf/protocol/reasons'
 import { exponential, ln } from './arithmetic.ts'
+
+export type { FlagName } from '@pohf/protocol/reasons'
 
 /** The version of formula, weights, caps and rules in this package. A change of any of them is a new one. */
 export const rulesVersion = 'rules-2026.11.2'
@@ -20,8 +23,8 @@ export const gazeWeight = 0.15
 const floor = 0.01
 
 type Flag = { readonly cap: number; readonly blocking: boolean }
-const blocking = (cap: number): Flag => ({ cap, blocking: true })
-const lowering = (cap: number): Flag => ({ cap, blocking: false })
+const blocking = (cap: number) => ({ cap, blocking: true }) as const
+const lowering = (cap: number) => ({ cap, blocking: false }) as const
 
 /** Every flag, the quality it caps at, and whether it refuses by itself. */
 export const flagCaps = {
@@ -42,8 +45,12 @@ export const flagCaps = {
   gaze_away: lowering(0.6),
   geo_mismatch: lowering(0.6),
   datacenter_ip: lowering(0.7),
-} as const satisfies Record<string, Flag>
-export type FlagName = keyof typeof flagCaps
+} as const satisfies Readonly<Record<FlagName, Flag>>
+/** Flags that refuse by themselves. */
+export type BlockingFlag = {
+  [F in FlagName]: (typeof flagCaps)[F]['blocking'] extends true ? F : never
+}[FlagName]
+const isBlocking = (flag: FlagName): flag is BlockingFlag => flagCaps[flag].blocking
 
 export const componentNames = ['focus', 'probe', 'input', 'device', 'history'] as const
 
@@ -84,10 +91,10 @@ const motionSecondsFull = 10
 export const inputScore = (p: number, motionSeconds: number): number =>
   0.5 + (p - 0.5) * Math.min(1, motionSeconds / motionSecondsFull)
 
-export type Verdict = {
+export type Verdict<R extends SessionReason = SessionReason> = {
   readonly quality: number
   readonly verified: boolean
-  readonly reasons: readonly string[]
+  readonly reasons: readonly R[]
 }
 
 /**
@@ -136,16 +143,16 @@ export const evaluateAttention = ({
   probesOffered,
   oneProbe,
   answerCorrect,
-}: AttentionInput): Verdict => {
+}: AttentionInput): Verdict<AttentionReason | `flag_${BlockingFlag}`> => {
   const quality = qualityOf(components, flags)
   const { qualityMin, focusMin, probeMin } = verifiedRule
   const probesPassed = probesOffered >= probesMinOf(oneProbe) && (components.probe ?? 0) >= probeMin
   const reasons = [
-    ...flags.filter((flag) => flagCaps[flag].blocking).map((flag) => `flag_${flag}`),
-    ...(quality < qualityMin ? ['quality_low'] : []),
-    ...((components.focus ?? 0) < focusMin ? ['focus_low'] : []),
-    ...(probesPassed || answerCorrect === true ? [] : ['attention_unproven']),
-    ...(answerCorrect === false ? ['answer_wrong'] : []),
+    ...flags.filter(isBlocking).map((flag) => `flag_${flag}` as const),
+    ...(quality < qualityMin ? (['quality_low'] as const) : []),
+    ...((components.focus ?? 0) < focusMin ? (['focus_low'] as const) : []),
+    ...(probesPassed || answerCorrect === true ? [] : (['attention_unproven'] as const)),
+    ...(answerCorrect === false ? (['answer_wrong'] as const) : []),
   ]
   return { quality, verified: reasons.length === 0, reasons }
 }
@@ -160,14 +167,18 @@ type PresenceInput = {
 const presenceQualityMax = 0.55
 
 /** Presence has its own rule: a hash that a client sends proves nothing by itself, so its quality is limited. */
-export const evaluatePresence = ({ components, flags, ...shown }: PresenceInput): Verdict => {
+export const evaluatePresence = ({
+  components,
+  flags,
+  ...shown
+}: PresenceInput): Verdict<PresenceReason | `flag_${FlagName}`> => {
   const scored = qualityOf(components, flags)
   const quality = shown.attested ? scored : Math.min(scored, presenceQualityMax)
   const reasons = [
     ...flags
-      .filter((flag) => flagCaps[flag].blocking || flag === 'geo_mismatch')
-      .map((flag) => `flag_${flag}`),
-    ...(shown.evidenced ? [] : ['evidence_missing']),
+      .filter((flag) => isBlocking(flag) || flag === 'geo_mismatch')
+      .map((flag) => `flag_${flag}` as const),
+    ...(shown.evidenced ? [] : (['evidence_missing'] as const)),
   ]
   return { quality, verified: reasons.length === 0, reasons }
 }

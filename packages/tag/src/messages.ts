@@ -1,3 +1,7 @@
+import type { VerdictReason } from '@pohf/protocol/reasons'
+
+type Pair = readonly [english: string, german: string]
+
 /** Every text that a person sees, in English and German, with places `{}` for values. */
 const texts = {
   group: ['Human check', 'Prüfung auf Mensch'],
@@ -55,6 +59,8 @@ const texts = {
   whyElse: ['Something went wrong on our side.', 'Bei uns ging etwas schief.'],
 } as const
 
+/** Reasons of a verdict that the title of the screen says. */
+type TitledReason = 'network_busy' | 'proof_needed'
 /** Why a check did not pass or could not run, by code. */
 const reasons = {
   questions_missed: [
@@ -73,9 +79,11 @@ const reasons = {
     'The check is not set up for this page.',
     'Die Prüfung ist für diese Seite nicht eingerichtet.',
   ],
-} as const
+} as const satisfies Readonly<
+  Record<Exclude<VerdictReason, TitledReason> | 'unreachable' | 'unsupported' | 'not_found', Pair>
+>
 
-type Pairs = Readonly<Record<string, readonly [string, string]>>
+type Pairs = Readonly<Record<string, Pair>>
 const inLanguage = <T extends Pairs>(pairs: T, index: 0 | 1) =>
   Object.fromEntries(Object.entries(pairs).map(([key, pair]) => [key, pair[index]])) as {
     readonly [K in keyof T]: string

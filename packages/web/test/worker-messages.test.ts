@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { flagCaps } from '@pohf/scorer'
-import { errorCatalogue } from '@pohf/protocol'
 import { answerFromValues, validateField } from '../src/worker/fields.ts'
 import { starsPerHour, taskSeconds } from '../src/worker/hourly.ts'
 import type { AnswerField } from '../src/worker/wire.ts'
@@ -25,48 +23,6 @@ test('the German pages say all that the English ones do, with the same places to
     const other = theirs.get(path)
     assert.ok(other !== undefined && other !== '', path)
     assert.deepEqual(placesIn(other), placesIn(text), path)
-  }
-})
-
-test('every reason by which scoring says no has plain words', () => {
-  const blocking = Object.entries(flagCaps)
-    .filter(([, flag]) => flag.blocking)
-    .map(([name]) => `flag_${name}`)
-  assert.ok(blocking.length >= 8)
-  for (const code of [
-    ...blocking,
-    'quality_low',
-    'focus_low',
-    'attention_unproven',
-    'answer_wrong',
-    'records_gone',
-    'scoring_failed',
-    'payment_taken_back',
-    'reported',
-  ])
-    assert.ok(english.reasons[code], code)
-})
-
-test('what a worker can be refused with is in the language of the page', () => {
-  const codes = [
-    'sign_in_required',
-    'member_not_enrolled',
-    'out_of_stock',
-    'order_conflict',
-    'not_found',
-  ] as const
-  for (const code of [
-    ...codes,
-    'session_not_ready',
-    'network_busy',
-    'insufficient_stars',
-    'payout_account_taken',
-    'payout_account_pending',
-    'rate_limited',
-    'forbidden',
-  ] as const) {
-    assert.ok(code in errorCatalogue)
-    assert.ok(german.failed[code], code)
   }
 })
 

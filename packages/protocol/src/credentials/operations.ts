@@ -110,6 +110,20 @@ export const siteverifyCodes = [
   'internal-error',
 ] as const
 
+/** What siteverify says in `error-codes`: the refusals of verify, and those of any call with a key. */
+export type SiteverifyRefusal =
+  | (typeof verify.errors)[number]
+  | 'missing_api_key'
+  | 'malformed_api_key'
+  | 'invalid_api_key'
+  | 'forbidden'
+  | 'invalid_json'
+  | 'unsupported_media_type'
+  | 'validation_failed'
+  | 'overloaded'
+  | 'restore_pending'
+  | 'internal_error'
+
 export const siteverify = operation({
   summary: 'Verify a session by the protocol of reCAPTCHA, hCaptcha and Turnstile.',
   bodyLimitBytes: 16_384,

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import type { SessionReason } from '../sessions/reasons.ts'
 
 type Shape = z.ZodRawShape
 const event = <S extends Shape>(summary: string, shape: S, example: z.input<z.ZodObject<S>>) => ({
@@ -122,7 +123,7 @@ export const events = {
   'session.rejected': event(
     'A session was scored as not human.',
     { sessionId: id, quality: count, reasons: z.array(z.string()) },
-    { sessionId, quality: 0.2, reasons: ['low_quality'] },
+    { sessionId, quality: 0.2, reasons: ['quality_low'] satisfies SessionReason[] },
   ),
   'device.attested': event(
     'A device passed attestation.',

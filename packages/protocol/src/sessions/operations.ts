@@ -4,6 +4,7 @@ import { assurances } from '../credentials/operations.ts'
 import { components } from '../evidence/operations.ts'
 import { instant, queryInstant, queryInteger, reference, text, unitInterval } from '../platform/fields.ts'
 import { nextPage, pageQuery } from '../platform/lists.ts'
+import { verdictReasons } from './reasons.ts'
 import { telemetryLimits } from './telemetry.ts'
 
 const base64url = (bytes: number) =>
@@ -109,16 +110,6 @@ export const telemetry = operation({
 
 /** What a person is told at the end of a check. */
 const verdicts = ['passed', 'retry', 'step_up', 'failed', 'pending'] as const
-/** Why a person has not passed. The list is closed, and names no score and no flag. */
-export const verdictReasons = [
-  'questions_missed',
-  'page_hidden',
-  'interrupted',
-  'network_busy',
-  'proof_needed',
-  'not_confirmed',
-] as const
-export type VerdictReason = (typeof verdictReasons)[number]
 const sessionVerdict = z.object({
   verdict: z.enum(verdicts),
   reasons: z.array(z.enum(verdictReasons)).max(verdictReasons.length),

@@ -22,6 +22,8 @@ export const assignmentStates = [
   'returned',
   'ran_out',
 ] as const
+/** Why a unit was taken back from a person, besides the reasons of its session. */
+export type ReleaseReason = 'reported' | 'payment_taken_back'
 
 /** What a person says about a question or task that they report. */
 export const reportReasons = ['leads_elsewhere', 'asks_personal_data', 'harmful', 'other'] as const

@@ -76,7 +76,7 @@ test('the same key succeeds once the person has stepped up, for a session and fo
 test('a session that did not pass is refused with the stored answer', async () => {
   const { sessionId } = await makeScoredSession(harness, agent, {
     verified: false,
-    reasons: ['probe_missed'],
+    reasons: ['attention_unproven'],
   })
   const verify = callUnderKey('verify', { sessionId })
   const refused = await verify()

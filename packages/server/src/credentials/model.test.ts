@@ -154,7 +154,7 @@ const begin = async (harness: Harness): Promise<Agent> => {
           scoring: 'test',
           components: { focus: 1, probe: 1, input: null, gaze: null, device: null, history: null },
           flags: [],
-          reasons: ['probe_missed'],
+          reasons: ['attention_unproven'],
           evidence: [{ type: 'answer', alg: 'sha-256', hash: 'e'.repeat(43) }],
           salt: Buffer.alloc(32),
         },

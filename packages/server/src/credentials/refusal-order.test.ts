@@ -95,7 +95,7 @@ const replaceByScored = async (agent: Agent, verified: boolean) => {
     sessionId,
     verified,
     challenge: 'right',
-    reasons: ['probe_missed'],
+    reasons: ['attention_unproven'],
   })
 }
 

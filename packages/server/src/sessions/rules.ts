@@ -1,4 +1,5 @@
 import type { Assurance, Mode } from '@pohf/protocol'
+import type { SessionReason } from '@pohf/protocol/reasons'
 import type { Components } from '@pohf/scorer'
 import type { EvidenceItem, SessionCounts, TelemetrySeal } from '../platform/db/columns.ts'
 import { readSignedToken, signToken, type SigningCtx } from '../platform/ops/tokens.ts'
@@ -26,7 +27,7 @@ export type SessionMeasurement = {
   readonly scoring: string
   readonly components: Components
   readonly flags: readonly string[]
-  readonly reasons: readonly string[]
+  readonly reasons: readonly SessionReason[]
   readonly telemetry?: Telemetry | undefined
   /** Of the recording that it rests on. */
   readonly counted?: EvidenceCounts | undefined

@@ -176,6 +176,12 @@ const planted: readonly { name: string; path: string; text: string; fault: RegEx
     fault: /network/,
   },
   {
+    name: 'a client of viem past its file',
+    path: 'purchases/buy.ts',
+    text: "import { createClient, http } from 'viem'",
+    fault: /network/,
+  },
+  {
     name: 'OpenTelemetry past its file',
     path: 'webhooks/deliver.ts',
     text: "import { trace } from '@opentelemetry/api'",

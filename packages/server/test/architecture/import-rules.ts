@@ -99,6 +99,9 @@ const restrictedCallFaults = (file: SourceFile): string[] => {
     faults.push(`${path}: network outside platform/net/outbound.ts`)
   if (path !== 'platform/db/clickhouse.ts' && has(/from '@clickhouse\//))
     faults.push(`${path}: network outside platform/net/outbound.ts`)
+  // viem's clients connect by themselves, and follow URLs that a contract names (EIP-3668).
+  if (has(/import (?!type )[^']*?from 'viem(\/actions)?'|import\('viem/))
+    faults.push(`${path}: network outside platform/net/outbound.ts`)
   // The exporter sends to the collector by itself.
   if (path !== 'platform/ops/tracing/tracing-otlp.ts' && has(/from '@opentelemetry\//))
     faults.push(`${path}: OpenTelemetry outside platform/ops/tracing/tracing-otlp.ts`)

@@ -35,7 +35,7 @@ export const OtherPasskey = ({ messages }: { messages: Messages }) => {
 /** The service does not say which of the reasons it is: whether a request exists is nobody else's business. */
 const NotYours = ({ messages }: { messages: Messages }) => (
   <>
-    <Title text={messages.failed['not_found'] ?? ''} />
+    <Title text={messages.failed.not_found} />
     <section class="card pad" aria-labelledby="reasons">
       <h2 class="h3" id="reasons">
         {messages.notYours.title}

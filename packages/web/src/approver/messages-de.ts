@@ -247,7 +247,6 @@ export const german: Messages = {
   reasons: {
     ...reasonTexts,
     attention_unproven: 'Die Frage wurde nicht richtig und rechtzeitig beantwortet.',
-    incomplete: 'Die Aufzeichnung hat kein Ende.',
   },
   rules: {
     too_fast: 'Die Seite war nicht so lange im Blick, wie diese Anfrage es verlangt.',

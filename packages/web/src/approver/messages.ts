@@ -1,4 +1,11 @@
-import { failureTexts, reasonTexts, signInTexts, texts } from '../shared/person/texts.ts'
+import type { RefusalsBelow } from '../shared/person/messages.ts'
+import {
+  failureTexts,
+  reasonTexts,
+  signInTexts,
+  texts,
+  type RecordingReason,
+} from '../shared/person/texts.ts'
 
 /** Every text of the approver's pages. `{n}` and the like are filled in; `one` is for one of what `n` counts. */
 export const english = {
@@ -242,8 +249,7 @@ export const english = {
   reasons: {
     ...reasonTexts,
     attention_unproven: 'The question was not answered rightly and in time.',
-    incomplete: 'The recording has no end.',
-  } as Readonly<Record<string, string>>,
+  } satisfies Readonly<Record<Exclude<RecordingReason, 'answer_wrong'>, string>>,
   /** Rules of approvals by which a decision is refused. */
   rules: {
     too_fast: 'The page was not in view for as long as this request asks for.',
@@ -261,7 +267,7 @@ export const english = {
     approver_not_enrolled:
       'Your enrolment is not complete, or you have withdrawn it. Ask the person who invited you for a new invitation.',
     challenge_unknown: 'You waited too long at the prompt of your device. Press the button again.',
-  } as Readonly<Record<string, string>>,
+  },
 
   failed: {
     ...failureTexts,
@@ -280,7 +286,16 @@ export const english = {
     insufficient_credits: 'The agent’s account has no credits left, so no proof can be signed. You can deny.',
     account_in_debt: 'The agent’s account is in debt, so no proof can be signed. You can deny.',
     rate_limited: 'That was a lot in a short time. Try again in a minute.',
-  } as Readonly<Record<string, string>>,
+  } satisfies Readonly<
+    Record<
+      | RefusalsBelow<'/api/approve/'>
+      | keyof typeof failureTexts
+      | 'cancelled'
+      | 'passkey_refused'
+      | 'challenge_mismatch',
+      string
+    >
+  >,
 }
 export type Messages = typeof english
 

@@ -30,11 +30,7 @@ export const fallbackView = (page: PageContext, loaded: QueryState<unknown> & { 
   if (failed.code === 'member_not_enrolled') return <EnrolmentRequired messages={page.messages} />
   return (
     <>
-      <Title
-        text={
-          failed.code === 'not_found' ? (page.messages.failed['not_found'] ?? '') : page.messages.list.title
-        }
-      />
+      <Title text={failed.code === 'not_found' ? page.messages.failed.not_found : page.messages.list.title} />
       {failed.code === 'not_found' ? (
         <p>
           <a class="btn main" href={hrefOf('/work')}>

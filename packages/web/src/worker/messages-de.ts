@@ -199,7 +199,6 @@ export const german: Messages = {
     ...reasonTexts,
     attention_unproven: 'Zu wenige der Fragen wurden rechtzeitig beantwortet.',
     answer_wrong: 'Eine Frage mit bekannter Antwort wurde anders beantwortet.',
-    incomplete: 'Die Aufzeichnung ist unvollständig: Die Seite wurde zu früh geschlossen.',
     payment_taken_back:
       'Die Zahlung des Auftraggebers wurde zurückgebucht, deshalb wurde der Auftrag beendet.',
     reported: 'Sie haben sie gemeldet.',

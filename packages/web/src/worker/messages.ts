@@ -1,4 +1,15 @@
-import { failureTexts, reasonTexts, signInTexts, texts } from '../shared/person/texts.ts'
+import type { ReleaseReason } from '@pohf/protocol'
+import type { RefusalsBelow } from '../shared/person/messages.ts'
+import {
+  failureTexts,
+  reasonTexts,
+  signInTexts,
+  texts,
+  type RecordingReason,
+} from '../shared/person/texts.ts'
+
+/** An image that does not load has its text beside it. */
+type Refused = Exclude<RefusalsBelow<'/api/work/'>, 'image_unavailable'>
 
 /** Every text of the worker's pages. `{n}` and the like are filled in; `one` is for one of what `n` counts. */
 export const english = {
@@ -195,10 +206,9 @@ export const english = {
     ...reasonTexts,
     attention_unproven: 'Too few of the questions were answered in time.',
     answer_wrong: 'A question with a known answer was answered differently.',
-    incomplete: 'The recording has no end: the page was closed too early.',
     payment_taken_back: 'The buyer’s payment was charged back, so the order was stopped.',
     reported: 'You reported it.',
-  } as Readonly<Record<string, string>>,
+  } satisfies Readonly<Record<RecordingReason | ReleaseReason, string>>,
 
   earnings: {
     title: 'Earnings',
@@ -256,7 +266,7 @@ export const english = {
       'Another new account of yours is waiting for its first payout. Use that one, or wait until that payout is decided.',
     rate_limited:
       'That was a lot in a short time. Try again later. If you returned five tasks, it can take up to a day until you can take new work.',
-  } as Readonly<Record<string, string>>,
+  } satisfies Readonly<Record<Refused | keyof typeof failureTexts | 'cancelled' | 'passkey_refused', string>>,
 }
 export type Messages = typeof english
 

@@ -5,6 +5,7 @@ import type { Assignment, AssignmentSummary } from './wire.ts'
 import { toApiError, serverNow, type ApiError } from '../shared/person/api.ts'
 import { fillPlaceholders } from '../shared/design/fill-placeholders.ts'
 import { hrefOf, Title, ErrorNote } from '../shared/person/parts.tsx'
+import { textOf } from '../shared/person/messages.ts'
 import { call } from './api.ts'
 import type { PageContext, Messages } from './messages.ts'
 
@@ -43,7 +44,9 @@ const Reasons = ({ messages, reasons }: { messages: Messages; reasons: readonly 
       </h2>
       <ul class="plain">
         {reasons.map((code) => (
-          <li key={code}>{messages.reasons[code] ?? fillPlaceholders(messages.reasonElse, { code })}</li>
+          <li key={code}>
+            {textOf(messages.reasons, code) ?? fillPlaceholders(messages.reasonElse, { code })}
+          </li>
         ))}
       </ul>
     </section>

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { send } from '../../platform/net/outbound.ts'
+import { callNode } from '../../platform/net/chain-node.ts'
 import { notSettled, type PaymentSettlement } from './payment-settled.ts'
 
 type Token = { readonly symbol: string; readonly address: string; readonly decimals: number }
@@ -38,40 +38,21 @@ const receiptSchema = z.looseObject({
   logs: z.array(logEntry).max(10_000),
 })
 type Receipt = z.infer<typeof receiptSchema>
-const reply = z.looseObject({ id: z.int(), result: z.unknown().optional(), error: z.unknown().optional() })
-const replies = z.array(reply).length(4)
-
-/** One JSON-RPC batch of four calls: chain id, receipt, transaction (to tell pending from unknown), newest block. */
+/** One request with four calls: chain id, receipt, transaction (to tell pending from unknown), newest block. */
 const queryNode = async (url: string, chainId: number, hash: string) => {
-  const calls = [
+  const answers = await callNode({ url, timeoutMs, answerBytesMax }, [
     { method: 'eth_chainId', params: [] },
     { method: 'eth_getTransactionReceipt', params: [hash] },
     { method: 'eth_getTransactionByHash', params: [hash] },
     { method: 'eth_blockNumber', params: [] },
-  ]
-  const { status, body } = await send({
-    url,
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))),
-    timeoutMs,
-    responseBytesMax: answerBytesMax,
-    trust: 'operator',
+  ])
+  const [chain, receipt, transaction, head] = answers.map(({ result, error }, at) => {
+    if (!error) return result
+    throw new Error(
+      `look-up of transaction ${hash} at the node of chain ${chainId}: expected a result of call ${at}, found an error`,
+      { cause: error },
+    )
   })
-  const query = `look-up of transaction ${hash}`
-  if (status !== 200)
-    throw new Error(`${query} at the node of chain ${chainId}: expected status 200, found ${status}`)
-  const [chain, receipt, transaction, head] = replies
-    .parse(JSON.parse(body))
-    .toSorted((a, b) => a.id - b.id)
-    .map((one) => {
-      if (one.error !== undefined && one.error !== null)
-        throw new Error(
-          `${query} at the node of chain ${chainId}: expected a result of call ${one.id}, found an error`,
-          { cause: one.error },
-        )
-      return one.result
-    })
   return {
     chainId: Number(quantity.parse(chain)),
     receipt: receipt === null ? undefined : receiptSchema.parse(receipt),

@@ -1,5 +1,5 @@
 import { verdictReasons, type SessionVerdict, type VerdictReason } from '@pohf/protocol'
-import type { FlagName } from '@pohf/scorer'
+import type { AttentionReason, FlagName, UnscoredReason } from '@pohf/protocol/reasons'
 
 /** `failed`: no second attempt is offered, and no other reason is given beside it. */
 type ShownReason =
@@ -31,22 +31,22 @@ const shownReasonByFlag: Readonly<Record<FlagName, ShownReason>> = {
   datacenter_ip: 'not_confirmed',
 }
 
-/** The same for reasons that name no flag. */
-export const shownReasonByCode: Readonly<Record<string, ShownReason>> = {
+/** The same for reasons that name no flag. Presence and the answer of a micro-task have no page that shows a verdict. */
+const shownReasonByCode: Readonly<Record<AttentionReason | UnscoredReason, ShownReason>> = {
   quality_low: 'not_confirmed',
   focus_low: 'page_hidden',
   attention_unproven: 'questions_missed',
   answer_wrong: 'questions_missed',
   records_gone: 'interrupted',
   scoring_failed: 'interrupted',
-  evidence_missing: 'not_confirmed',
 }
 
-const isFlag = (name: string): name is FlagName => Object.hasOwn(shownReasonByFlag, name)
+const shownReasons: ReadonlyMap<string, ShownReason> = new Map(
+  Object.entries({ ...shownReasonByFlag, ...shownReasonByCode }),
+)
 
 /** An unknown name, such as one of a newer version during an update, is not explained. */
-const shownReasonOf = (name: string): ShownReason =>
-  isFlag(name) ? shownReasonByFlag[name] : (shownReasonByCode[name] ?? 'not_confirmed')
+const shownReasonOf = (name: string): ShownReason => shownReasons.get(name) ?? 'not_confirmed'
 
 /** What the person of a session that was not verified is told. */
 export const rejectionOf = ({

@@ -1,3 +1,4 @@
+import type { UnscoredReason } from '@pohf/protocol/reasons'
 import { addServerFlag, type FlagName, type SessionScore } from '@pohf/scorer'
 import { inputModel } from '@pohf/scorer/input-model'
 import type { Ctx } from '../../platform/ops/context.ts'
@@ -31,7 +32,7 @@ import { dropOldSketches } from './store.ts'
  * A session that cannot be scored is rejected with the reason, so that it does not stay closed for ever. One whose key cannot
  * be opened does: the master key may be the wrong one.
  */
-type Unscorable = { readonly unscorable: 'records_gone' | 'scoring_failed' }
+type Unscorable = { readonly unscorable: UnscoredReason }
 type PreparedScore = { readonly rowKey: SessionRowKey; readonly result: ScoredRecording | Unscorable }
 
 const unscorableScore = {

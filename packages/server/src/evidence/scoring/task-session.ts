@@ -1,4 +1,5 @@
 import type { Mode } from '@pohf/protocol'
+import type { TaskReason } from '@pohf/protocol/reasons'
 import {
   deviceScores,
   historyScore,
@@ -41,7 +42,7 @@ type Attention = {
   readonly recordedId?: string
   readonly recordedAt?: Date
 }
-type MissingAttention = { readonly missing: string }
+type MissingAttention = { readonly missing: TaskReason }
 
 const noAttention: Attention = {
   components: {
@@ -58,7 +59,10 @@ const noAttention: Attention = {
 const sandboxAttention: Attention = { ...noAttention, components: { ...noAttention.components, focus: 0.97 } }
 
 /** Why a recorded session does not support this answer, in the order of its lifecycle. */
-const attentionFaultOf = (session: Session | undefined, completion: TaskCompletion): string | undefined => {
+const attentionFaultOf = (
+  session: Session | undefined,
+  completion: TaskCompletion,
+): TaskReason | undefined => {
   if (!session) return 'session_unknown'
   if (session.kind !== 'task') return 'session_of_another_kind'
   if (session.workflowId !== null && session.workflowId !== completion.taskId)

@@ -1,8 +1,7 @@
 import type { Address, Hex } from 'viem'
-import { z } from 'zod'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import { send } from '../../platform/net/outbound.ts'
+import { callNode, type NodeAnswer } from '../../platform/net/chain-node.ts'
 import { viem } from '../../platform/net/viem.ts'
 import { isContractRejection } from '../rules.ts'
 
@@ -21,19 +20,10 @@ const answerBytesMax = 262_144
 const gasMax = 5_000_000
 const eip1271MagicValue = '0x1626ba7e'
 
-const reply = z.looseObject({
-  id: z.int(),
-  result: z.string().max(answerBytesMax).optional(),
-  error: z
-    .looseObject({ code: z.int(), message: z.string().max(10_000), data: z.unknown().optional() })
-    .optional(),
-})
-const replies = z.array(reply).length(3)
-
 const unreachable = () => new Refusal('chain_unreachable', { headers: { 'retry-after': '5' } })
 
-/** One JSON-RPC batch of three calls: chain id, code of the wallet, isValidSignature. */
-const queryNode = async (question: SignatureQuery): Promise<z.infer<typeof replies>> => {
+/** One request with three calls: chain id, code of the wallet, isValidSignature. */
+const queryNode = (question: SignatureQuery): Promise<readonly NodeAnswer[]> => {
   const { encodeFunctionData, hashMessage, parseAbi } = viem()
   const to = question.wallet as Address
   const data = encodeFunctionData({
@@ -41,25 +31,11 @@ const queryNode = async (question: SignatureQuery): Promise<z.infer<typeof repli
     functionName: 'isValidSignature',
     args: [hashMessage(question.message), question.signature as Hex],
   })
-  const calls = [
+  return callNode({ url: question.url, timeoutMs, answerBytesMax }, [
     { method: 'eth_chainId', params: [] },
     { method: 'eth_getCode', params: [to, 'latest'] },
     { method: 'eth_call', params: [{ to, data, gas: `0x${gasMax.toString(16)}` }, 'latest'] },
-  ]
-  const { status, body } = await send({
-    url: question.url,
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify(calls.map((call, id) => ({ jsonrpc: '2.0', id, ...call }))),
-    timeoutMs,
-    responseBytesMax: answerBytesMax,
-    trust: 'operator',
-  })
-  if (status !== 200)
-    throw new Error(
-      `EVM RPC node of chain ${question.chainId} answered ${status} to the signature check of wallet ${question.wallet}`,
-    )
-  return replies.parse(JSON.parse(body)).toSorted((a, b) => a.id - b.id)
+  ])
 }
 
 /**
@@ -88,10 +64,10 @@ export const isContractSignature = async (
     )
     throw unreachable()
   }
-  if (code?.result === undefined) throw unreachable()
+  if (typeof code?.result !== 'string') throw unreachable()
   // A wallet without code belongs to a key, and that key did not sign.
   if (code.result === '0x') return false
-  if (call?.result !== undefined) return call.result.toLowerCase() === eip1271MagicValue.padEnd(66, '0')
+  if (typeof call?.result === 'string') return call.result.toLowerCase() === eip1271MagicValue.padEnd(66, '0')
   if (call?.error && isContractRejection(call.error)) return false
   throw unreachable()
 }

@@ -1,9 +1,9 @@
-import { secretErrors, type ErrorCode, type siteverifyCodes } from '@pohf/protocol'
+import { secretErrors, type ErrorCode, type siteverifyCodes, type SiteverifyRefusal } from '@pohf/protocol'
 import { errorBodyOf, type Refusal } from './errors.ts'
 
 type SiteverifyCode = (typeof siteverifyCodes)[number]
 
-const codeOf: Partial<Record<ErrorCode, SiteverifyCode>> = {
+const codeOf: Readonly<Record<SiteverifyRefusal, SiteverifyCode>> = {
   missing_api_key: 'missing-input-secret',
   malformed_api_key: 'invalid-input-secret',
   invalid_api_key: 'invalid-input-secret',
@@ -13,6 +13,7 @@ const codeOf: Partial<Record<ErrorCode, SiteverifyCode>> = {
   session_not_ready: 'invalid-input-response',
   session_rejected: 'invalid-input-response',
   session_expired: 'timeout-or-duplicate',
+  credential_lost: 'invalid-input-response',
   credential_revoked: 'invalid-input-response',
   root_suspended: 'invalid-input-response',
   invalid_json: 'bad-request',
@@ -24,8 +25,11 @@ const codeOf: Partial<Record<ErrorCode, SiteverifyCode>> = {
   // Clients of siteverify read this code as: try again.
   network_busy: 'internal-error',
   overloaded: 'internal-error',
+  restore_pending: 'internal-error',
   internal_error: 'internal-error',
 }
+
+const isNamed = (code: ErrorCode): code is SiteverifyRefusal => Object.hasOwn(codeOf, code)
 
 const codeOfField: Readonly<Record<string, SiteverifyCode>> = {
   'body.secret': 'invalid-input-secret',
@@ -42,7 +46,7 @@ const siteverifyCodeOf = ({ code, options: { details = [] } }: Refusal): Sitever
     if (detail.path === 'body.response' && detail.code === 'missing') return 'missing-input-response'
     return codeOfField[detail.path] ?? 'bad-request'
   }
-  return codeOf[code] ?? 'internal-error'
+  return isNamed(code) ? codeOf[code] : 'internal-error'
 }
 
 const keptCodes: ReadonlySet<ErrorCode> = new Set(secretErrors)

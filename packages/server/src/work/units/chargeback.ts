@@ -1,3 +1,4 @@
+import type { ReleaseReason } from '@pohf/protocol'
 import { post } from '../../ledger/index.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import type { UnitDeps } from '../deps.ts'
@@ -22,7 +23,7 @@ import {
   type Unit,
 } from './store.ts'
 
-const paymentReversedReason = 'payment_taken_back'
+const paymentReversedReason: ReleaseReason = 'payment_taken_back'
 const note = "The buyer's payment was taken back. Appeal, and an operator decides whether to pay you."
 
 /**

@@ -1,4 +1,4 @@
-import type { reportReasons } from '@pohf/protocol'
+import type { ReleaseReason, reportReasons } from '@pohf/protocol'
 import { requirePerson } from '../../members/index.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import type { Person } from '../../platform/http/call.ts'
@@ -51,7 +51,7 @@ export const workerReport = (
       tx,
       deps,
       { ...locked, order },
-      { status: 'returned', reasons: ['reported'], isReport: true },
+      { status: 'returned', reasons: ['reported' satisfies ReleaseReason], isReport: true },
     )
     return summarizeAssignment(tx, (await findAssignment(tx, assignmentId)) ?? own)
   })

@@ -2,6 +2,7 @@ import { useEffect, useRef } from 'preact/hooks'
 import { ErrorNote } from '../../shared/person/parts.tsx'
 import type { ApiError } from '../../shared/person/api.ts'
 import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
+import { textOf } from '../../shared/person/messages.ts'
 import type { Messages } from '../messages.ts'
 
 /** Why a recording or a rule does not allow it, in plain words. */
@@ -9,7 +10,10 @@ const reasonsOf = (messages: Messages, { details }: ApiError): string[] =>
   details.flatMap(({ code }) =>
     code === undefined
       ? []
-      : [messages.rules[code] ?? messages.reasons[code] ?? fillPlaceholders(messages.reasonElse, { code })],
+      : [
+          textOf({ ...messages.reasons, ...messages.rules }, code) ??
+            fillPlaceholders(messages.reasonElse, { code }),
+        ],
   )
 
 /** A decision that was not made: what happened, why, what next. */

@@ -1,6 +1,7 @@
 import { startInlineSession, type InlineSession } from '@pohf/tag/inline'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { fillPlaceholders } from '../../shared/design/fill-placeholders.ts'
+import { textOf } from '../../shared/person/messages.ts'
 import type { Messages } from '../messages.ts'
 import type { Approval } from '../wire.ts'
 import type { Progress } from './rules.ts'
@@ -41,7 +42,7 @@ export const useRecording = (approval: Approval, messages: Messages, label: stri
     const onFailed = ({ code }: { readonly code: string }) => {
       if (!isCurrent) return
       session.current = undefined
-      setWhy(messages.failed[code] ?? messages.failed['failed'] ?? '')
+      setWhy(textOf(messages.failed, code) ?? messages.failed.failed)
       setPhase('stopped')
     }
     void startInlineSession({

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from 'preact/hooks'
 import type { ApiError } from './api.ts'
 import { fillPlaceholders } from '../design/fill-placeholders.ts'
-import type { PersonMessages } from './messages.ts'
+import { textOf, type PersonMessages } from './messages.ts'
 import type { QueryState } from './use-query.tsx'
 
 /** An address of ours in the language that was chosen. */
@@ -22,7 +22,7 @@ export const ErrorNote = ({
 }) => (
   <div class="note stop" role="alert">
     <p>
-      <b>{messages.failed[failed.code] ?? (failed.message || messages.failed['failed'])}</b>
+      <b>{textOf(messages.failed, failed.code) ?? (failed.message || messages.failed.failed)}</b>
     </p>
     {failed.requestId === undefined ? null : (
       <p class="small">

@@ -33,7 +33,7 @@ export const SignIn = ({
       })
       location.reload()
     } catch (error) {
-      setSaid(error instanceof Error ? error.message : (messages.failed['failed'] ?? ''))
+      setSaid(error instanceof Error ? error.message : messages.failed.failed)
       setBusy(false)
     }
   }

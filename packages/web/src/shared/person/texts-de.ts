@@ -28,11 +28,6 @@ export const reasonTexts: typeof english.reasonTexts = {
   flag_chain_broken: 'Teile der Aufzeichnung fehlen oder wurden verändert.',
   flag_nonce_reuse: 'Zwei Teile der Aufzeichnung tragen dieselbe Quittung.',
   flag_device_shared: 'Dieses Gerät wird von vielen Menschen benutzt.',
-  flag_no_approach_path: 'Schaltflächen wurden gedrückt, ohne dass eine Bewegung dorthin führte.',
-  flag_synthetic_motion: 'Die Bewegungen sehen aus, als hätte sie ein Programm erzeugt.',
-  flag_background: 'Die Seite war im Hintergrund.',
-  flag_probe_missed: 'Einige Fragen wurden verpasst.',
-  flag_insufficient_evidence: 'Die Aufzeichnung enthält zu wenig, um sie zu beurteilen.',
   records_gone: 'Die Aufzeichnung wurde gelöscht, bevor sie bewertet werden konnte.',
   scoring_failed: 'Die Aufzeichnung konnte nicht bewertet werden.',
 }

@@ -49,7 +49,7 @@ const useSubmission = (props: SubmissionProps) => {
       if (sessionId.current === undefined) {
         setStep(0)
         sessionId.current = (await props.finish())?.sessionId
-        if (sessionId.current === undefined) return props.onLost(messages.failed['failed'] ?? '')
+        if (sessionId.current === undefined) return props.onLost(messages.failed.failed)
         saveDraft(assignmentId, { values, sessionId: sessionId.current })
       }
       setStep(1)

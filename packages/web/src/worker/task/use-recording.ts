@@ -1,6 +1,7 @@
 import { startAttendedSession, type AttendedSession } from '@pohf/tag/attend'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Assignment } from '../wire.ts'
+import { textOf } from '../../shared/person/messages.ts'
 import type { Messages } from '../messages.ts'
 
 export type Progress = { readonly done: number; readonly of: number; readonly hits: number }
@@ -93,7 +94,7 @@ export const useRecording = (assignment: Assignment, messages: Messages, isFinis
       onStarted: () => setPhase('working'),
       onFailed: ({ code }) => {
         setSubmitsWhenDone(false)
-        end(messages.failed[code] ?? messages.failed['failed'] ?? '')
+        end(textOf(messages.failed, code) ?? messages.failed.failed)
       },
     })
   }
