@@ -87,7 +87,7 @@ export const batteries = {
       'tools/chaos/planted/purchases.ts',
       'tools/chaos/planted/restore.ts',
       'packages/chain/test/registry-guards.test.ts',
-      'packages/chain/test/registry-model.test.ts',
+      'packages/chain/test/registry-model.long.test.ts',
       'packages/server/src/credentials/model.test.ts',
       'packages/server/src/partners/payout-model.test.ts',
     ),

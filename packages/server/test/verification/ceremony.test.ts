@@ -322,7 +322,7 @@ test('the page speaks the language of the browser, and the switch decides', { sk
   assert.equal(await page.locator('html').getAttribute('lang'), 'de')
   await saveScreenshot(page, 'german-phone-dark')
   await page.getByRole('link', { name: 'English' }).click()
-  await page.locator('html[lang=en] h1', { hasText: 'person' }).waitFor()
+  await page.locator('html[lang=en] h1', { hasText: 'Enrol once' }).waitFor()
   await page.goto(`${new URL(enrolUrl).origin}/m/none`)
   await saveScreenshot(page, 'german-link-gone')
   await context.close()
