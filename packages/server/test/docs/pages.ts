@@ -44,7 +44,9 @@ export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
   'docs/guides/forging.md': [
     'it fails where the table of this version is older than 90 days; packages/cli/test/forging.test.ts runs it',
   ],
-  'docs/guides/attention.md': ['it writes for two minutes; tools/demo/demo.long.test.ts runs it with fewer rows'],
+  'docs/guides/attention.md': [
+    'it writes for two minutes; tools/demo/demo.long.test.ts runs it with fewer rows',
+  ],
   'docs/guides/onchain.md': [
     'it deploys to a chain of the reader; packages/chain/test/deploy.test.ts runs it',
   ],
