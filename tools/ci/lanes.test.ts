@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { runLanes, type StepResult } from './lanes.ts'
+import { runCommand, runLanes, type StepResult } from './lanes.ts'
 
 const step = (name: string, after?: string) => ({
   name,
@@ -49,4 +49,22 @@ test('after a failure the other steps still run, but not what needs the step tha
   )
   assert.deepEqual(reported.toSorted(), ['build false', 'tests true', 'types true'])
   assert.equal(results.length, 3)
+})
+
+const runScript = (script: string) =>
+  runCommand({ name: 'script', checks: '', command: ['bash', '-c', script] })
+
+test('a step has what it printed and whether it passed, also one that leaves a process with its output', async () => {
+  const good = await runScript('echo one; echo two >&2')
+  assert.deepEqual([good.hasPassed, good.output.split('\n').toSorted()], [true, ['one', 'two']])
+  assert.equal((await runScript('exit 3')).hasPassed, false)
+  const leaving = await runScript('sleep 600 & echo $!')
+  assert.equal(leaving.hasPassed, true)
+  process.kill(Number(leaving.output))
+})
+
+test('a step whose program is missing fails and names it', async () => {
+  const { hasPassed, output } = await runCommand({ name: 'x', checks: '', command: ['no-such-program'] })
+  assert.equal(hasPassed, false)
+  assert.match(output, /no-such-program/)
 })

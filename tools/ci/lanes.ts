@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
 import { setTimeout } from 'node:timers/promises'
 import { compileCache } from './compile-cache.ts'
 import type { Lane, Step } from './steps.ts'
@@ -26,12 +25,15 @@ export const runCommand: RunStep = async ({ name, command }) => {
   })
   const parts: Buffer[] = []
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (part: Buffer) => parts.push(part))
-  const [code, fault] = await once(child, 'exit').then(
-    ([exit]: (number | null)[]) => [exit, ''] as const,
-    (error: unknown) => [1, String(error)] as const,
-  )
-  // What a step leaves running may hold its output open.
-  await Promise.race([once(child, 'close'), setTimeout(outputWaitMs, undefined, { ref: false })])
+  const closed = new Promise<void>((resolve) => child.once('close', () => resolve()))
+  const { code, fault } = await new Promise<{ code: number | null; fault: string }>((resolve) => {
+    child.once('exit', (exit) => resolve({ code: exit, fault: '' }))
+    child.once('error', (error) => resolve({ code: 1, fault: String(error) }))
+  })
+  // A process that the step left running may hold its output open.
+  const wait = new AbortController()
+  await Promise.race([closed, setTimeout(outputWaitMs, undefined, wait).catch(() => undefined)])
+  wait.abort()
   return {
     name,
     hasPassed: code === 0,

@@ -109,7 +109,7 @@ export const lanes: readonly Lane[] = [
       {
         name: 'purchases',
         checks: 'payments and deliveries agree while the api and the chain fail',
-        command: ['node', 'tools/chaos/run-purchases.ts', '--purchases', '40', '--clients', '12', '--json'],
+        command: ['node', 'tools/chaos/run-purchases.ts', '--purchases', '16', '--clients', '12', '--json'],
       },
     ],
   },
