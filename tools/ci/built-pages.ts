@@ -24,7 +24,7 @@ const builds = [
 
 /** Tests that open the pages as the service serves them. Those of the pages' own packages build what they need. */
 const opensPages =
-  /^(?:packages\/arena\/test|packages\/server\/test\/(?:verification|http|docs)|tools\/(?:demo|bench|contact))\//
+  /^(?:packages\/arena\/test|packages\/server\/test\/(?:verification|http)|tools\/(?:demo|bench|contact))\/|\/docs\/(?:one-of-each|with)/
 
 const modifiedAt = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0
 
