@@ -56,11 +56,13 @@ export {
   forgingClasses,
   keyPurposes,
   rails,
+  rootClasses,
   rootKinds,
   siteverifyCodes,
   uniquenessLevels,
   type Assurance,
   type Credential,
+  type CallFloor,
   type CredentialFloor,
   type CredentialKind,
   type CredentialPolicy,
@@ -78,6 +80,7 @@ export {
   type CredentialClaims,
   type ForgingFile,
   type OnchainClaims,
+  rootsMax,
   type RootClaim,
 } from './credentials/claims.ts'
 export {
@@ -97,6 +100,7 @@ export {
   approvalDecisions,
   approvalPasskeys,
   approvalStates,
+  approverWays,
   approversMax,
   sandboxPolicy,
   sandboxTypePrefix,
@@ -104,6 +108,7 @@ export {
   strictestPolicy,
   type Approval,
   type ApprovalState,
+  type ApproverWay,
 } from './approvals/operations.ts'
 export { type ActionTypeRecord } from './approvals/administration.ts'
 export {

@@ -13,9 +13,54 @@ export type CredentialKind = (typeof credentialKinds)[number]
 /** From weak to strong. These words are our own, not levels of eIDAS or NIST. */
 export const assurances = ['low', 'substantial', 'high'] as const
 export type Assurance = (typeof assurances)[number]
-/** What had to be spent for a live credential; `docs/guides/forging.md` of the project says what each kind shows. */
-export const rootKinds = ['network', 'authenticator', 'app', 'payout_account', 'external'] as const
+/** What stands behind a live credential; `docs/guides/forging.md` of the project says what each kind shows. */
+export const rootKinds = [
+  'network',
+  'authenticator',
+  'app',
+  'privacy_pass',
+  'sms',
+  'card',
+  'payout_account',
+  'bond',
+  'pid',
+  'pid_number',
+  'world_id',
+  'vendor',
+  'organization',
+] as const
 export type RootKind = (typeof rootKinds)[number]
+/** What the issuer of a root relies on. Roots of one class are not independent: one purchase covers both. */
+export const rootClasses = [
+  'address',
+  'device:fido',
+  'device:phone',
+  'number',
+  'bank',
+  'deposit',
+  'document',
+  'biometric:world',
+  'employer',
+] as const
+export type RootClass = (typeof rootClasses)[number]
+
+/** One root of a credential. */
+export type Root = {
+  readonly kind: RootKind
+  readonly class: RootClass
+  /** By whom: the address or name of an issuer of outside proofs. */
+  readonly issuer?: string | undefined
+  /** The AAGUID of an authenticator or the id of an app. */
+  readonly model?: string | undefined
+  /** Whether the issuer counts each human once, so that one unit is one subject of this agent. */
+  readonly counted: boolean
+  /** Whether it answered in this act. */
+  readonly fresh: boolean
+  /** When it was checked, in seconds. */
+  readonly at: number
+}
+/** The most roots that a credential names, the strongest first. */
+export const rootsMax = 4
 
 type ProbeCount = { readonly asked: number; readonly hit: number }
 
@@ -35,17 +80,26 @@ export type Claims = {
   /** When the act ended, in seconds; `iat` is only when the credential was issued. */
   readonly event_at: number
   readonly assurance: Assurance
-  /** Live credentials only. `model`: the AAGUID of an authenticator or the id of an app; `issuer`: of an outside proof. */
-  readonly root?:
-    | { readonly kind: RootKind; readonly model?: string | undefined; readonly issuer?: string | undefined }
-    | undefined
+  /** Live credentials only, the strongest first. A kind or class that this version does not know raises no price. */
+  readonly roots?: readonly Root[] | undefined
+  /** How many acts a day of one human this agent gets credentials for: counted on every counted root of the act. */
+  readonly limit?: { readonly perHumanDay: number } | undefined
   readonly quality?: number | undefined
   readonly components?: Readonly<Record<string, number | null>> | undefined
   readonly flags?: readonly string[] | undefined
   readonly scoring?: string | undefined
   /** How many questions of each kind were asked in the act, and how many were answered right. */
   readonly probes?: { readonly pictures: ProbeCount; readonly words: ProbeCount } | undefined
-  readonly uniqueness?: 'none' | 'account' | 'device' | 'attested' | 'external' | undefined
+  readonly uniqueness?:
+    | 'none'
+    | 'account'
+    | 'device'
+    | 'attested'
+    | 'external'
+    | 'number'
+    | 'deposit'
+    | 'organization'
+    | undefined
   readonly evidence: readonly {
     readonly type: string
     readonly alg: string
@@ -95,15 +149,29 @@ export type Claims = {
         readonly decision: 'approve' | 'deny'
         readonly decided_at: number
         readonly consume_by: number
+        /** How long the page was in view; absent where nothing was counted. */
+        readonly shown_seconds?: number | undefined
       }
     | undefined
   /** Who decided. `ref` is the approver's id; `key_age`: seconds since the passkey was registered. */
   readonly approver?:
     | {
         readonly ref: string
-        readonly enrolled_by: string
         readonly user_verification: boolean
         readonly key_age: number
+        /** `device`: the passkey does not leave its device. `synced`: an account can copy it. */
+        readonly key: 'device' | 'synced' | 'unknown'
+        /** The AAGUID of an attested key. */
+        readonly model?: string | undefined
+        /** By whom, how and when the approver was enrolled. `by` is the id of a person of the account. */
+        readonly enrolled: {
+          readonly by: string
+          readonly way: 'in_console' | 'mail_link' | 'organization'
+          readonly at: number
+        }
+        /** How many people had approved with this decision, and how many had to. */
+        readonly decided: number
+        readonly needed: number
       }
     | undefined
   readonly purchase?:
@@ -126,6 +194,16 @@ const isStatus: ClaimTest = (value) =>
   isSeconds(value['status_list']['idx']) &&
   isText(value['status_list']['uri'])
 
+const isRoot: ClaimTest = (value) =>
+  isObject(value) &&
+  isText(value['kind']) &&
+  isText(value['class']) &&
+  typeof value['counted'] === 'boolean' &&
+  typeof value['fresh'] === 'boolean' &&
+  isSeconds(value['at']) &&
+  (value['issuer'] === undefined || isText(value['issuer'])) &&
+  (value['model'] === undefined || isText(value['model']))
+
 const isProbeCount: ClaimTest = (value) => isObject(value) && isWhole(value['asked']) && isWhole(value['hit'])
 
 /** The form of each claim that a check reads or that a caller stores. Claims that the issuer adds later are ignored. */
@@ -147,7 +225,9 @@ const optional: Readonly<Record<string, ClaimTest>> = {
   challenge: isText,
   status: isStatus,
   // A kind that this version does not know has no price; it does not make the credential invalid.
-  root: (value) => isObject(value) && isText(value['kind']),
+  roots: (value) =>
+    Array.isArray(value) && value.length > 0 && value.length <= rootsMax && value.every(isRoot),
+  limit: (value) => isObject(value) && isWhole(value['perHumanDay']) && value['perHumanDay'] !== 0,
   probes: (value) => isObject(value) && isProbeCount(value['pictures']) && isProbeCount(value['words']),
   test: (value) => value === true,
 }

@@ -1,10 +1,13 @@
 export {
   assurances,
   credentialKinds,
+  rootClasses,
   rootKinds,
   type Assurance,
   type Claims,
   type CredentialKind,
+  type Root,
+  type RootClass,
   type RootKind,
 } from './claims.ts'
 export { verifyCredential, type Result } from './credential.ts'

@@ -12,6 +12,9 @@ import { nextPage, pageQuery } from '../platform/lists.ts'
 export const approvalStates = ['pending', 'approved', 'denied', 'expired', 'consumed'] as const
 export type ApprovalState = (typeof approvalStates)[number]
 export const approvalDecisions = ['approve', 'deny'] as const
+/** How an approver was enrolled: by an owner at the console, by a mailed link, or by the sign-in of a company. */
+export const approverWays = ['in_console', 'mail_link', 'organization'] as const
+export type ApproverWay = (typeof approverWays)[number]
 export const approvalPasskeys = ['any', 'device_bound'] as const
 
 export const approversMax = 10

@@ -1,10 +1,12 @@
 import { z } from 'zod'
-import { approvalDecisions } from '../approvals/operations.ts'
+import { approvalDecisions, approverWays } from '../approvals/operations.ts'
 import {
+  actsPerHumanPerDayMax,
   assurances,
   credentialKinds,
   forgingClasses,
   rails,
+  rootClasses,
   rootKinds,
   uniquenessLevels,
 } from './operations.ts'
@@ -35,18 +37,21 @@ const probeCount = z.strictObject({ asked: z.int().min(0), hit: z.int().min(0) }
 const root = z
   .strictObject({
     kind: z.enum(rootKinds),
+    class: z.enum(rootClasses),
+    /** The address or name of the issuer of an outside proof. */
+    issuer: z.string().min(1).max(256).optional(),
     /** The AAGUID of an authenticator, or the id of an app. */
     model: z.string().min(1).max(256).optional(),
-    /** The issuer of an outside proof. */
-    issuer: z.string().min(1).max(64).optional(),
+    counted: z.boolean(),
+    fresh: z.boolean(),
+    at: seconds,
   })
   .refine(
-    ({ kind, model, issuer }) =>
-      (model === undefined || kind === 'authenticator' || kind === 'app') &&
-      (issuer === undefined || kind === 'external'),
-    'says more than this kind of root has',
+    ({ kind, model }) => model === undefined || kind === 'authenticator' || kind === 'app',
+    'only a device has a model',
   )
 export type RootClaim = z.infer<typeof root>
+export const rootsMax = 4
 
 /** Every claim that a credential may carry. Strict: no other claim is ever signed. */
 export const credentialClaims = z
@@ -62,7 +67,10 @@ export const credentialClaims = z
     verified: z.literal(true),
     event_at: seconds,
     assurance: z.enum(assurances),
-    root: root.optional(),
+    /** The strongest first; of each kind and issuer one. */
+    roots: z.array(root).min(1).max(rootsMax).optional(),
+    /** Set where the mint counted the act on every counted root. */
+    limit: z.strictObject({ perHumanDay: z.int().min(1).max(actsPerHumanPerDayMax) }).optional(),
     quality: unitInterval().optional(),
     components: z.record(z.string(), unitInterval().nullable()).optional(),
     flags: z.array(z.string()).max(32).optional(),
@@ -134,16 +142,23 @@ export const credentialClaims = z
         decision: z.enum(approvalDecisions),
         decided_at: seconds,
         consume_by: seconds,
+        shown_seconds: seconds.optional(),
       })
       .optional(),
     /** Apart from `assurance`: a synced passkey can well authenticate a named employee. */
     approver: z
       .strictObject({
         ref: z.string(),
-        enrolled_by: z.string(),
         user_verification: z.boolean(),
         /** Seconds since the passkey was registered. */
         key_age: seconds,
+        /** Whether the passkey can leave its device, by its own word (WebAuthn, backup eligibility). */
+        key: z.enum(['device', 'synced', 'unknown']),
+        /** The AAGUID of an attested key. */
+        model: z.string().min(1).max(64).optional(),
+        enrolled: z.strictObject({ by: z.string(), way: z.enum(approverWays), at: seconds }),
+        decided: z.int().min(0).max(10),
+        needed: z.int().min(1).max(10),
       })
       .optional(),
   })
@@ -167,7 +182,11 @@ export const credentialClaims = z
     'wallet, its type and its chain do not fit',
   )
   .refine((claims) => (claims.test === true) === claims.iss.endsWith('/test'), 'test and issuer disagree')
-  .refine((claims) => claims.test !== true || claims.root === undefined, 'a test credential has no root')
+  .refine((claims) => claims.test !== true || claims.roots === undefined, 'a test credential has no roots')
+  .refine(
+    ({ limit, roots = [] }) => limit === undefined || roots.some(({ counted }) => counted),
+    'a limit needs a counted root',
+  )
 
 export type CredentialClaims = z.infer<typeof credentialClaims>
 

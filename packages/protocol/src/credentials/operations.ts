@@ -16,11 +16,48 @@ export const credentialKinds = [
 export type CredentialKind = (typeof credentialKinds)[number]
 export const assurances = ['low', 'substantial', 'high'] as const
 export type Assurance = (typeof assurances)[number]
-/** What had to be spent for a live credential. Each kind is counted by the service and has a budget. */
-export const rootKinds = ['network', 'authenticator', 'app', 'payout_account', 'external'] as const
+/** What stands behind a live credential. */
+export const rootKinds = [
+  'network',
+  'authenticator',
+  'app',
+  'privacy_pass',
+  'sms',
+  'card',
+  'payout_account',
+  'bond',
+  'pid',
+  'pid_number',
+  'world_id',
+  'vendor',
+  'organization',
+] as const
+export type RootKind = (typeof rootKinds)[number]
+/** What the issuer of a root relies on. Roots of one class are not independent. */
+export const rootClasses = [
+  'address',
+  'device:fido',
+  'device:phone',
+  'number',
+  'bank',
+  'deposit',
+  'document',
+  'biometric:world',
+  'employer',
+] as const
+export type RootClass = (typeof rootClasses)[number]
 /** Classes of what 1,000 forged credentials cost: below 1 USD, 1 to 10, 10 to 100, 100 to 1,000, more. */
 export const forgingClasses = ['F0', 'F1', 'F2', 'F3', 'F4'] as const
-export const uniquenessLevels = ['none', 'account', 'device', 'attested', 'external'] as const
+export const uniquenessLevels = [
+  'none',
+  'account',
+  'device',
+  'attested',
+  'external',
+  'number',
+  'deposit',
+  'organization',
+] as const
 export const keyPurposes = [
   'live',
   'test',
@@ -48,16 +85,37 @@ const floor = {
     .meta({ description: 'Refuse the call, uncharged, where the credential would have less assurance.' }),
   minForging: z.enum(forgingClasses).optional().meta({
     description:
-      'Refuse the call, uncharged, where 1,000 such credentials cost less to forge by the table at /.well-known/pohf-forging.json, or where the price is unknown.',
+      'Refuse the call, uncharged, where 1,000 such acts cost less to forge by the table at /.well-known/pohf-forging.json, or where the price is unknown.',
+  }),
+  minForgingHuman: z.enum(forgingClasses).optional().meta({
+    description:
+      'Refuse the call, uncharged, where no root counts humans, or where 1,000 distinct humans cost less to forge by the same table.',
   }),
 }
-export const kindFloor = z.strictObject(floor).optional()
+/** The largest limit of acts that an agent sets for a person: the budget of one unit of a counted root. */
+export const actsPerHumanPerDayMax = 200
+export const kindFloor = z
+  .strictObject({
+    ...floor,
+    maxActsPerHumanPerDay: z.int().min(1).max(actsPerHumanPerDayMax).optional().meta({
+      description:
+        'How many credentials of this kind one human gets from you in a UTC day, counted on every root of the act that counts humans. It needs minForgingHuman, or minAssurance high.',
+    }),
+  })
+  .refine(
+    ({ maxActsPerHumanPerDay, minForgingHuman, minAssurance }) =>
+      maxActsPerHumanPerDay === undefined || minForgingHuman !== undefined || minAssurance === 'high',
+    { path: ['maxActsPerHumanPerDay'], error: 'needs minForgingHuman, or minAssurance high' },
+  )
+  .optional()
 /** For the kinds that verify and verify-personhood mint. */
 export const credentialPolicy = z
   .strictObject({ work: kindFloor, view: kindFloor, presence: kindFloor, personhood: kindFloor })
   .meta({ description: 'The floor of each kind; a kind that is left out has none.' })
 export type CredentialPolicy = z.output<typeof credentialPolicy>
 export type CredentialFloor = NonNullable<CredentialPolicy['view']>
+/** What a call itself demands: it raises the floor and sets no limit. */
+export type CallFloor = Omit<CredentialFloor, 'maxActsPerHumanPerDay'>
 
 export const telemetry = z.object({ alg: z.string(), link: z.string(), root: z.string(), n: z.int().min(0) })
 export const credentialResponse = z.object({
