@@ -9,7 +9,7 @@ import type { SentForm, startSite } from './site.ts'
 
 type Answer = Awaited<ReturnType<Deployment['call']>>
 type Person = 'anybody' | 'withMore'
-type Root = { readonly kind: string; readonly model?: string }
+type ShownRoot = { readonly kind: string; readonly model?: string }
 
 /** One credential that was minted and verified. */
 export type KindResult = {
@@ -45,7 +45,7 @@ export class KindsBattery {
   }
 
   /** Verifies a credential as a relying party does, and compares it with the guide. */
-  async accept(act: readonly [CredentialKind, Person, how: string], jwt: unknown, root: Root): Promise<void> {
+  async accept(act: readonly [CredentialKind, Person, how: string], jwt: unknown, root: ShownRoot): Promise<void> {
     const [kind, person, how] = act
     const { deployment, levels, log } = this.parts
     const stated = levels.get(kind)
@@ -56,8 +56,9 @@ export class KindsBattery {
       policy: { kinds: [kind], minAssurance, minQuality: 0, status: 'require' },
     })
     assert.ok(checked.ok, `${kind}: ${checked.ok ? '' : checked.message}`)
-    const { assurance, test } = checked.claims
-    assert.deepEqual([assurance, checked.claims['root'], test], [minAssurance, root, undefined], kind)
+    const { assurance, test, roots } = checked.claims
+    const named = roots?.map((one) => (one.model === undefined ? { kind: one.kind } : { kind: one.kind, model: one.model }))
+    assert.deepEqual([assurance, named, test], [minAssurance, [root], undefined], kind)
     const seconds = (performance.now() - this.#startedAt) / 1_000
     this.#startedAt = performance.now()
     const shown = root.model === undefined ? root.kind : `${root.kind} ${root.model}`

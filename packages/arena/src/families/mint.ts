@@ -3,20 +3,20 @@ import type { Assurance, RootClaim } from '@pohf/protocol'
 import type { TestResponse } from '../../../server/test/fixtures/harness.ts'
 import type { Attempt, Outcome } from './family.ts'
 
-type Claims = { readonly assurance: Assurance; readonly root?: RootClaim }
+type Claims = { readonly assurance: Assurance; readonly roots?: readonly RootClaim[] }
 
 const claimsOf = (jwt: string): Claims =>
   JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8')) as Claims
 
-/** What an answer of a mint came to. A credential without the claim `root` rests on the network alone. */
+/** What an answer of a mint came to. A credential without the claim `roots` rests on the network alone. */
 export const outcomeOf = ({ status, json }: TestResponse): Outcome => {
   const { pohf_jwt: jwt, error, onchain } = (json ?? {}) as Record<string, unknown>
   if (status !== 200 || typeof jwt !== 'string')
     return { refused: typeof error === 'string' ? error : `status ${status}` }
-  const { assurance, root } = claimsOf(jwt)
+  const { assurance, roots } = claimsOf(jwt)
   return {
     assurance,
-    root: root?.kind ?? 'network',
+    root: roots?.[0]?.kind ?? 'network',
     onchain: onchain !== undefined,
   }
 }

@@ -63,6 +63,12 @@ export const conflicts = {
       'Call again after Retry-After. The session stays valid: the person need not repeat anything. Or let the person step up by one of the ways in details[].stepUp.',
     ),
   ),
+  human_limit_reached: entry(
+    409,
+    'This human has had as many acts of today as you allow.',
+    'Your policy limits the credentials of this kind for each human and UTC day (maxActsPerHumanPerDay), and a root of this act has reached the limit. Nothing was charged.',
+    'Try again after Retry-After, or raise the limit with PATCH /api/agents/me.',
+  ),
   root_suspended: entry(
     409,
     'The device, app or issuer behind this act is suspended.',

@@ -1,8 +1,10 @@
 import { z } from 'zod'
+import { rootKinds } from '../credentials/operations.ts'
 import { operation } from '../platform/endpoint.ts'
 import { instant, queryInteger, text } from '../platform/fields.ts'
 
-const strongRootKinds = ['authenticator', 'app', 'payout_account', 'external'] as const
+/** Every root but a network can be suspended by its name. */
+const shownRootKinds = rootKinds.filter((kind) => kind !== 'network')
 
 export const operatorBudget = operation({
   summary: 'Give a site a budget of its own in every network, or take it back.',
@@ -54,7 +56,7 @@ export const operatorSuspend = operation({
   showsSecret: true,
   errors: [],
   body: z.object({
-    kind: z.enum([...strongRootKinds, 'network']),
+    kind: z.enum(rootKinds),
     name,
     credentials: z.enum(['keep', 'suspend', 'revoke']).meta({
       description: 'What becomes of the credentials that rest on it, 100 for each call.',
@@ -74,6 +76,6 @@ export const operatorSuspend = operation({
 export const operatorReinstate = operation({
   summary: 'Lift the suspension of a model, app or issuer. Its credentials stay as they are.',
   errors: ['not_found'],
-  body: z.object({ kind: z.enum(strongRootKinds), name, reason: text(500) }),
+  body: z.object({ kind: z.enum(shownRootKinds), name, reason: text(500) }),
   response: z.object(suspendedRoot),
 })

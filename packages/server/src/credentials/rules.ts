@@ -3,8 +3,10 @@ import {
   testLifetimeDays,
   type CredentialClaims,
   type CredentialKind,
+  type CredentialPolicy,
   type Mode,
 } from '@pohf/protocol'
+import type { HumanLimit, ShownRoot } from '../roots/index.ts'
 import type { Session, SessionKind } from '../sessions/index.ts'
 import { hmacOf } from '../platform/ops/secrets.ts'
 
@@ -55,6 +57,24 @@ export const commonClaims = ({ baseUrl, mode, kind, at }: ClaimsContext) => {
     ...(mode === 'test' ? { test: true as const } : {}),
   }
 }
+
+/** The kinds that an agent's policy has a floor and a limit for. */
+export const policyOf = (policy: CredentialPolicy, kind: CredentialKind) =>
+  kind === 'binding' || kind === 'purchase' || kind === 'approval' ? undefined : policy[kind]
+
+/** The agent's limit of acts of a kind for each human; undefined where it has none, or no root of the act counts humans. */
+export const limitOf = (
+  { mode, policy }: { readonly mode: Mode; readonly policy: CredentialPolicy },
+  kind: CredentialKind,
+  roots: readonly ShownRoot[],
+): HumanLimit | undefined => {
+  const perHumanDay = policyOf(policy, kind)?.maxActsPerHumanPerDay
+  return mode === 'live' && perHumanDay !== undefined && roots.some(({ counted }) => counted)
+    ? { kind, perHumanDay }
+    : undefined
+}
+export const limitClaim = (limit: HumanLimit | undefined) =>
+  limit === undefined ? {} : { limit: { perHumanDay: limit.perHumanDay } }
 
 /** A personhood credential is returned again until two thirds of its lifetime have passed, then minted anew. */
 export const isFresh = (mintedAt: Date, expiresAt: Date, at: Date): boolean =>

@@ -105,10 +105,10 @@ export type MintRow = {
 /**
  * `lost`: the act already has a credential. `short`: no credits left. `owes`: the account is in debt. `stopped`:
  * the agent's ledger does not balance. `hour`, `day`: a budget of its root is used up for that time. `suspended`: its root
- * is suspended. `forgotten`: a restore found that the act has a credential which is not stored.
+ * is suspended. `limit`: the human has had as many acts of the day as the agent allows. `forgotten`: a restore found that the act has a credential which is not stored.
  */
 export type MintOutcome =
-  'granted' | 'lost' | 'short' | 'owes' | 'stopped' | 'hour' | 'day' | 'suspended' | 'forgotten'
+  'granted' | 'lost' | 'short' | 'owes' | 'stopped' | 'hour' | 'day' | 'limit' | 'suspended' | 'forgotten'
 
 /** The SQLSTATE by which `credentials_mint` refuses a database that was restored to the past. */
 const isFromPast = (error: unknown): boolean =>

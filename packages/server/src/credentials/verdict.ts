@@ -4,7 +4,7 @@ import { isAttentionChallenge } from '../members/index.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { makeSlots } from '../platform/queue/slots.ts'
-import { reservationMs, type Roots } from '../roots/index.ts'
+import { deviceFacts, reservationMs, type Roots } from '../roots/index.ts'
 import type { Session } from '../sessions/index.ts'
 import { floorFault, floorOf, type CredentialStrength } from './forging/rules.ts'
 import { sessionAssuranceInputs, type SessionAssuranceInputs } from './mint/assurance-inputs.ts'
@@ -39,7 +39,17 @@ const passed = (until: Date): SessionVerdict => ({
 })
 
 /** The best that a person reaches on the step-up page. */
-const steppedUp = { assurance: 'substantial', root: { kind: 'authenticator' } } as const
+const steppedUp = (at: Date) => ({
+  assurance: 'substantial' as const,
+  roots: [
+    {
+      ...deviceFacts.authenticator,
+      counted: false,
+      fresh: true,
+      at: Math.floor(at.getTime() / 1_000),
+    },
+  ],
+})
 
 /** Asks for a stronger root, or fails where the person has no way to one. */
 const askForProof = (
@@ -67,8 +77,8 @@ const belowFloor = async (
   const floor = floorOf(await deps.findPolicy(tx, owner.agentId), kind, {})
   const isBelow = (strength: Omit<CredentialStrength, 'kind'>): boolean =>
     floorFault(floor, { kind, ...strength }, { file: deps.forging, at }) !== undefined
-  if (!isBelow({ assurance: inputs.assurance, root: inputs.claim.root })) return undefined
-  return isBelow(steppedUp) || inputs.strong?.kind === 'authenticator'
+  if (!isBelow({ assurance: inputs.assurance, roots: inputs.claim.roots })) return undefined
+  return isBelow(steppedUp(at)) || inputs.roots.some(({ kind }) => kind === 'authenticator')
     ? { verdict: 'failed', reasons: ['proof_needed'] }
     : askForProof(deps, mintable, 'proof_needed')
 }
@@ -80,12 +90,12 @@ const reservePlaces = async (
   mintable: MintableSession,
 ): Promise<SessionVerdict> => {
   const { owner, session, inputs, at } = mintable
-  const { strong } = inputs
-  const reservation = await deps.roots.reserve(tx, { ...owner, session, strong }, at)
+  const { roots } = inputs
+  const reservation = await deps.roots.reserve(tx, { ...owner, session, roots }, at)
   if (reservation.type === 'held') return passed(reservation.until)
   if (reservation.type === 'suspended') return askForProof(deps, mintable, 'proof_needed')
   const retryAfter = Math.ceil((reservation.opensAt.getTime() - at.getTime()) / 1_000)
-  const told: SessionVerdict = strong
+  const told: SessionVerdict = roots.some(({ level }) => level !== 'low')
     ? { verdict: 'failed', reasons: ['network_busy'] }
     : askForProof(deps, mintable, 'network_busy')
   return { ...told, retryAfter }

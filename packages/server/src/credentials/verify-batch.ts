@@ -45,13 +45,17 @@ const verifyWithRetry = async (
 /** Whether the whole batch failed because the database or the signer is unavailable: then splitting it does not help. */
 const isUnavailable = (error: unknown): boolean => error instanceof Refusal
 
-/**
- * How long a session that got `network_busy` is refused without signing: a refused call is free, and each signature is work.
- */
+/** How long a session whose budget is used up is refused without signing: a refused call is free, and each signature is work. */
 const busyMs = 10_000
 const busySessionsMax = 10_000
 
-/** Remembers sessions that got `network_busy`, and refuses them at once for a while, unless they hold places by now. */
+/** The refusals of a budget. */
+const budgetCodes: readonly Refusal['code'][] = ['network_busy', 'human_limit_reached']
+
+/**
+ * Remembers sessions whose budget is used up, and refuses them at once for a while. A session that holds places of its network by now
+ * is tried again; of a limit for each human none are held.
+ */
 const makeBusySessions = ({ ctx, roots }: Pick<CredentialsDeps, 'ctx' | 'roots'>) => {
   const { clock } = ctx
   const known = new Map<string, { readonly until: number; readonly refusal: Refusal }>()
@@ -59,14 +63,15 @@ const makeBusySessions = ({ ctx, roots }: Pick<CredentialsDeps, 'ctx' | 'roots'>
     const name = `${agent.agentId} ${input.sessionId}`
     const busySession = known.get(name)
     if (busySession && clock.now().getTime() < busySession.until) {
-      const isHeld = await inSingleStatement(ctx, (tx) => roots.isHeld(tx, input.sessionId))
+      const mayHold = busySession.refusal.code === 'network_busy'
+      const isHeld = mayHold && (await inSingleStatement(ctx, (tx) => roots.isHeld(tx, input.sessionId)))
       if (!isHeld) throw busySession.refusal
     }
     known.delete(name)
     try {
       return await run()
     } catch (error) {
-      if (!(error instanceof Refusal) || error.code !== 'network_busy') throw error
+      if (!(error instanceof Refusal) || !budgetCodes.includes(error.code)) throw error
       if (known.size >= busySessionsMax) for (const oldest of known.keys()) if (known.delete(oldest)) break
       // Not longer than the refusal itself said: the caller comes back when the budget opens.
       const openMs = 1_000 * Number(error.options.headers?.['retry-after'] ?? Infinity)

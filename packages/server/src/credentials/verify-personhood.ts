@@ -1,4 +1,4 @@
-import type { CredentialFloor } from '@pohf/protocol'
+import type { CallFloor, CredentialFloor } from '@pohf/protocol'
 import { consumeWalletNonce, stepUpWays, type ProvenWallet, type WalletProof } from '../evidence/index.ts'
 import { humanCode, resolveLockedMember, resolveMember, type Member } from '../members/index.ts'
 import { inTransaction, readNow, type Tx } from '../platform/db/db.ts'
@@ -29,7 +29,7 @@ import { claimsOf, isFresh } from './rules.ts'
 import { actName, findMintedCredential, type ActKey, type MintedCredential } from './store.ts'
 import { proveWallet, readWalletProof } from './wallet-proof.ts'
 
-type Input = CredentialFloor & {
+type Input = CallFloor & {
   readonly memberId: string
   readonly wallet?: string | undefined
   readonly walletSig?: string | undefined
@@ -232,7 +232,8 @@ const draft = async (
         agentId: agent.agentId,
         mode: agent.mode,
         session: member.simulated ? undefined : member.attention,
-        strong: credential.strong,
+        roots: credential.roots,
+        limit: credential.limit,
       },
     ],
     await readNow(tx),

@@ -1,4 +1,4 @@
-import type { CredentialFloor } from '@pohf/protocol'
+import type { CallFloor } from '@pohf/protocol'
 import { claimRecordings } from '../evidence/index.ts'
 import { inSingleStatement, inTransaction, readNow, type Tx } from '../platform/db/db.ts'
 import type { Agent, ApiResponse } from '../platform/http/call.ts'
@@ -32,7 +32,14 @@ import {
   sessionRefusals,
   stepUpWaysOf,
 } from './refusals.ts'
-import { claimsOf, credentialKindOf, mayHaveCredential, type VerifyAttempt } from './rules.ts'
+import {
+  claimsOf,
+  credentialKindOf,
+  limitClaim,
+  limitOf,
+  mayHaveCredential,
+  type VerifyAttempt,
+} from './rules.ts'
 import {
   actName,
   insertMintedCredentials,
@@ -43,7 +50,7 @@ import {
 } from './store.ts'
 import { withViewToken } from './view-token.ts'
 
-type Input = CredentialFloor & { readonly sessionId: string; readonly challenge?: string | undefined }
+type Input = CallFloor & { readonly sessionId: string; readonly challenge?: string | undefined }
 
 /** One call of verify. */
 export type VerifyRequest = { readonly agent: Agent; readonly input: Input }
@@ -113,9 +120,13 @@ const claimTaskRecordings = (tx: Tx, agentSessions: readonly AgentSession[]) =>
   )
 
 const rootRequestOf = (
-  { agent: { agentId, mode }, session }: AgentSession,
+  { agent, session }: AgentSession,
   inputs: SessionAssuranceInputs | undefined,
-) => ({ agentId, mode, session, strong: inputs?.strong })
+) => {
+  const roots = inputs?.roots ?? []
+  const limit = limitOf(agent, credentialKindOf[session.kind], roots)
+  return { agentId: agent.agentId, mode: agent.mode, session, roots, limit }
+}
 
 /** Credentials, sessions with their assurance inputs, and balances, whatever the size of the batch. */
 const load = async (
@@ -222,7 +233,9 @@ const refuseWithoutCredits = ({ spendable, ctx }: PayingCall) =>
 const refuseWeakSession = ({ request, session, assuranceInputs, ctx, forging, at }: PayingCall) => {
   if (!session || !assuranceInputs) return undefined
   const kind = credentialKindOf[session.kind]
-  const strength = { kind, assurance: assuranceInputs.assurance, root: assuranceInputs.claim.root }
+  const { assurance, roots, claim } = assuranceInputs
+  const limit = limitClaim(limitOf(request.agent, kind, roots))
+  const strength = { kind, assurance, roots: claim.roots, ...limit }
   const floor = floorOf(request.agent.policy, kind, request.input)
   const stepUp = () => stepUpWaysOf(ctx, request.agent, session, at)
   return refuseBelowFloor('session_rejected', { floor, strength, forging, at, stepUp })
@@ -327,7 +340,13 @@ const draftMint = (deps: CredentialsDeps, call: LoadedCall, at: Date): Mint => {
     )
   const draft = {
     key,
-    ...draftSessionCredential(deps, { agent: request.agent, session, assuranceInputs, at }),
+    ...draftSessionCredential(deps, {
+      agent: request.agent,
+      session,
+      assuranceInputs,
+      limit: limitOf(request.agent, credentialKindOf[session.kind], assuranceInputs.roots),
+      at,
+    }),
     sessionId: session.sessionId,
     charged: true,
     root,
@@ -391,7 +410,8 @@ const answer = (
   if (outcome === 'short') return { retry: refusalOf(deps.ctx, { outcome, at: signed.row.at }) }
   if (outcome !== 'granted') {
     const { at, root } = signed.row
-    const stepUp = root?.root ? [] : stepUpWaysOf(deps.ctx, call.request.agent, mint.session, at)
+    const stepUp =
+      root?.ref === undefined ? stepUpWaysOf(deps.ctx, call.request.agent, mint.session, at) : []
     return { error: refusalOf(deps.ctx, { outcome, at, stepUp }) }
   }
   return { value: withViewToken(deps.ctx, call.request.agent, mint.session, signed.answer) }

@@ -33,4 +33,4 @@ export {
 } from './wallets/wallet.ts'
 export { listPhotoNames } from './presence/store.ts'
 export { evidenceItem } from './proof.ts'
-export { assuranceOf, isHardware, memberVerdictMs, strongestRoot } from './rules.ts'
+export { assuranceOf, isHardware, memberVerdictMs, orderRoots, proofRoot } from './rules.ts'

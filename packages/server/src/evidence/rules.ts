@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
-import type { Assurance } from '@pohf/protocol'
-import type { StrongRoot } from '../roots/index.ts'
+import { assurances, rootKinds, rootsMax, type Assurance } from '@pohf/protocol'
+import type { MemberProof } from '../members/index.ts'
+import type { ShownRoot } from '../roots/index.ts'
 import type { DeviceAssurance } from './devices/attestation.ts'
 
 export type GeoPoint = { readonly lat: number; readonly lng: number }
@@ -91,24 +92,31 @@ export const walletMessage = (text: WalletMessageFields): string => {
 export const isHardware = (device: DeviceAssurance | undefined): boolean =>
   device === 'hardware' || device === 'hardware_strong'
 
-/** What was shown for one act besides its session, each bound to that act. */
-type ShownRoots = {
-  /** An outside proof of a unique human. */
-  readonly external: StrongRoot | undefined
-  /** An attested authenticator or app that answered in the act. */
-  readonly device: StrongRoot | undefined
-  /** An account that was paid for work; undefined for any other act. */
-  readonly payoutAccount: StrongRoot | undefined
-}
-/** The root that the credential of an act spends from, besides the network. */
-export const strongestRoot = ({ external, device, payoutAccount }: ShownRoots): StrongRoot | undefined =>
-  external ?? device ?? payoutAccount
+/** What a proof says of an act of its person. */
+export const proofRoot = ({ issuer, issuerId, human, checkedAt, ...facts }: MemberProof): ShownRoot => ({
+  ...facts,
+  key: human,
+  name: issuer,
+  issuer: issuerId ?? undefined,
+  at: checkedAt,
+})
+
+const levelOf = ({ level }: ShownRoot): number => assurances.indexOf(level)
+
+/** The roots that a credential names and spends from, the strongest first: by level, then those that count humans. */
+export const orderRoots = (roots: readonly ShownRoot[]): readonly ShownRoot[] =>
+  roots
+    .toSorted(
+      (a, b) =>
+        levelOf(b) - levelOf(a) ||
+        Number(b.counted) - Number(a.counted) ||
+        rootKinds.indexOf(a.kind) - rootKinds.indexOf(b.kind),
+    )
+    .slice(0, rootsMax)
 
 /** A passkey, an enrolment, a wallet, an address or a history raises nothing: a script can have them. */
-export const assuranceOf = (root: StrongRoot | undefined): Assurance => {
-  if (root === undefined) return 'low'
-  return root.kind === 'external' ? 'high' : 'substantial'
-}
+export const assuranceOf = (roots: readonly ShownRoot[]): Assurance =>
+  assurances[Math.max(0, ...roots.map(levelOf))] ?? 'low'
 
 /** The text that a device signs for an act: it contains the nonce, the session and the thumbprint of the session's key. */
 export const boundChallenge = (

@@ -1,4 +1,11 @@
-import { memberCookie, type Mode } from '@pohf/protocol'
+import {
+  memberCookie,
+  type Assurance,
+  type Mode,
+  type RootClass,
+  type RootKind,
+  type uniquenessLevels,
+} from '@pohf/protocol'
 import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** Version of the consent text. A change of its meaning needs a new version. Enrolled members are not asked again. */
@@ -14,18 +21,29 @@ const attentionRenewDays = 150
 export const isCheckDue = (attention: { readonly at: Date } | null, now: Date): boolean =>
   attention === null || now.getTime() - attention.at.getTime() > attentionRenewDays * 86_400_000
 
+export type Uniqueness = (typeof uniquenessLevels)[number]
 export type PasskeyAssurance = 'software' | 'hardware' | 'hardware_strong'
-export type Uniqueness = 'none' | 'account' | 'device' | 'attested' | 'external'
 
+/** What the issuer of a class counts. An issuer of the others counts humans. */
+const countedBy: Partial<Record<RootClass, Uniqueness>> = {
+  employer: 'organization',
+  number: 'number',
+  deposit: 'deposit',
+}
+const uniquenessOrder: readonly Uniqueness[] = ['external', 'organization', 'deposit', 'number']
 /**
- * How certain it is that this member is not a second account of the same human: by an external issuer, else by the
- * best passkey.
+ * How certain it is that this member is not a second account of the same human: by the best issuer that counts, else by the best
+ * passkey.
  */
 export const uniquenessOf = (
   passkeys: readonly PasskeyAssurance[],
-  issuers: readonly string[],
+  proofs: readonly Pick<MemberProof, 'class' | 'counted'>[],
 ): Uniqueness => {
-  if (issuers.length > 0) return 'external'
+  const counted = proofs
+    .filter((proof) => proof.counted)
+    .map((proof) => countedBy[proof.class] ?? 'external')
+  const byIssuer = uniquenessOrder.find((one) => counted.includes(one))
+  if (byIssuer !== undefined) return byIssuer
   if (passkeys.length === 0) return 'none'
   return passkeys.some((assurance) => assurance !== 'software') ? 'attested' : 'device'
 }
@@ -71,6 +89,24 @@ const cookiePattern = new RegExp(`(?:^|;\\s*)${memberCookie}=([A-Za-z0-9_-]{43,4
 export const readCookie = (header: string | undefined): string | undefined =>
   cookiePattern.exec(header ?? '')?.[1]
 
+/** Before the name of an issuer in the methods of a member. */
+export const proofPrefix = 'external:'
+
+/** A valid proof of an outside issuer. `human` is the same at every agent and is never returned. */
+export type MemberProof = {
+  /** The name under which the operator or the owner configured the issuer. */
+  readonly issuer: string
+  /** The address of the issuer, where it has one. */
+  readonly issuerId: string | null
+  readonly kind: Exclude<RootKind, 'network'>
+  readonly class: RootClass
+  readonly level: Assurance
+  readonly counted: boolean
+  readonly human: string
+  readonly checkedAt: Date
+  readonly fresh: boolean
+}
+
 /** A member. `refused` says why no personhood credential may be minted. */
 export type Member =
   | {
@@ -86,8 +122,7 @@ export type Member =
       readonly uniqueness: Uniqueness
       readonly attention: Attention
       readonly passkey: { readonly assurance: PasskeyAssurance; readonly at: Date }
-      /** The proof of an outside issuer; `human` is the same at every agent and is never returned. */
-      readonly proof: { readonly issuer: string; readonly human: string } | undefined
+      readonly proofs: readonly MemberProof[]
     }
   | { readonly status: 'refused'; readonly reason: RefusalReason }
 type Attention = {

@@ -2,5 +2,13 @@ export { jobs } from './jobs.ts'
 export { recordLosses } from './losses.ts'
 export { makeRoots, type Roots, type SessionRef } from './roots.ts'
 export { operatorRoutes } from './routes.ts'
-export { reservationMs, secondsUntilOpen, type RootCharge, type StrongRoot } from './rules.ts'
+export {
+  deviceFacts,
+  payoutFacts,
+  reservationMs,
+  secondsUntilOpen,
+  type HumanLimit,
+  type RootCharge,
+  type ShownRoot,
+} from './rules.ts'
 export { findSiteFactor, sealedColumns } from './store.ts'

@@ -2,10 +2,10 @@ import { inTransaction } from '../platform/db/db.ts'
 import type { Operator } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { SuspendDeps } from './operator-suspend.ts'
-import type { StrongRootKind } from './rules.ts'
+import type { ShownRootKind } from './rules.ts'
 import { deleteSuspension } from './store.ts'
 
-type Input = { readonly kind: StrongRootKind; readonly name: string; readonly reason: string }
+type Input = { readonly kind: ShownRootKind; readonly name: string; readonly reason: string }
 
 /** Lifts the suspension of a root. Credentials that were suspended with it stay so. */
 export const operatorReinstate = (

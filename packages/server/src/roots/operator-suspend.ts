@@ -3,7 +3,7 @@ import type { Audit, Operator } from '../platform/http/call.ts'
 import { Refusal } from '../platform/http/errors.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { makeFindDayKey } from './keys.ts'
-import { dayBefore, dayOf, networkTagsOf, parseNetworkName, type StrongRootKind } from './rules.ts'
+import { dayBefore, dayOf, networkTagsOf, parseNetworkName, type ShownRootKind } from './rules.ts'
 import { insertSuspension, listNetworkCredentials, listRootCredentials } from './store.ts'
 
 export type SuspendDeps = {
@@ -20,7 +20,7 @@ export type SuspendDeps = {
   ) => Promise<void>
 }
 type Input = {
-  readonly kind: StrongRootKind | 'network'
+  readonly kind: ShownRootKind | 'network'
   readonly name: string
   readonly credentials: 'keep' | 'suspend' | 'revoke'
   readonly after?: string | undefined

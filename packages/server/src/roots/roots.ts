@@ -10,22 +10,25 @@ import {
   browserPlace,
   budgetsOf,
   dayOf,
+  humanCounters,
+  isRaised,
   modelCounters,
   networkCounters,
   networkTagsOf,
+  refOf,
   reservationMs,
-  strongBudgetOf,
-  strongRefOf,
-  strongTagOf,
+  shownBudgetOf,
+  shownTagOf,
   unknownCounter,
   type Counter,
+  type HumanLimit,
   type NetworkTags,
   type RootCharge,
-  type StrongRoot,
+  type ShownRoot,
 } from './rules.ts'
 import {
   copySessionNetworks,
-  findSuspension,
+  hasSuspension,
   hasReservation,
   insertReservation,
   listSessionNetworks,
@@ -44,8 +47,10 @@ type RootRequest = {
   readonly mode: Mode
   /** Undefined where no page of ours saw the person. */
   readonly session: SessionRef | undefined
-  /** Undefined for a credential at `low`. */
-  readonly strong: StrongRoot | undefined
+  /** What was shown besides the network, the strongest first. */
+  readonly roots: readonly ShownRoot[]
+  /** The agent's limit of acts for each human; undefined where it has none. */
+  readonly limit?: HumanLimit | undefined
 }
 
 /** Whether the places of a credential are held, and until when; or when a budget that is used up opens. */
@@ -99,25 +104,44 @@ const findTags = async (
   }
 }
 
-/** The counter of the key of a stronger root; none where it names no key. An authenticator also has those of its model. */
-const strongCounters = async (
-  tx: Tx,
-  { ctx, findDayKey }: RootsDeps,
-  { strong, seen }: { readonly strong: StrongRoot; readonly seen: DayNetworks | undefined },
-  today: string,
-): Promise<Counter[]> => {
-  if (strong.key === undefined) return []
+const requireDayKey = async (tx: Tx, findDayKey: FindDayKey, today: string): Promise<Buffer> => {
   const key = await findDayKey(tx, today, today)
   if (!key) throw new Refusal('overloaded', { headers: { 'retry-after': '3600' } })
-  const tag = strongTagOf(key.tagKey, strong, strong.key)
-  const day = strongBudgetOf(ctx.config, strong.kind)
-  return [
-    { tag, hour: null, day, agentHour: null, agentDay: null, strong: true },
-    ...(strong.kind === 'authenticator' && seen
-      ? modelCounters(seen.tags, strong, { perDay: day, old: seen.old })
-      : []),
-  ]
+  return key.tagKey
 }
+
+/** The counters of the keys of roots; none of one that names no key. An authenticator also has those of its model. */
+const shownCounters = async (
+  tx: Tx,
+  { ctx, findDayKey }: RootsDeps,
+  { roots, seen }: { readonly roots: readonly ShownRoot[]; readonly seen: DayNetworks | undefined },
+  today: string,
+): Promise<Counter[]> => {
+  if (roots.every(({ key }) => key === undefined)) return []
+  const tagKey = await requireDayKey(tx, findDayKey, today)
+  return roots.flatMap((root): Counter[] => {
+    if (root.key === undefined) return []
+    const tag = shownTagOf(tagKey, root, root.key)
+    const day = shownBudgetOf(ctx.config, root.kind)
+    return [
+      { tag, hour: null, day, agentHour: null, agentDay: null, strong: true },
+      ...(root.kind === 'authenticator' && seen
+        ? modelCounters(seen.tags, root, { perDay: day, old: seen.old })
+        : []),
+    ]
+  })
+}
+
+/** The counters of the agent's limit for each human; none without a limit or a root that counts humans. */
+const limitCounters = async (
+  tx: Tx,
+  findDayKey: FindDayKey,
+  { agentId, roots, limit }: RootRequest,
+  today: string,
+): Promise<Counter[]> =>
+  limit === undefined || !roots.some(({ counted }) => counted)
+    ? []
+    : humanCounters(await requireDayKey(tx, findDayKey, today), roots, { agentId, limit })
 
 type SpentOnDay = { readonly seen: DayNetworks | undefined; readonly counters: Counter[] }
 
@@ -125,24 +149,28 @@ type SpentOnDay = { readonly seen: DayNetworks | undefined; readonly counters: C
 const findSpent = async (
   tx: Tx,
   deps: RootsDeps,
-  { agentId, strong, found }: RootRequest & { readonly found: LookupResult | undefined },
+  { agentId, roots, found }: RootRequest & { readonly found: LookupResult | undefined },
   day: string,
 ): Promise<SpentOnDay> => {
   const budgets = budgetsOf(deps.ctx.config)
   const { networks, siteFactor } = found ?? {}
   const seen = networks && (await findTags(tx, deps, networks, day))
   const site = siteFactor === undefined ? undefined : { agentId, factor: siteFactor }
-  const scale = { site, strong: strong !== undefined, old: seen?.old ?? false }
+  const scale = { site, strong: isRaised(roots), old: seen?.old ?? false }
   return {
     seen,
     counters: [
       ...(seen ? networkCounters(seen.tags, budgets, scale) : [unknownCounter(agentId, budgets)]),
-      ...(strong ? await strongCounters(tx, deps, { strong, seen }, day) : []),
+      ...(await shownCounters(tx, deps, { roots, seen }, day)),
     ],
   }
 }
 
-const rootOf = (strong: StrongRoot) => ({ kind: strong.kind, name: strong.name, ref: strongRefOf(strong) })
+/** What is recorded of the roots of a credential; nothing for one that names its network alone. */
+const rootsOf = (roots: readonly ShownRoot[]): Pick<RootCharge, 'roots' | 'ref'> =>
+  roots.length === 0
+    ? {}
+    : { roots: roots.map(({ kind, name, at }) => ({ kind, name, at })), ref: refOf(roots) }
 
 const lookupOf = ({ agentId, session }: RootRequest, at: Date) => ({
   agentId,
@@ -159,13 +187,13 @@ const makeListCharges =
     const found = await listSessionNetworks(tx, lookups)
     const charges = new Map<RootRequest, RootCharge>()
     for (const [index, request] of live.entries()) {
-      const { session, strong } = request
+      const { session, roots } = request
       const { seen, counters } = await findSpent(tx, deps, { ...request, found: found[index] }, dayOf(at))
       charges.set(request, {
         session: session?.sessionId ?? null,
-        counters,
+        counters: [...counters, ...(await limitCounters(tx, deps.findDayKey, request, dayOf(at)))],
         networks: seen && !seen.old ? seen.tags.map(({ wide, narrow }) => [wide, narrow] as const) : [],
-        ...(strong ? { root: rootOf(strong) } : {}),
+        ...rootsOf(roots),
       })
     }
     return requests.map((request) => charges.get(request) ?? null)
@@ -180,16 +208,16 @@ const heldUncounted = (at: Date): Reservation => ({
 const makeReserve =
   (deps: RootsDeps): Roots['reserve'] =>
   async (tx, request, at) => {
-    const { agentId, mode, session, strong } = request
+    const { agentId, mode, session, roots } = request
     if (mode === 'test' || !session) return heldUncounted(at)
-    if (strong && (await findSuspension(tx, strong))) return { type: 'suspended' }
+    if (await hasSuspension(tx, roots)) return { type: 'suspended' }
     const [found] = await listSessionNetworks(tx, [lookupOf(request, at)])
     const until = new Date(at.getTime() + reservationMs)
     const days: { day: string; counters: Counter[] }[] = []
     // As the mint of each day computes it.
     for (const day of new Set([dayOf(at), dayOf(until)]))
       days.push({ day, counters: (await findSpent(tx, deps, { ...request, found }, day)).counters })
-    const root = strong ? strongRefOf(strong) : ''
+    const root = refOf(roots)
     const { heldUntil, opensAt } = await insertReservation(tx, {
       sessionId: session.sessionId,
       root,
@@ -219,30 +247,37 @@ const inherit: Roots['inherit'] = (tx, from, to) =>
   )
 
 /**
- * Where budgets are off (ROOT_BUDGETS=off, or auto on a loopback address): nothing is counted. Stronger roots are still
- * recorded, so that credentials can be found by them, and no credential is minted on a suspended root.
+ * Where budgets are off (ROOT_BUDGETS=off, or auto on a loopback address): nothing is counted but the limits that agents set for
+ * each human. Roots are still recorded, so that credentials can be found by them, and none is minted on a suspended one.
  */
-const off: Roots = {
+const makeOff = (findDayKey: FindDayKey): Roots => ({
   noteAddress: async () => undefined,
   admitBrowser: async () => true,
-  listCharges: async (_tx, requests) =>
-    requests.map(({ mode, strong }) =>
-      mode === 'live' && strong ? { session: null, counters: [], networks: [], root: rootOf(strong) } : null,
-    ),
-  reserve: async (tx, { mode, strong }, at) =>
-    mode === 'live' && strong && (await findSuspension(tx, strong))
-      ? { type: 'suspended' }
-      : heldUncounted(at),
+  listCharges: async (tx, requests, at) => {
+    const charges: (RootCharge | null)[] = []
+    for (const request of requests) {
+      const { mode, roots } = request
+      const counters = mode === 'live' ? await limitCounters(tx, findDayKey, request, dayOf(at)) : []
+      charges.push(
+        mode === 'live' && roots.length > 0
+          ? { session: null, counters, networks: [], ...rootsOf(roots) }
+          : null,
+      )
+    }
+    return charges
+  },
+  reserve: async (tx, { mode, roots }, at) =>
+    mode === 'live' && (await hasSuspension(tx, roots)) ? { type: 'suspended' } : heldUncounted(at),
   isHeld: async () => false,
   inherit: async () => undefined,
   replace: async () => undefined,
-}
+})
 
 /** Builds the counting of a process. Reads NETWORKS_FILE. */
 export const makeRoots = (ctx: Ctx): Roots => {
   const findFactor = readNetworks(ctx.config.NETWORKS_FILE)
-  if (!ctx.config.rootBudgets) return off
   const findDayKey = makeFindDayKey(ctx.secrets)
+  if (!ctx.config.rootBudgets) return makeOff(findDayKey)
   const deps = { ctx, findDayKey, findFactor }
   return {
     noteAddress: makeNoteAddress(findDayKey, findFactor),

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Assurance, CredentialKind, RootClass, RootKind } from '@pohf/protocol'
 import type { Config } from '../platform/ops/config.ts'
 import {
   addressPartsOf,
@@ -8,17 +9,38 @@ import {
 } from '../platform/http/client-address.ts'
 import { hmacOf } from '../platform/ops/secrets.ts'
 
-/** A kind of root that is stronger than a network. */
-export type StrongRootKind = 'authenticator' | 'app' | 'payout_account' | 'external'
+/** A kind of root that says more than a network. */
+export type ShownRootKind = Exclude<RootKind, 'network'>
 
-/** A root that raises a credential above `low`. */
-export type StrongRoot = {
-  readonly kind: StrongRootKind
-  /** The one thing that is counted: a credential key, a payout account, a nullifier. Undefined where a verdict names none. */
+/** What was shown for an act besides its network: a device, an account or an outside proof. */
+export type ShownRoot = {
+  readonly kind: ShownRootKind
+  readonly class: RootClass
+  /** The one thing that has a budget: a credential key, a payout account, a nullifier. Undefined where a verdict names none. */
   readonly key: string | undefined
   /** What an operator can suspend: the model, the app or the issuer. */
   readonly name: string
+  /** The address of an issuer, where its name alone does not say who it is. */
+  readonly issuer?: string | undefined
+  /** The assurance that it raises a credential to. A company by whose word alone nobody is known raises nothing. */
+  readonly level: Assurance
+  /** Whether its issuer counts each human once. */
+  readonly counted: boolean
+  /** Whether it answered in this act. */
+  readonly fresh: boolean
+  /** When it was checked. */
+  readonly at: Date
 }
+
+/** What is so of every device and account of a kind, whoever made it. */
+export const deviceFacts = {
+  authenticator: { kind: 'authenticator', class: 'device:fido' },
+  app: { kind: 'app', class: 'device:phone' },
+} as const
+export const payoutFacts = { kind: 'payout_account', class: 'bank', level: 'substantial' } as const
+
+/** Roots that raise nothing can be made by anybody, so they raise no budget either. */
+const raises = ({ level }: ShownRoot): boolean => level !== 'low'
 
 /** Addresses of one session that are charged; a page that comes from more is refused. */
 export const addressesMax = 8
@@ -42,8 +64,8 @@ export const budgetsOf = (config: Config): Budgets => ({
   wide: { hour: config.ROOT_NETWORK_PER_HOUR, day: config.ROOT_NETWORK_PER_DAY },
 })
 
-/** The budget of one key of a stronger root in a UTC day. */
-export const strongBudgetOf = (config: Config, kind: StrongRootKind): number =>
+/** The budget of one key of a root in a UTC day. */
+export const shownBudgetOf = (config: Config, kind: ShownRootKind): number =>
   kind === 'authenticator' || kind === 'app' ? config.ROOT_DEVICE_PER_DAY : config.ROOT_ACCOUNT_PER_DAY
 
 const tagOf = (key: Buffer, ...parts: readonly string[]): string =>
@@ -70,14 +92,46 @@ export const parseNetworkName = (
   return { address: readClientAddress(address), isWide: length === wide }
 }
 
-export const strongTagOf = (key: Buffer, { kind, name }: StrongRoot, unit: string): string =>
+export const shownTagOf = (key: Buffer, { kind, name }: ShownRoot, unit: string): string =>
   tagOf(key, kind, name, unit)
 
-/** Names a stronger root for as long as a session holds places of it, also where the key of the day changes meanwhile. */
-export const strongRefOf = ({ kind, name, key }: StrongRoot): string =>
-  createHash('sha256')
-    .update([kind, name, key ?? ''].join('\0'))
-    .digest('base64url')
+/** Names the roots of an act for as long as a session holds places of them, also where the key of the day changes meanwhile. */
+export const refOf = (roots: readonly ShownRoot[]): string =>
+  roots.length === 0
+    ? ''
+    : createHash('sha256')
+        .update(roots.map(({ kind, name, key }) => [kind, name, key ?? ''].join('\0')).join('\n'))
+        .digest('base64url')
+
+/** How many credentials of a kind one human gets from an agent in a UTC day. */
+export type HumanLimit = { readonly kind: CredentialKind; readonly perHumanDay: number }
+
+/**
+ * The prefix of counters that are exact. After a restore that lost a credential of the day, they have no place left until the
+ * next day: `roots_take` reads the prefix.
+ */
+const humanPrefix = 'human.'
+
+/** The counters of a limit: one for each root of the act that counts humans. No reservation holds a place of them. */
+export const humanCounters = (
+  key: Buffer,
+  roots: readonly ShownRoot[],
+  { agentId, limit }: { readonly agentId: string; readonly limit: HumanLimit },
+): Counter[] =>
+  roots.flatMap((root) =>
+    root.counted && root.key !== undefined
+      ? [
+          {
+            tag: `${humanPrefix}${tagOf(key, 'human', agentId, limit.kind, root.kind, root.name, root.key)}`,
+            hour: null,
+            day: limit.perHumanDay,
+            agentHour: null,
+            agentDay: null,
+            limit: true as const,
+          },
+        ]
+      : [],
+  )
 
 /** A counter that a credential takes a place of, with its limits; null where there is no such limit. */
 export type Counter = {
@@ -86,8 +140,10 @@ export type Counter = {
   readonly day: number
   readonly agentHour: number | null
   readonly agentDay: number | null
-  /** Set for the counter of a stronger root itself, besides those of the network. */
+  /** Set for the counter of a root itself, besides those of the network. */
   readonly strong?: true
+  /** Set for a limit of acts that the agent has set for each human. */
+  readonly limit?: true
 }
 
 /** A limit above zero never becomes zero by division. */
@@ -151,7 +207,7 @@ const wideFactor = 10
  */
 export const modelCounters = (
   networks: readonly NetworkTags[],
-  { name }: StrongRoot,
+  { name }: Pick<ShownRoot, 'name'>,
   { perDay, old }: { readonly perDay: number; readonly old: boolean },
 ): Counter[] => {
   const counters = networks.flatMap(({ narrow, wide, factor }): Counter[] => {
@@ -192,9 +248,13 @@ export type RootCharge = {
   readonly counters: readonly Counter[]
   /** Wide and narrow tag of each network, to find the credentials that rest on it. */
   readonly networks: readonly (readonly [wide: string, narrow: string])[]
-  /** The stronger root, which must not be suspended. */
-  readonly root?: { readonly kind: StrongRootKind; readonly name: string; readonly ref: string }
+  /** The roots, none of which may be suspended since before it was checked, and the name of them all for reservations. */
+  readonly roots?: readonly { readonly kind: ShownRootKind; readonly name: string; readonly at: Date }[]
+  readonly ref?: string
 }
+
+/** Whether a root behind the charge has a budget that is apart from that of the network. */
+export const isRaised = (roots: readonly ShownRoot[]): boolean => roots.some(raises)
 
 /** Seconds until a budget is open again: the next clock hour, or the next UTC day. */
 export const secondsUntilOpen = (at: Date, period: 'hour' | 'day'): number => {

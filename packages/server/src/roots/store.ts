@@ -1,7 +1,7 @@
 import type { SealedColumn } from '../platform/db/sealed.ts'
 import { sql } from 'kysely'
 import { executePrepared, type Tx } from '../platform/db/db.ts'
-import type { Counter, NetworkTags, StrongRootKind } from './rules.ts'
+import type { Counter, NetworkTags, ShownRoot, ShownRootKind } from './rules.ts'
 
 type StoredKey = {
   /** Null where the key was destroyed. */
@@ -247,7 +247,7 @@ export const listSites = async (tx: Tx, page: { readonly after: string; readonly
     .limit(page.limit)
     .execute()
 
-type NamedRoot = { readonly kind: StrongRootKind; readonly name: string }
+type NamedRoot = { readonly kind: ShownRootKind; readonly name: string }
 
 /** Suspends a root; a second time changes the reason. */
 export const insertSuspension = async (tx: Tx, { kind, name }: NamedRoot, reason: string): Promise<void> => {
@@ -256,9 +256,15 @@ export const insertSuspension = async (tx: Tx, { kind, name }: NamedRoot, reason
     on conflict (kind, name) do update set reason = excluded.reason`.execute(tx)
 }
 
-export const findSuspension = async (tx: Tx, { kind, name }: NamedRoot): Promise<boolean> => {
+/** Whether one of these roots is suspended since before it was checked. */
+export const hasSuspension = async (tx: Tx, roots: readonly ShownRoot[]): Promise<boolean> => {
+  if (roots.length === 0) return false
   const { rows } = await sql`
-    select from root_suspensions where kind = ${kind} and name = ${name} limit 1`.execute(tx)
+    select from unnest(${roots.map(({ kind }) => kind)}::text[], ${roots.map(({ name }) => name)}::text[],
+      ${roots.map(({ at }) => at)}::timestamptz[]) shown (kind, name, at)
+    cross join lateral (
+      select from root_suspensions suspended where suspended.kind = shown.kind and suspended.name = shown.name
+        and coalesce(suspended.from_at, '-infinity') <= shown.at limit 1) found limit 1`.execute(tx)
   return rows.length > 0
 }
 

@@ -1,4 +1,4 @@
-import { endpoints, type Assurance, type RootClaim } from '@pohf/protocol'
+import { endpoints } from '@pohf/protocol'
 import type { FastifyInstance } from 'fastify'
 import * as accounts from '../accounts/index.ts'
 import * as agents from '../agents/index.ts'
@@ -145,12 +145,7 @@ const workDepsOf = (services: Services) => {
     listPayoutAccounts: partners.listAccounts,
     payments: services.payments,
     findTokens,
-    forgingPriceUsd: (kind: RootClaim['kind'], assurance: Assurance) =>
-      credentials.forgingPriceUsd(
-        services.forging,
-        { kind: 'work', assurance, root: { kind } },
-        ctx.clock.now(),
-      ),
+    forgingPriceUsd: () => credentials.lowestWorkPriceUsd(services.forging, ctx.clock.now()),
   }
 }
 

@@ -1,4 +1,4 @@
-import { orderStates, type Assurance, type Mode, type WorkWarning } from '@pohf/protocol'
+import { orderStates, type Mode, type WorkWarning } from '@pohf/protocol'
 import type { Line } from '../ledger/index.ts'
 
 /** How long an order waits to be funded. */
@@ -95,11 +95,8 @@ export const reversalLines = (
   return lines.filter((line) => line.amount !== 0n)
 }
 
-/** What one forged work credential costs in USD, by its root and assurance; undefined where no price is known. */
-export type ForgingPriceUsd = (
-  root: 'network' | 'authenticator' | 'app' | 'payout_account' | 'external',
-  assurance: Assurance,
-) => number | undefined
+/** What one forged work credential costs in USD on which a network alone stands; undefined where no price is known. */
+export type ForgingPriceUsd = () => number | undefined
 
 /** What every worker has shown at least: a network, which reaches `low`. */
 const workerFloor = { root: 'network', assurance: 'low' } as const
@@ -109,7 +106,7 @@ export const rewardWarningsOf = (
   forgingPriceUsd: ForgingPriceUsd,
   rewardStars: number | undefined,
 ): WorkWarning[] => {
-  const price = forgingPriceUsd(workerFloor.root, workerFloor.assurance)
+  const price = forgingPriceUsd()
   if (price === undefined || rewardStars === undefined) return []
   const rewardUsd = usdOf(BigInt(rewardStars))
   if (rewardUsd <= price) return []

@@ -15,7 +15,7 @@ import { resolveMember } from '../../members/index.ts'
 import type { SessionRef } from '../../roots/index.ts'
 import { isForgottenValue, journalKeyOf } from '../../signing/index.ts'
 import { mint, replayUnrevoked, type CredentialsDeps } from '../mint/mint.ts'
-import { rootClaim } from '../mint/root-claim.ts'
+import { rootsClaim } from '../mint/root-claim.ts'
 import { requireAllowance, spendAllowance, type AllowanceDeps } from './allowance.ts'
 import { provePayer, readPayerProof } from './payer.ts'
 import { lookUpPayment, type FindCardPayment } from './payment-look-up.ts'
@@ -223,7 +223,7 @@ const findSettlement = async (
 const loadCharge = ({ ctx, roots }: BindDeps, { agentId, mode }: Agent, { session }: HumanAnchor) =>
   inTransaction(ctx, agentId, async (tx) => {
     const at = await readNow(tx)
-    const [root] = await roots.listCharges(tx, [{ agentId, mode, session, strong: undefined }], at)
+    const [root] = await roots.listCharges(tx, [{ agentId, mode, session, roots: [] }], at)
     // The reservation of the session is for its own credential.
     return { at, root: root ? { ...root, session: null } : null }
   })
@@ -329,7 +329,7 @@ const draftBinding = (deps: CredentialsDeps, agent: Agent, { human, payment, set
     agent: agent.agentId,
     event_at: frame.iat,
     assurance: 'low',
-    ...rootClaim(agent.mode, undefined),
+    ...rootsClaim(agent.mode, [], at),
     quality: human.quality,
     evidence: [
       {

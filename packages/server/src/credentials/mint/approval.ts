@@ -52,8 +52,8 @@ const signApproval = async (deps: CredentialsDeps, decision: AttendedDecision) =
     const [assuranceInputs] = await sessionAssuranceInputs(tx, [act])
     if (!assuranceInputs) throw new Error(`approval mint found no assurance inputs for ${actName(key)}`)
     const at = await readNow(tx)
-    const { strong } = assuranceInputs
-    const [root] = await deps.roots.listCharges(tx, [{ agentId, mode, session, strong }], at)
+    const { roots } = assuranceInputs
+    const [root] = await deps.roots.listCharges(tx, [{ agentId, mode, session, roots }], at)
     return { isPayable, assuranceInputs, at, root: root ?? null }
   })
   if (!loaded.isPayable) return { refusal: insufficientCredits(deps.ctx) }

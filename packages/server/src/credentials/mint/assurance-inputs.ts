@@ -1,4 +1,4 @@
-import type { Assurance, Mode, RootClaim } from '@pohf/protocol'
+import type { Assurance, Mode } from '@pohf/protocol'
 import type { Agent } from '../../platform/http/call.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import {
@@ -9,14 +9,15 @@ import {
   isHardware,
   memberVerdictMs,
   simulatedAttention,
-  strongestRoot,
+  orderRoots,
+  proofRoot,
   type Device,
 } from '../../evidence/index.ts'
 import { resolveMember, type Member } from '../../members/index.ts'
-import type { StrongRoot } from '../../roots/index.ts'
+import type { ShownRoot } from '../../roots/index.ts'
 import type { Session } from '../../sessions/index.ts'
 import { deviceClaim } from '../rules.ts'
-import { rootClaim } from './root-claim.ts'
+import { rootsClaim } from './root-claim.ts'
 
 export type EnrolledMember = Extract<Member, { status: 'enrolled' }>
 type Subject = { readonly agent: Agent; readonly memberId: string; readonly member: EnrolledMember }
@@ -24,26 +25,25 @@ type Subject = { readonly agent: Agent; readonly memberId: string; readonly memb
 /** What the assurance of a credential rests on. */
 type Strength = {
   readonly assurance: Assurance
-  /** The root that the credential spends from, besides the network; undefined at `low`. */
-  readonly strong: StrongRoot | undefined
-  /** The claims `device` and `root` of the credential. */
-  readonly claim: ReturnType<typeof deviceClaim> & { readonly root?: RootClaim }
+  /** What the credential rests on and spends from, besides the network, the strongest first. */
+  readonly roots: readonly ShownRoot[]
+  /** The claims `device` and `roots` of the credential. */
+  readonly claim: ReturnType<typeof deviceClaim> & ReturnType<typeof rootsClaim>
 }
 
+type Act = { readonly mode: Mode; readonly at: Date }
 const strengthOf = (
-  mode: Mode,
+  { mode, at }: Act,
   device: Device | undefined,
-  roots: { readonly external: StrongRoot | undefined; readonly payoutAccount?: StrongRoot | undefined },
+  others: readonly ShownRoot[],
 ): Strength => {
-  const strong = strongestRoot({ payoutAccount: undefined, ...roots, device: device?.root })
-  const claim = { ...deviceClaim(device), ...rootClaim(mode, strong) }
-  return { assurance: assuranceOf(strong), strong, claim }
+  const roots = orderRoots([...others, ...(device?.root ? [device.root] : [])])
+  const claim = { ...deviceClaim(device), ...rootsClaim(mode, roots, at) }
+  return { assurance: assuranceOf(roots), roots, claim }
 }
 
-const externalRootOf = (member: Member | undefined): StrongRoot | undefined => {
-  const proof = member?.status === 'enrolled' && !member.simulated ? member.proof : undefined
-  return proof && { kind: 'external', key: proof.human, name: proof.issuer }
-}
+const proofRootsOf = (member: Member | undefined): ShownRoot[] =>
+  member?.status === 'enrolled' && !member.simulated ? member.proofs.map(proofRoot) : []
 
 /** Assurance inputs of a member: a simulated check in the sandbox, else passkey, device and last attention check. */
 export const memberAssuranceInputs = async (
@@ -60,7 +60,7 @@ export const memberAssuranceInputs = async (
     return {
       quality,
       scoring,
-      ...strengthOf(mode, device, { external: undefined }),
+      ...strengthOf({ mode, at }, device, []),
       checkedAt: at,
       evidence: [evidenceItem(salt, 'simulated', { member: memberId })],
     }
@@ -83,7 +83,7 @@ export const memberAssuranceInputs = async (
   return {
     quality: attention.quality,
     scoring: attention.scoring,
-    ...strengthOf(mode, isShown ? attested : own, { external: externalRootOf(member) }),
+    ...strengthOf({ mode, at }, isShown ? attested : own, proofRootsOf(member)),
     checkedAt: attention.at,
     evidence: [evidenceItem(salt, 'telemetry', { member: memberId, session: attention.sessionId })],
   }
@@ -97,7 +97,7 @@ type ActSession = {
   /** For work: the worker's membership, which may be at another agent. */
   readonly worker?: MemberRef
   /** For work: the account that was paid for the worker's work. */
-  readonly payoutAccount?: StrongRoot | undefined
+  readonly payoutAccount?: ShownRoot | undefined
 }
 
 /**
@@ -135,11 +135,12 @@ export const sessionAssuranceInputs = async (
     const member = named && (await resolveMember(tx, named, named.memberId))
     // For presence, the submission stored `high` only if the member's own proof counted, not if the agent named the session.
     const tookPart = act.session.kind !== 'presence' || act.session.assurance === 'high'
-    const external = tookPart ? externalRootOf(member) : undefined
+    const proofs = tookPart ? proofRootsOf(member) : []
     const { agent, payoutAccount } = act
     // Whoever has the key of the agent can attest a device. It must not raise the assurance of decisions about its actions.
     const device = act.session.kind === 'approval' ? undefined : devices[index]
-    inputs.push(strengthOf(agent.mode, device, { external, payoutAccount }))
+    const at = act.session.endedAt ?? act.session.at
+    inputs.push(strengthOf({ mode: agent.mode, at }, device, [...proofs, ...(payoutAccount ? [payoutAccount] : [])]))
   }
   return inputs
 }

@@ -1,7 +1,7 @@
 import type { ProvenWallet } from '../../evidence/index.ts'
 import type { Agent } from '../../platform/http/call.ts'
 import { readNow, type Tx } from '../../platform/db/db.ts'
-import { commonClaims, pairwiseSubject } from '../rules.ts'
+import { commonClaims, limitClaim, limitOf, pairwiseSubject } from '../rules.ts'
 import { memberAssuranceInputs, type EnrolledMember } from './assurance-inputs.ts'
 import type { CredentialsDeps } from './mint.ts'
 
@@ -29,12 +29,13 @@ export const draftPersonhood = async (
   const frame = commonClaims({ baseUrl: deps.ctx.config.BASE_URL, mode: agent.mode, kind: 'personhood', at })
   const credentialId = deps.ctx.ids.make('crd_')
   const salt = Buffer.from(deps.ctx.ids.random(), 'base64url')
-  const { quality, scoring, assurance, strong, checkedAt, evidence, claim } = await memberAssuranceInputs(
+  const { quality, scoring, assurance, roots, checkedAt, evidence, claim } = await memberAssuranceInputs(
     tx,
     subject,
     at,
     salt,
   )
+  const limit = limitOf(agent, 'personhood', roots)
   return {
     claims: {
       ...frame,
@@ -48,6 +49,7 @@ export const draftPersonhood = async (
       uniqueness: member.uniqueness,
       evidence,
       ...claim,
+      ...limitClaim(limit),
       personhood: {
         methods: [...member.methods],
         checked_at: Math.floor(checkedAt.getTime() / 1_000),
@@ -66,7 +68,8 @@ export const draftPersonhood = async (
     },
     salt,
     simulated: member.simulated,
-    strong,
+    roots,
+    limit,
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import type { Session } from '../../sessions/index.ts'
-import { commonClaims, credentialKindOf, pairwiseSubject, sessionPerson } from '../rules.ts'
+import type { HumanLimit } from '../../roots/index.ts'
+import { commonClaims, credentialKindOf, limitClaim, pairwiseSubject, sessionPerson } from '../rules.ts'
 import type { SessionAssuranceInputs } from './assurance-inputs.ts'
 import type { CredentialsDeps } from './mint.ts'
 
@@ -50,12 +51,14 @@ type SessionCredentialInput = {
   readonly agent: MintTenant
   readonly session: Session
   readonly assuranceInputs: SessionAssuranceInputs
+  /** The limit for each human that the mint counts. */
+  readonly limit?: HumanLimit | undefined
   readonly at: Date
 }
 /** Drafts the credential of a session: its claims, and the response body without the token. */
 export const draftSessionCredential = (
   deps: Pick<CredentialsDeps, 'ctx'>,
-  { agent, session, assuranceInputs, at }: SessionCredentialInput,
+  { agent, session, assuranceInputs, limit, at }: SessionCredentialInput,
 ) => {
   const kind = credentialKindOf[session.kind]
   const credentialId = deps.ctx.ids.make('crd_')
@@ -70,6 +73,7 @@ export const draftSessionCredential = (
     jti: credentialId,
     ...sessionClaims(deps, agent, session),
     ...assuranceInputs.claim,
+    ...limitClaim(limit),
     assurance: assuranceInputs.assurance,
     ...kindClaim(session),
   }

@@ -37,7 +37,10 @@ export type CredentialsDeps = {
   readonly forging: ForgingFile
   readonly credits: Pick<Credits, 'hasAllowance' | 'readAllowanceSnapshots' | 'countSpendable'>
   /** Injected by the wiring: the account that was paid for a person's work, once a payout to it was completed. */
-  readonly findPayoutRoot: (tx: Tx, personId: string) => Promise<{ readonly accountHash: Buffer } | undefined>
+  readonly findPayoutRoot: (
+    tx: Tx,
+    personId: string,
+  ) => Promise<{ readonly accountHash: Buffer; readonly paidAt: Date } | undefined>
   /** Injected by the wiring, because the work module imports this one. */
   readonly findWorkRef: (
     tx: Tx,
@@ -188,12 +191,18 @@ const networkBusy = (at: Date, period: 'hour' | 'day', stepUp: readonly StepUpWa
   })
 }
 
+const limitReached = (at: Date): Refusal =>
+  new Refusal('human_limit_reached', {
+    headers: { 'retry-after': String(secondsUntilOpen(at, 'day')) },
+  })
+
 /** Maps a refused mint to its error; `lost` is not an error, because the act has its credential. */
 export const refusalOf = (ctx: Ctx, { outcome, at, stepUp = [] }: RefusedMint): Refusal => {
   if (outcome === 'short') return insufficientCredits(ctx)
   if (outcome === 'owes') return new Refusal('account_in_debt')
   if (outcome === 'forgotten') return new Refusal('credential_lost')
   if (outcome === 'suspended') return new Refusal('root_suspended')
+  if (outcome === 'limit') return limitReached(at)
   if (outcome === 'hour' || outcome === 'day') return networkBusy(at, outcome, stepUp)
   return new Refusal('overloaded', {
     message: 'Minting is paused for this agent until an operator has checked its ledger. Nothing was spent.',
@@ -214,7 +223,7 @@ export const writeSigned = async <T extends object>(
   const outcome = await insertMintedCredential(tx, row)
   if (outcome === 'granted') return undefined
   if (outcome !== 'lost')
-    throw refusalOf(ctx, { outcome, at: row.at, stepUp: row.root?.root ? [] : stepUp() })
+    throw refusalOf(ctx, { outcome, at: row.at, stepUp: row.root?.ref === undefined ? stepUp() : [] })
   const first = await findMintedCredential(tx, row.key)
   if (!first)
     throw new Error(

@@ -9,7 +9,7 @@ import { refusalOf, signDraft, type CredentialsDeps, type SignedCredential, type
 import { commonClaims, pairwiseSubject } from '../rules.ts'
 import { probesClaim } from './draft-session.ts'
 import { sessionAssuranceInputs, type SessionAssuranceInputs } from './assurance-inputs.ts'
-import { rootClaim } from './root-claim.ts'
+import { rootsClaim } from './root-claim.ts'
 import { insertMintedCredential, type ActKey } from '../store.ts'
 
 /** A purchased unit of work: its buyer, its payment, and the session in which a person did it. */
@@ -89,7 +89,7 @@ const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, work: PurchasedWo
   const frame = commonClaims({ baseUrl: deps.ctx.config.BASE_URL, mode, kind: 'purchase', at })
   const [root] = await deps.roots.listCharges(
     tx,
-    [{ agentId, mode, session: completed?.session, strong: completed?.inputs.strong }],
+    [{ agentId, mode, session: completed?.session, roots: completed?.inputs.roots ?? [] }],
     at,
   )
   const credentialId = deps.ctx.ids.make('crd_')
@@ -107,7 +107,7 @@ const draftPurchaseCredential = async (tx: Tx, deps: MintDeps, work: PurchasedWo
       ? Math.floor((completed.session.endedAt ?? completed.session.at).getTime() / 1_000)
       : frame.iat,
     assurance: completed?.inputs.assurance ?? 'low',
-    ...rootClaim(mode, completed?.inputs.strong),
+    ...rootsClaim(mode, completed?.inputs.roots ?? [], at),
     ...facts,
     evidence: evidenceOf(salt, work, completed),
     purchase: { id: purchaseId, workflow: workflowId, payer, transaction },

@@ -1,17 +1,35 @@
 import type { Mode, RootClaim } from '@pohf/protocol'
-import type { StrongRoot } from '../../roots/index.ts'
+import type { ShownRoot } from '../../roots/index.ts'
 
-/** What a stronger root says of itself: the model of a device, or the issuer of an outside proof. */
-const namedRoot = ({ kind, name }: StrongRoot): RootClaim => {
-  if (kind === 'external') return { kind, issuer: name }
-  return kind === 'payout_account' ? { kind } : { kind, model: name }
+const secondsOf = (at: Date): number => Math.floor(at.getTime() / 1_000)
+
+/** What a root says of itself: the model of a device, or the issuer of an outside proof. */
+const namesOf = ({ kind, name, issuer }: ShownRoot): Pick<RootClaim, 'model' | 'issuer'> => {
+  if (kind === 'authenticator' || kind === 'app') return { model: name }
+  return kind === 'payout_account' ? {} : { issuer: issuer ?? name }
 }
 
+const claimOf = (root: ShownRoot): RootClaim => ({
+  kind: root.kind,
+  class: root.class,
+  ...namesOf(root),
+  counted: root.counted,
+  fresh: root.fresh,
+  at: secondsOf(root.at),
+})
+
 /**
- * The claim `root` of a live credential: the scarcest thing that was shown for it. Software passkeys and enrolments are no
- * roots, so a credential that rests on them names the network. Test credentials have no root.
+ * The claim `roots` of a live credential, the strongest first. Software passkeys and enrolments are no roots, so a credential that
+ * rests on them names the network. Test credentials have no roots.
  */
-export const rootClaim = (mode: Mode, strong: StrongRoot | undefined): { root?: RootClaim } => {
+export const rootsClaim = (mode: Mode, roots: readonly ShownRoot[], at: Date): { roots?: RootClaim[] } => {
   if (mode === 'test') return {}
-  return { root: strong ? namedRoot(strong) : { kind: 'network' } }
+  const network: RootClaim = {
+    kind: 'network',
+    class: 'address',
+    counted: false,
+    fresh: true,
+    at: secondsOf(at),
+  }
+  return { roots: roots.length === 0 ? [network] : roots.map(claimOf) }
 }

@@ -1,7 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
-import type { StrongRoot } from '../../roots/index.ts'
+import { payoutFacts, type ShownRoot } from '../../roots/index.ts'
 import type { Session } from '../../sessions/index.ts'
 import { refusalOf, signDraft, type CredentialsDeps } from './mint.ts'
 import { sessionAssuranceInputs } from './assurance-inputs.ts'
@@ -36,10 +36,13 @@ export type WorkMint = {
 }
 
 /** Every account is of one kind, so there is no model or issuer that could be suspended. */
-const payoutRootOf = (accountHash: Buffer): StrongRoot => ({
-  kind: 'payout_account',
+const payoutRootOf = ({ accountHash, paidAt }: { accountHash: Buffer; paidAt: Date }): ShownRoot => ({
+  ...payoutFacts,
   key: accountHash.toString('base64url'),
-  name: 'payout_account',
+  name: payoutFacts.kind,
+  counted: true,
+  fresh: false,
+  at: paidAt,
 })
 
 const signWork = async (
@@ -50,7 +53,7 @@ const signWork = async (
   const key: ActKey = { agentId, mode, act: 'session', reference: sessionId }
   const { assuranceInputs, at, root, stored } = await inTransaction(deps.ctx, 'system', async (tx) => {
     const paid = await deps.findPayoutRoot(tx, personId)
-    const payoutAccount = paid && payoutRootOf(paid.accountHash)
+    const payoutAccount = paid && payoutRootOf(paid)
     const act = { agent: { agentId, mode }, session, worker: member, payoutAccount }
     const [found] = await sessionAssuranceInputs(tx, [act])
     if (!found)
@@ -58,8 +61,8 @@ const signWork = async (
         `work mint found no assurance inputs for ${actName(key)}, done by member ${member.memberId}`,
       )
     const now = await readNow(tx)
-    const { strong } = found
-    const [root] = await deps.roots.listCharges(tx, [{ agentId, mode, session, strong }], now)
+    const { roots } = found
+    const [root] = await deps.roots.listCharges(tx, [{ agentId, mode, session, roots }], now)
     const known = await findMintedCredential(tx, key)
     return { assuranceInputs: found, at: now, root: root ?? null, stored: known }
   })

@@ -2,7 +2,7 @@ import { sql, type Selectable } from 'kysely'
 import type { Mode } from '@pohf/protocol'
 import { executePrepared, now, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
-import type { StrongRoot } from '../../roots/index.ts'
+import { deviceFacts, type ShownRoot } from '../../roots/index.ts'
 import type { AppRef, AttestedAssurance, DeviceKey } from './attestation.ts'
 
 export type DeviceOwner = {
@@ -164,7 +164,7 @@ export type Device = {
   readonly assurance: AttestedAssurance
   readonly attestedAt: Date
   /** The root of the act that was asked about; undefined where the verdict is about another act, or shows none. */
-  readonly root: StrongRoot | undefined
+  readonly root: ShownRoot | undefined
 }
 
 type DeviceLookup = {
@@ -191,9 +191,13 @@ const deviceOf = (row: DeviceRow): Device => ({
   root:
     row.counts && row.root_name !== null
       ? {
-          kind: row.method === 'webauthn' ? 'authenticator' : 'app',
+          ...deviceFacts[row.method === 'webauthn' ? 'authenticator' : 'app'],
           name: row.root_name,
           key: row.root_key ?? undefined,
+          level: 'substantial',
+          counted: false,
+          fresh: true,
+          at: row.attested_at,
         }
       : undefined,
 })

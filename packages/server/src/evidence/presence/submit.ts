@@ -17,7 +17,7 @@ import {
   isHardware,
   isPlausibleMove,
   presenceSessionMs,
-  strongestRoot,
+  orderRoots,
   type GeoPoint,
 } from '../rules.ts'
 import { copyVerdicts, findDevice, isDeviceShared } from '../devices/store.ts'
@@ -105,19 +105,15 @@ const findMemberProof = async (tx: Tx, agent: Agent, input: Submission) => {
   })
   // The outside proof counts only for the member's own check: for a session that the agent names, only the agent says that
   // the session is of this member.
-  const proof = input.sessionId === undefined ? realMember?.proof : undefined
-  const root = strongestRoot({
-    external: proof && { kind: 'external', key: proof.human, name: proof.issuer },
-    device: device?.root,
-    payoutAccount: undefined,
-  })
+  const proofs = input.sessionId === undefined ? (realMember?.proofs ?? []) : []
+  const roots = orderRoots([...proofs.map(proofRoot), ...(device?.root ? [device.root] : [])])
   return {
     member,
     isEnrolled: enrolled !== undefined,
     attested: isHardware(device?.assurance),
     needsSession: mode === 'live',
     fresh,
-    assurance: assuranceOf(root),
+    assurance: assuranceOf(roots),
   }
 }
 

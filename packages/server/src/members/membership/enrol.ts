@@ -23,6 +23,7 @@ import {
   consentVersion,
   isCheckDue,
   originOf,
+  proofPrefix,
   uniquenessOf,
 } from '../rules.ts'
 import {
@@ -33,7 +34,7 @@ import {
   type MemberKey,
   type MemberRow,
 } from './store.ts'
-import { insertPasskey, insertPerson, listPasskeys, listProofs, consumeChallenge } from '../people/store.ts'
+import { insertPasskey, insertPerson, listPasskeys, listValidProofs, consumeChallenge } from '../people/store.ts'
 
 export type MembersDeps = Erasure & {
   readonly ctx: Ctx
@@ -87,10 +88,10 @@ export const verifyMemberPasskey = async (
 /** Updates the uniqueness and passkey assurance of all memberships of a person. */
 export const refreshAssurance = async (tx: Tx, personId: string): Promise<void> => {
   const assurances = (await listPasskeys(tx, personId)).map(({ assurance }) => assurance)
-  const issuers = (await listProofs(tx, personId)).map(({ issuer }) => issuer)
+  const proofs = await listValidProofs(tx, personId, await readNow(tx))
   await updateMemberAssurance(tx, personId, {
-    uniqueness: uniquenessOf(assurances, issuers),
-    methods: ['passkey', 'attention', ...issuers.map((issuer) => `external:${issuer}`)],
+    uniqueness: uniquenessOf(assurances, proofs),
+    methods: ['passkey', 'attention', ...proofs.map(({ issuer }) => `${proofPrefix}${issuer}`)],
     passkeyAssurance: bestAssurance(assurances) ?? null,
   })
 }

@@ -1,14 +1,36 @@
 import type { Mode } from '@pohf/protocol'
 import { readNow, type Tx } from '../../platform/db/db.ts'
-import { attentionDaysMax, simulatedMember, type Member } from '../rules.ts'
+import { listPasskeys, listValidProofs } from '../people/store.ts'
+import {
+  attentionDaysMax,
+  proofPrefix,
+  simulatedMember,
+  uniquenessOf,
+  type Member,
+  type MemberProof,
+  type Uniqueness,
+} from '../rules.ts'
 import { findMember, lockMember, type MemberRow } from './store.ts'
 
-const externalPrefix = 'external:'
-const proofOf = ({ methods, personId }: MemberRow) => {
-  const method = methods.find((one) => one.startsWith(externalPrefix))
-  return method === undefined || personId === null
-    ? undefined
-    : { issuer: method.slice(externalPrefix.length), human: personId }
+type Proven = {
+  readonly methods: readonly string[]
+  readonly uniqueness: Uniqueness
+  readonly proofs: readonly MemberProof[]
+}
+/** What the proofs say that count now: neither expired nor withdrawn. Most members have none, and their methods say so. */
+const findProven = async (tx: Tx, { methods, uniqueness, personId }: MemberRow, at: Date): Promise<Proven> => {
+  if (personId === null || !methods.some((method) => method.startsWith(proofPrefix)))
+    return { methods, uniqueness, proofs: [] }
+  const proofs = await listValidProofs(tx, personId, at)
+  const passkeys = (await listPasskeys(tx, personId)).map(({ assurance }) => assurance)
+  return {
+    methods: [
+      ...methods.filter((method) => !method.startsWith(proofPrefix)),
+      ...proofs.map(({ issuer }) => `${proofPrefix}${issuer}`),
+    ],
+    uniqueness: uniquenessOf(passkeys, proofs),
+    proofs,
+  }
 }
 
 /** Finds a member as its agent may see it; undefined when there is none. */
@@ -27,16 +49,15 @@ export const resolveMember = async (
       `member ${memberId} of agent ${agent.agentId} is enrolled without ${missing.map(([name]) => name).join(', ')}`,
     )
   }
-  const ageMs = (await readNow(tx)).getTime() - attention.at.getTime()
+  const now = await readNow(tx)
+  const ageMs = now.getTime() - attention.at.getTime()
   if (ageMs > attentionDaysMax * 86_400_000) return { status: 'refused', reason: 'attention_too_old' }
   return {
     status: 'enrolled',
     simulated: false,
-    methods: found.methods,
-    uniqueness: found.uniqueness,
+    ...(await findProven(tx, found, now)),
     attention,
     passkey: { assurance: passkeyAssurance, at: consentedAt },
-    proof: proofOf(found),
   }
 }
 

@@ -110,6 +110,7 @@ const unstoredCodes: ReadonlySet<Refusal['code']> = new Set([
   // The same call may succeed later: scoring ends, a budget opens, or the person steps up.
   'session_not_ready',
   'network_busy',
+  'human_limit_reached',
   'below_policy',
 ])
 /** A session below the floor of a policy is rejected until the person steps up; any other rejection is final. */

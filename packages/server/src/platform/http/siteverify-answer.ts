@@ -22,6 +22,8 @@ const codeOf: Readonly<Record<SiteverifyRefusal, SiteverifyCode>> = {
   // Nothing is wrong with the response, and a repeat does not help.
   insufficient_credits: 'bad-request',
   account_in_debt: 'bad-request',
+  // A form that is sent again tomorrow passes; until then no repeat helps.
+  human_limit_reached: 'timeout-or-duplicate',
   // Clients of siteverify read this code as: try again.
   network_busy: 'internal-error',
   overloaded: 'internal-error',

@@ -2,7 +2,9 @@
 export const rootKinds = [
   ['authenticator', 'Model of authenticator', 'AAGUID'],
   ['app', 'App', 'App ID or package name'],
-  ['external', 'Issuer', 'name of the issuer'],
+  ['organization', 'Company', 'name of the issuer'],
+  ['world_id', 'World ID', 'name of the issuer'],
+  ['vendor', 'Identity vendor', 'name of the issuer'],
   ['network', 'Network', 'address, IPv4 /24, IPv6 /64 or /48; it is not stored'],
 ] as const
 
