@@ -66,9 +66,12 @@ export {
   type CredentialFloor,
   type CredentialKind,
   type CredentialPolicy,
+  type RootClass,
+  type RootKind,
   type SiteverifyRefusal,
 } from './credentials/operations.ts'
 export {
+  classOfRoot,
   credentialClaims,
   forgingClaims,
   forgingDays,

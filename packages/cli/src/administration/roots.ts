@@ -1,8 +1,9 @@
+import { rootKinds } from '@pohf/verify'
 import { Option, type Command } from 'commander'
 import { operatorCall, requestOperator, type OperatorRemote } from '../command/operator.ts'
 import { addOperator } from '../command/options.ts'
 
-const kinds = ['authenticator', 'app', 'payout_account', 'external', 'network']
+const kinds: readonly string[] = rootKinds
 
 type Reason = { readonly reason: string }
 

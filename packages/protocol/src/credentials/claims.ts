@@ -9,6 +9,8 @@ import {
   rootClasses,
   rootKinds,
   uniquenessLevels,
+  type RootClass,
+  type RootKind,
 } from './operations.ts'
 import { unitInterval } from '../platform/fields.ts'
 
@@ -33,6 +35,24 @@ const evidenceItem = z.strictObject({
 
 const probeCount = z.strictObject({ asked: z.int().min(0), hit: z.int().min(0) })
 
+/** What the issuer of each kind of root relies on. */
+export const classOfRoot: Readonly<Record<RootKind, RootClass>> = {
+  network: 'address',
+  authenticator: 'device:fido',
+  app: 'device:phone',
+  privacy_pass: 'device:phone',
+  sms: 'number',
+  card: 'bank',
+  payout_account: 'bank',
+  bond: 'deposit',
+  pid: 'document',
+  pid_number: 'document',
+  world_id: 'biometric:world',
+  vendor: 'document',
+  organization: 'employer',
+}
+const isDevice = (kind: RootKind): boolean => kind === 'authenticator' || kind === 'app'
+
 /** Facts only: no counter, no tag, no address and no price. */
 const root = z
   .strictObject({
@@ -47,9 +67,12 @@ const root = z
     at: seconds,
   })
   .refine(
-    ({ kind, model }) => model === undefined || kind === 'authenticator' || kind === 'app',
-    'only a device has a model',
+    ({ kind, model, issuer }) =>
+      (model === undefined || isDevice(kind)) &&
+      (issuer === undefined || !(isDevice(kind) || kind === 'network' || kind === 'payout_account')),
+    'says more than this kind of root has',
   )
+  .refine((claim) => claim.class === classOfRoot[claim.kind], 'is of another class than its kind')
 export type RootClaim = z.infer<typeof root>
 export const rootsMax = 4
 
@@ -68,7 +91,14 @@ export const credentialClaims = z
     event_at: seconds,
     assurance: z.enum(assurances),
     /** The strongest first; of each kind and issuer one. */
-    roots: z.array(root).min(1).max(rootsMax).optional(),
+    roots: z
+      .array(root)
+      .min(1)
+      .max(rootsMax)
+      .refine((roots) => roots.length === 1 || roots.every(({ kind }) => kind !== 'network'), {
+        error: 'names a network only where nothing else stands behind it',
+      })
+      .optional(),
     /** Set where the mint counted the act on every counted root. */
     limit: z.strictObject({ perHumanDay: z.int().min(1).max(actsPerHumanPerDayMax) }).optional(),
     quality: unitInterval().optional(),

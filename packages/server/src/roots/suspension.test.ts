@@ -11,7 +11,7 @@ import {
 import { assertRefusal } from '../../test/fixtures/refusal.ts'
 import * as operators from '../operators/index.ts'
 import { inTransaction, readNow } from '../platform/db/db.ts'
-import { makeRoots, type StrongRoot } from './index.ts'
+import { deviceFacts, makeRoots, type ShownRoot } from './index.ts'
 import { modelCounters } from './rules.ts'
 
 const harness = await startHarness({
@@ -71,7 +71,7 @@ test('the credentials that rest on a network are suspended or revoked as a set, 
 })
 
 /** What a mint with this root would get, from sessions of this address. */
-const spend = async (strong: StrongRoot, address: string, count: number): Promise<string[]> => {
+const spend = async (root: ShownRoot, address: string, count: number): Promise<string[]> => {
   const sessionIds = await seen(count, one, address)
   const { charges, at } = await inTransaction(harness.ctx, 'system', async (tx) => {
     const now = await readNow(tx)
@@ -79,7 +79,7 @@ const spend = async (strong: StrongRoot, address: string, count: number): Promis
       agentId: one.agentId,
       mode: 'live' as const,
       session: { sessionId, at: now },
-      strong,
+      roots: [{ ...root, at: now }],
     }))
     return { charges: await roots.listCharges(tx, requests, now), at: now }
   })
@@ -95,7 +95,8 @@ const spend = async (strong: StrongRoot, address: string, count: number): Promis
   return rows[0]?.results ?? []
 }
 
-const appKeyOf = (key: string): StrongRoot => ({ kind: 'app', key, name: 'app-1' })
+const device = { level: 'substantial', counted: false, fresh: true, at: new Date(0) } as const
+const appKeyOf = (key: string): ShownRoot => ({ ...deviceFacts.app, ...device, key, name: 'app-1' })
 
 test('a stronger root has a budget of its own in a day, and multiplies that of the network by ten', async () => {
   await moveClockTo(harness, 9, 5)
@@ -112,9 +113,14 @@ test('a stronger root has a budget of its own in a day, and multiplies that of t
   assert.equal(status, 200, 'they take nothing of the budget of others')
 })
 
-const keyOf = (key: string, name = 'aaguid-1'): StrongRoot => ({ kind: 'authenticator', key, name })
-const countSpent = async (strong: StrongRoot, address: string, count: number): Promise<number> =>
-  (await spend(strong, address, count)).filter((result) => result === 'spent').length
+const keyOf = (key: string, name = 'aaguid-1'): ShownRoot => ({
+  ...deviceFacts.authenticator,
+  ...device,
+  key,
+  name,
+})
+const countSpent = async (root: ShownRoot, address: string, count: number): Promise<number> =>
+  (await spend(root, address, count)).filter((result) => result === 'spent').length
 
 test('the keys of one model of authenticators share the budget of a key on each address, and ten times that on a /24', async () => {
   await moveClockTo(harness, 9, 5)
@@ -152,7 +158,7 @@ const countPlaces = async (): Promise<number | undefined> =>
 
 test('a suspended model gets no credential, and those that rest on it are suspended', async () => {
   await moveClockTo(harness, 9, 5)
-  const strong: StrongRoot = { kind: 'authenticator', key: 'a', name: 'aaguid-2' }
+  const root = keyOf('a', 'aaguid-2')
   const credentialIds: string[] = []
   for (let n = 0; n < 2; n++) credentialIds.push(await mint(one, `203.0.113.${100 + n}`))
   for (const credentialId of credentialIds)
@@ -165,9 +171,9 @@ test('a suspended model gets no credential, and those that rest on it are suspen
   assert.deepEqual(json, { kind: 'authenticator', name: 'aaguid-2', credentials: 2, next: null })
   for (const credentialId of credentialIds) assert.equal(await stateOf(credentialId), 'suspended')
   const before = await countPlaces()
-  assert.deepEqual(await spend(strong, '203.0.113.110', 1), ['suspended'])
+  assert.deepEqual(await spend(root, '203.0.113.110', 1), ['suspended'])
   assert.equal(await countPlaces(), before, 'a refused mint takes no place')
   assert.equal((await operate('reinstate', suspended)).status, 200)
-  assert.deepEqual(await spend(strong, '203.0.113.111', 1), ['spent'])
+  assert.deepEqual(await spend(root, '203.0.113.111', 1), ['spent'])
   assertRefusal(await operate('reinstate', suspended), 404, 'not_found')
 })

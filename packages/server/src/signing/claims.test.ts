@@ -19,39 +19,59 @@ const live = {
   status: { status_list: { idx: 1, uri: 'https://pohf.example/status/aa-live-1' } },
   view: { session: 'ses_1' },
 }
-const withRoot = (root: unknown, more: object = {}) => validateClaims({ ...live, ...more, root })
+const facts = { counted: false, fresh: true, at: iat }
+const withRoots = (roots: unknown, more: object = {}) => validateClaims({ ...live, ...more, roots })
 
-test('the signer signs facts about a root and nothing else', () => {
+test('the signer signs facts about roots and nothing else', () => {
+  const network = { kind: 'network', class: 'address', ...facts }
+  const known = [
+    network,
+    { kind: 'authenticator', class: 'device:fido', ...facts },
+    { kind: 'authenticator', class: 'device:fido', model: 'ee882879-721c-4913-9775-3dfcce97072a', ...facts },
+    { kind: 'app', class: 'device:phone', model: 'TEAM012345.com.example.app', ...facts },
+    { kind: 'payout_account', class: 'bank', ...facts, counted: true },
+    { kind: 'organization', class: 'employer', issuer: 'https://login.example', ...facts, counted: true },
+  ]
+  for (const root of known) assert.deepEqual(withRoots([root]).roots, [root])
+  assert.equal(withRoots(known.slice(1, 5)).roots?.length, 4)
   for (const root of [
-    { kind: 'network' },
-    { kind: 'authenticator' },
-    { kind: 'authenticator', model: 'ee882879-721c-4913-9775-3dfcce97072a' },
-    { kind: 'app', model: 'TEAM012345.com.example.app' },
-    { kind: 'payout_account' },
-    { kind: 'external', issuer: 'office' },
-  ])
-    assert.deepEqual(withRoot(root).root, root)
-  for (const root of [
-    { kind: 'network', model: 'm' },
-    { kind: 'network', issuer: 'office' },
-    { kind: 'network', tag: 'a tag' },
-    { kind: 'network', count: 3 },
-    { kind: 'network', address: '192.0.2.1' },
-    { kind: 'authenticator', issuer: 'office' },
-    { kind: 'authenticator', price: 10 },
-    { kind: 'payout_account', model: 'iban' },
-    { kind: 'external', model: 'm' },
-    { kind: 'wallet' },
+    { ...network, model: 'm' },
+    { ...network, issuer: 'office' },
+    { ...network, tag: 'a tag' },
+    { ...network, count: 3 },
+    { ...network, address: '192.0.2.1' },
+    { ...network, class: 'device:fido' },
+    { kind: 'network', class: 'address' },
+    { kind: 'authenticator', class: 'device:fido', issuer: 'office', ...facts },
+    { kind: 'authenticator', class: 'device:fido', price: 10, ...facts },
+    { kind: 'payout_account', class: 'bank', model: 'iban', ...facts },
+    { kind: 'world_id', class: 'biometric:world', model: 'm', ...facts },
+    { kind: 'external', class: 'document', ...facts },
+    { kind: 'wallet', class: 'address', ...facts },
     {},
     'network',
   ])
-    assert.throws(() => withRoot(root), JSON.stringify(root))
+    assert.throws(() => withRoots([root]), JSON.stringify(root))
+  assert.throws(() => withRoots([]), 'a credential on nothing')
+  assert.throws(() => withRoots(known.slice(1)), 'more than four')
+  assert.throws(() => withRoots([network, known[1]]), 'a network beside another root')
+  assert.throws(() => withRoots(network), 'no list')
 })
 
-test('the signer signs no root in a test credential', () => {
+test('the signer signs a limit for each human only beside a root that counts humans', () => {
+  const limit = { perHumanDay: 3 }
+  const account = { kind: 'payout_account', class: 'bank', ...facts, counted: true }
+  assert.deepEqual(withRoots([account], { limit }).limit, limit)
+  assert.throws(() => withRoots([{ kind: 'network', class: 'address', ...facts }], { limit }), /counted root/)
+  for (const perHumanDay of [0, -1, 1.5, 201, '3'])
+    assert.throws(() => withRoots([account], { limit: { perHumanDay } }), String(perHumanDay))
+})
+
+test('the signer signs no roots in a test credential', () => {
   const test = { iss: 'https://pohf.example/test', test: true, exp: iat + 7 * 86_400 }
   assert.ok(validateClaims({ ...live, ...test }))
-  assert.throws(() => withRoot({ kind: 'network' }, test), /a test credential has no root/)
+  const roots = [{ kind: 'network', class: 'address', ...facts }]
+  assert.throws(() => withRoots(roots, test), /a test credential has no roots/)
 })
 
 test('the signer signs a price table for 90 days and for no other time, and none of the sandbox', () => {

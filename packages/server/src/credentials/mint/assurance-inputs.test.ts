@@ -10,6 +10,7 @@ import { openSecurityKey } from '../../../test/fixtures/people/security-key.ts'
 import { makeWalletClients, newWallet } from '../../../test/fixtures/people/wallet-clients.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 import { inTransaction } from '../../platform/db/db.ts'
+import { payoutFacts, type ShownRoot } from '../../roots/index.ts'
 import { findSession } from '../../sessions/index.ts'
 import { sessionAssuranceInputs } from './assurance-inputs.ts'
 import { playSession } from '../../../test/fixtures/people/play-session.ts'
@@ -137,18 +138,25 @@ test('an account that was paid for work raises work, and an outside proof everyt
   const { sessionId } = await playSession(harness, { site: live.agentId })
   const act = { agent: live, session: await findOwnSession(sessionId) }
   const worker = { agentId: live.agentId, mode: 'live', memberId } as const
-  const payoutAccount = { kind: 'payout_account', key: 'hash', name: 'payout_account' } as const
+  const payoutAccount: ShownRoot = {
+    ...payoutFacts,
+    key: 'hash',
+    name: 'payout_account',
+    counted: true,
+    fresh: false,
+    at: harness.ctx.clock.now(),
+  }
   const strengthOf = async (facts: object) => {
     const [inputs] = await inTransaction(harness.ctx, 'system', (tx) =>
       sessionAssuranceInputs(tx, [{ ...act, ...facts }]),
     )
-    return [inputs?.assurance, inputs?.strong?.kind]
+    return [inputs?.assurance, ...(inputs?.roots ?? []).map(({ kind }) => kind)]
   }
-  assert.deepEqual(await strengthOf({ worker }), ['low', undefined])
+  assert.deepEqual(await strengthOf({ worker }), ['low'])
   assert.deepEqual(await strengthOf({ worker, payoutAccount }), ['substantial', 'payout_account'])
   await addOutsideProof(browser)
-  assert.deepEqual(await strengthOf({ worker, payoutAccount }), ['high', 'external'])
-  assert.deepEqual(await strengthOf({}), ['low', undefined], 'nobody knows whose session it is')
+  assert.deepEqual(await strengthOf({ worker, payoutAccount }), ['high', 'world_id', 'payout_account'])
+  assert.deepEqual(await strengthOf({}), ['low'], 'nobody knows whose session it is')
   assert.equal((await post('/api/agents/verify-personhood', { memberId })).json.assurance, 'high')
   // In a session that the agent names, it is the agent's word that this is the member.
   assert.equal((await submit(memberId, sessionId)).json.assurance, 'low')

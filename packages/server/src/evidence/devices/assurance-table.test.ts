@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { StrongRoot } from '../../roots/index.ts'
-import { assuranceOf, strongestRoot } from '../rules.ts'
+import { deviceFacts, payoutFacts, type ShownRoot } from '../../roots/index.ts'
+import { assuranceOf, orderRoots } from '../rules.ts'
 import type { DeviceRoot } from './attestation.ts'
 import { countedRootOf } from './verify.ts'
 import { keepsKeysInHardware } from './webauthn.ts'
@@ -12,12 +12,15 @@ const authenticator: DeviceRoot = { name: 'aaguid', app: { kind: 'rp_id', name: 
 const app: DeviceRoot = { name: 'TEAM.app', app: { kind: 'app', name: 'TEAM.app' } }
 const act = { mode: 'live', sessionId: 'ses_1', isAdmitted: true } as const
 
-const shownBy = (root: DeviceRoot | undefined, facts: Partial<Parameters<typeof countedRootOf>[1]> = {}) => {
+const at = new Date('2026-11-20T10:00:00Z')
+const shownBy = (
+  root: DeviceRoot | undefined,
+  facts: Partial<Parameters<typeof countedRootOf>[1]> = {},
+): ShownRoot[] => {
   const shown = countedRootOf({ root }, { ...act, ...facts })
-  return 'root' in shown ? ({ kind: 'authenticator', ...shown.root } as StrongRoot) : undefined
+  const of = { ...deviceFacts.authenticator, level: 'substantial', counted: false, fresh: true, at } as const
+  return 'root' in shown ? [{ ...of, key: undefined, name: 'aaguid' }] : []
 }
-const levelOf = (shown: Partial<Parameters<typeof strongestRoot>[0]>) =>
-  assuranceOf(strongestRoot({ external: undefined, device: undefined, payoutAccount: undefined, ...shown }))
 
 test('a model keeps its keys in hardware by a certificate of level 2, or by metadata without software', () => {
   const rows: [number, string[], boolean][] = [
@@ -35,25 +38,46 @@ test('a model keeps its keys in hardware by a certificate of level 2, or by meta
 })
 
 test('what reaches which assurance', () => {
-  const account: StrongRoot = { kind: 'payout_account', key: 'hash', name: 'payout_account' }
-  const proof: StrongRoot = { kind: 'external', key: 'nullifier', name: 'office' }
-  const rows: [string, Partial<Parameters<typeof strongestRoot>[0]>, string][] = [
-    ['a session, a wallet, a mail address, a returning browser', {}, 'low'],
-    ['a software or synced passkey, a certificate of level 1', { device: shownBy(undefined) }, 'low'],
-    ['an authenticator, for no session', { device: shownBy(authenticator, { sessionId: null }) }, 'low'],
-    ['of an agent’s own', { device: shownBy(authenticator, { isAdmitted: false }) }, 'low'],
-    ['an authenticator, in this act', { device: shownBy(authenticator) }, 'substantial'],
-    ['an app, for no session', { device: shownBy(app, { sessionId: null }) }, 'low'],
-    ['an app of an agent’s own', { device: shownBy(app, { isAdmitted: false }) }, 'low'],
-    ['an app, in this act', { device: shownBy(app) }, 'substantial'],
-    ['an account that was paid for work', { payoutAccount: account }, 'substantial'],
-    ['an outside proof', { external: proof }, 'high'],
-    ['an outside proof and an authenticator', { external: proof, device: shownBy(authenticator) }, 'high'],
+  const facts = { key: 'hash', counted: true, fresh: false, at }
+  const account: ShownRoot = { ...payoutFacts, ...facts, name: 'payout_account' }
+  const proof: ShownRoot = {
+    ...facts,
+    kind: 'world_id',
+    class: 'biometric:world',
+    level: 'high',
+    name: 'office',
+  }
+  const company: ShownRoot = {
+    ...facts,
+    kind: 'organization',
+    class: 'employer',
+    level: 'low',
+    name: 'acme',
+  }
+  const rows: [string, readonly ShownRoot[], string][] = [
+    ['a session, a wallet, a mail address, a returning browser', [], 'low'],
+    ['a software or synced passkey, a certificate of level 1', shownBy(undefined), 'low'],
+    ['an authenticator, for no session', shownBy(authenticator, { sessionId: null }), 'low'],
+    ['of an agent’s own', shownBy(authenticator, { isAdmitted: false }), 'low'],
+    ['an authenticator, in this act', shownBy(authenticator), 'substantial'],
+    ['an app, for no session', shownBy(app, { sessionId: null }), 'low'],
+    ['an app of an agent’s own', shownBy(app, { isAdmitted: false }), 'low'],
+    ['an app, in this act', shownBy(app), 'substantial'],
+    ['an account that was paid for work', [account], 'substantial'],
+    ['a company, which anybody can found', [company], 'low'],
+    ['a company and an authenticator', [company, ...shownBy(authenticator)], 'substantial'],
+    ['an outside proof', [proof], 'high'],
+    ['an outside proof and an authenticator', [...shownBy(authenticator), proof], 'high'],
   ]
-  for (const [name, shown, expected] of rows) assert.equal(levelOf(shown), expected, name)
+  for (const [name, shown, expected] of rows) assert.equal(assuranceOf(shown), expected, name)
+  assert.deepEqual(
+    orderRoots([company, ...shownBy(authenticator), account, proof]).map(({ kind }) => kind),
+    ['world_id', 'payout_account', 'authenticator', 'organization'],
+    'the strongest first: by level, then those that count humans',
+  )
 })
 
 test('the sandbox simulates acts: there a device counts without a session and without admission', () => {
-  assert.ok(shownBy(app, { mode: 'test', sessionId: null, isAdmitted: false }))
-  assert.equal(shownBy(undefined, { mode: 'test' }), undefined)
+  assert.equal(shownBy(app, { mode: 'test', sessionId: null, isAdmitted: false }).length, 1)
+  assert.deepEqual(shownBy(undefined, { mode: 'test' }), [])
 })
