@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { assurances, rootKinds, rootsMax, type Assurance } from '@pohf/protocol'
-import type { MemberProof } from '../members/index.ts'
+import type { ValidProof } from '../members/index.ts'
 import type { ShownRoot } from '../roots/index.ts'
 import type { DeviceAssurance } from './devices/attestation.ts'
 
@@ -93,11 +93,11 @@ export const isHardware = (device: DeviceAssurance | undefined): boolean =>
   device === 'hardware' || device === 'hardware_strong'
 
 /** What a proof says of an act of its person. */
-export const proofRoot = ({ issuer, issuerId, human, checkedAt, ...facts }: MemberProof): ShownRoot => ({
+export const proofRoot = ({ named, human, checkedAt, level, ...facts }: ValidProof): ShownRoot => ({
   ...facts,
+  // Whose word it is decides what it is worth: the reader's list of issuers, not we.
+  level: named ? 'low' : level,
   key: human,
-  name: issuer,
-  issuer: issuerId ?? undefined,
   at: checkedAt,
 })
 

@@ -14,7 +14,13 @@ export { resolveLockedMember, resolveMember } from './membership/resolve-member.
 export { operatorRoutes, routes } from './routes.ts'
 export { authenticate, requirePerson } from './people/login.ts'
 export { isAttentionChallenge, originOf, type Member } from './rules.ts'
-export { deleteExpiredTokens, listPeopleCreated, voidSignIns } from './people/store.ts'
+export {
+  deleteExpiredTokens,
+  listPeopleCreated,
+  listValidProofs,
+  voidSignIns,
+  type ValidProof,
+} from './people/store.ts'
 export { languageOf, type Language } from './pages/messages.ts'
 export { listEligibleMemberships } from './membership/workers.ts'
 export { inviteMember } from './membership/create.ts'

@@ -1,11 +1,5 @@
-import {
-  memberCookie,
-  type Assurance,
-  type Mode,
-  type RootClass,
-  type RootKind,
-  type uniquenessLevels,
-} from '@pohf/protocol'
+import { memberCookie, type Mode, type RootClass, type uniquenessLevels } from '@pohf/protocol'
+import type { ValidProof } from './people/store.ts'
 import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** Version of the consent text. A change of its meaning needs a new version. Enrolled members are not asked again. */
@@ -37,7 +31,7 @@ const uniquenessOrder: readonly Uniqueness[] = ['external', 'organization', 'dep
  */
 export const uniquenessOf = (
   passkeys: readonly PasskeyAssurance[],
-  proofs: readonly Pick<MemberProof, 'class' | 'counted'>[],
+  proofs: readonly Pick<ValidProof, 'class' | 'counted'>[],
 ): Uniqueness => {
   const counted = proofs
     .filter((proof) => proof.counted)
@@ -92,21 +86,6 @@ export const readCookie = (header: string | undefined): string | undefined =>
 /** Before the name of an issuer in the methods of a member. */
 export const proofPrefix = 'external:'
 
-/** A valid proof of an outside issuer. `human` is the same at every agent and is never returned. */
-export type MemberProof = {
-  /** The name under which the operator or the owner configured the issuer. */
-  readonly issuer: string
-  /** The address of the issuer, where it has one. */
-  readonly issuerId: string | null
-  readonly kind: Exclude<RootKind, 'network'>
-  readonly class: RootClass
-  readonly level: Assurance
-  readonly counted: boolean
-  readonly human: string
-  readonly checkedAt: Date
-  readonly fresh: boolean
-}
-
 /** A member. `refused` says why no personhood credential may be minted. */
 export type Member =
   | {
@@ -122,7 +101,7 @@ export type Member =
       readonly uniqueness: Uniqueness
       readonly attention: Attention
       readonly passkey: { readonly assurance: PasskeyAssurance; readonly at: Date }
-      readonly proofs: readonly MemberProof[]
+      readonly proofs: readonly ValidProof[]
     }
   | { readonly status: 'refused'; readonly reason: RefusalReason }
 type Attention = {

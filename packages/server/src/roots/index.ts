@@ -11,4 +11,4 @@ export {
   type RootCharge,
   type ShownRoot,
 } from './rules.ts'
-export { findSiteFactor, sealedColumns } from './store.ts'
+export { findSiteFactor, listSuspendedFrom, sealedColumns } from './store.ts'

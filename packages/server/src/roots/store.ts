@@ -268,6 +268,25 @@ export const hasSuspension = async (tx: Tx, roots: readonly ShownRoot[]): Promis
   return rows.length > 0
 }
 
+type DatedRoot = { readonly kind: string; readonly name: string }
+/**
+ * From when what these roots show does not count, by kind and name; null where it never counted. Roots that are not suspended
+ * are left out.
+ */
+export const listSuspendedFrom = async (
+  tx: Tx,
+  roots: readonly DatedRoot[],
+): Promise<(DatedRoot & { readonly from: Date | null })[]> => {
+  if (roots.length === 0) return []
+  const { rows } = await sql<DatedRoot & { from: Date | null }>`
+    select suspended.kind, suspended.name, suspended.from_at as "from"
+    from unnest(${roots.map(({ kind }) => kind)}::text[], ${roots.map(({ name }) => name)}::text[]) root (kind, name)
+    cross join lateral (
+      select s.kind, s.name, s.from_at from root_suspensions s where s.kind = root.kind and s.name = root.name limit 1
+    ) suspended`.execute(tx)
+  return rows
+}
+
 /** Suspended roots by kind and name, after the root that `after` names. */
 export const listSuspensions = async (
   tx: Tx,

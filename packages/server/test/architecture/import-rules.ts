@@ -22,7 +22,7 @@ export const permittedImports: Readonly<Record<string, readonly string[]>> = {
   discovery: [],
   evidence: ['members', 'roots', 'sessions', 'signing'],
   ledger: [],
-  members: ['sessions', 'webhooks'],
+  members: ['roots', 'sessions', 'webhooks'],
   microtasks: ['ledger', 'partners', 'sessions'],
   operators: [],
   partners: ['ledger'],

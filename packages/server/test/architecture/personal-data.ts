@@ -97,6 +97,7 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   ledger_lines: 'nothing',
   mail_counts: 'ages out',
   mail_tokens: 'nothing',
+  issuer_requests: 'deleted',
   member_attention: 'deleted',
   members: 'deleted',
   mint_batches: 'nothing',
@@ -136,6 +137,8 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   platform_master_key_holders: 'nothing',
   platform_rewraps: 'nothing',
   presences: 'deleted',
+  // A keyed hash of the issuer's code, so that who erased everything is not a second human for the life of the proof.
+  proof_tombstones: 'anonymous',
   // What was answered is bought; the credential names the person by a code that nothing leads back from.
   purchases: 'anonymous',
   // The agent's own calls for a week: no body, no address, no id of a person.

@@ -38,6 +38,8 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'person_logins',
   'person_recovery_codes',
   'person_proofs',
+  'proof_tombstones',
+  'issuer_requests',
   'passkey_challenges',
   'consents',
   'nullifiers',

@@ -85,15 +85,21 @@ export const verifyMemberPasskey = async (
   return passkey
 }
 
-/** Updates the uniqueness and passkey assurance of all memberships of a person. */
+/**
+ * Updates the uniqueness, methods and passkey assurance of all memberships of a person. An issuer may serve some agents only, and
+ * no other agent learns of its proofs.
+ */
 export const refreshAssurance = async (tx: Tx, personId: string): Promise<void> => {
-  const assurances = (await listPasskeys(tx, personId)).map(({ assurance }) => assurance)
-  const proofs = await listValidProofs(tx, personId, await readNow(tx))
-  await updateMemberAssurance(tx, personId, {
-    uniqueness: uniquenessOf(assurances, proofs),
-    methods: ['passkey', 'attention', ...proofs.map(({ issuer }) => `${proofPrefix}${issuer}`)],
-    passkeyAssurance: bestAssurance(assurances) ?? null,
-  })
+  const passkeys = (await listPasskeys(tx, personId)).map(({ assurance }) => assurance)
+  const at = await readNow(tx)
+  for (const agentId of new Set((await listMemberships(tx, personId)).map((member) => member.agentId))) {
+    const proofs = await listValidProofs(tx, personId, { agentId, at })
+    await updateMemberAssurance(tx, { personId, agentId }, {
+      uniqueness: uniquenessOf(passkeys, proofs),
+      methods: ['passkey', 'attention', ...proofs.map(({ name }) => `${proofPrefix}${name}`)],
+      passkeyAssurance: bestAssurance(passkeys) ?? null,
+    })
+  }
 }
 
 /** Refuses a passkey that already belongs to a person: one key, one person. */

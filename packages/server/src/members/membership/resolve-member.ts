@@ -1,13 +1,12 @@
 import type { Mode } from '@pohf/protocol'
 import { readNow, type Tx } from '../../platform/db/db.ts'
-import { listPasskeys, listValidProofs } from '../people/store.ts'
+import { listPasskeys, listValidProofs, type ValidProof } from '../people/store.ts'
 import {
   attentionDaysMax,
   proofPrefix,
   simulatedMember,
   uniquenessOf,
   type Member,
-  type MemberProof,
   type Uniqueness,
 } from '../rules.ts'
 import { findMember, lockMember, type MemberRow } from './store.ts'
@@ -15,18 +14,22 @@ import { findMember, lockMember, type MemberRow } from './store.ts'
 type Proven = {
   readonly methods: readonly string[]
   readonly uniqueness: Uniqueness
-  readonly proofs: readonly MemberProof[]
+  readonly proofs: readonly ValidProof[]
 }
 /** What the proofs say that count now: neither expired nor withdrawn. Most members have none, and their methods say so. */
-const findProven = async (tx: Tx, { methods, uniqueness, personId }: MemberRow, at: Date): Promise<Proven> => {
+const findProven = async (
+  tx: Tx,
+  { agentId, methods, uniqueness, personId }: MemberRow,
+  at: Date,
+): Promise<Proven> => {
   if (personId === null || !methods.some((method) => method.startsWith(proofPrefix)))
     return { methods, uniqueness, proofs: [] }
-  const proofs = await listValidProofs(tx, personId, at)
+  const proofs = await listValidProofs(tx, personId, { agentId, at })
   const passkeys = (await listPasskeys(tx, personId)).map(({ assurance }) => assurance)
   return {
     methods: [
       ...methods.filter((method) => !method.startsWith(proofPrefix)),
-      ...proofs.map(({ issuer }) => `${proofPrefix}${issuer}`),
+      ...proofs.map(({ name }) => `${proofPrefix}${name}`),
     ],
     uniqueness: uniquenessOf(passkeys, proofs),
     proofs,

@@ -257,10 +257,10 @@ type MemberAssurance = {
   readonly passkeyAssurance: PasskeyAssurance | null
 }
 
-/** Writes uniqueness and passkey assurance to all memberships of the person. */
+/** Writes uniqueness, methods and passkey assurance to the memberships of a person at one agent. */
 export const updateMemberAssurance = async (
   tx: Tx,
-  personId: string,
+  { personId, agentId }: { readonly personId: string; readonly agentId: string },
   memberAssurance: MemberAssurance,
 ): Promise<void> => {
   await tx
@@ -271,6 +271,7 @@ export const updateMemberAssurance = async (
       passkey_assurance: memberAssurance.passkeyAssurance,
     })
     .where('person_id', '=', personId)
+    .where('agent_id', '=', agentId)
     .execute()
 }
 

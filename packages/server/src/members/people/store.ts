@@ -1,6 +1,7 @@
 import { sql, type Selectable } from 'kysely'
 import { now, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
+import { listSuspendedFrom } from '../../roots/index.ts'
 import type { Passkey } from './passkeys.ts'
 
 type Challenge = {
@@ -247,6 +248,65 @@ export const listProofCodes = async (tx: Tx, personId: string) =>
     .orderBy('code_hash')
     .limit(10)
     .execute()
+
+type ProofRow = Selectable<DB['person_proofs']>
+/** A proof that counts for an agent at a time. */
+export type ValidProof = {
+  /** The issuer as readers of a credential know it: its address or name. */
+  readonly issuer: string
+  /** The issuer's name in the settings, by which it is suspended. */
+  readonly name: string
+  readonly kind: ProofRow['kind']
+  readonly class: ProofRow['source_class']
+  readonly level: ProofRow['level']
+  /** Whether the issuer counts each human once. */
+  readonly counted: boolean
+  /** Whether it is worth what the reader thinks of the issuer. */
+  readonly named: boolean
+  /** A keyed hash of the issuer's code of the human, the same for every agent; undefined where the issuer counts nobody. */
+  readonly human: string | undefined
+  readonly checkedAt: Date
+  /** Whether it was shown for an act of the last minutes. */
+  readonly fresh: boolean
+}
+
+/** How long a proof that was shown for an act is fresh: as long as its sign-in may take. */
+const freshMs = 10 * 60_000
+
+/**
+ * The proofs of a person that count for this agent: not withdrawn, not expired, and not of an issuer that was suspended
+ * before their check. It works in a transaction of any tenant.
+ */
+export const listValidProofs = async (
+  tx: Tx,
+  personId: string,
+  { agentId, at }: { readonly agentId: string; readonly at: Date },
+): Promise<ValidProof[]> => {
+  const { rows } = await sql<ProofRow>`
+    select issuer, code_hash, issuer_id, kind, source_class, level, counted, named, fresh, checked_at
+    from members_list_proofs(${personId}, ${agentId}, ${at})`.execute(tx)
+  const suspended = await listSuspendedFrom(
+    tx,
+    rows.map(({ kind, issuer }) => ({ kind, name: issuer })),
+  )
+  const counts = ({ kind, issuer, checked_at }: ProofRow): boolean =>
+    !suspended.some(
+      (root) =>
+        root.kind === kind && root.name === issuer && (root.from === null || root.from <= checked_at),
+    )
+  return rows.filter(counts).map((row) => ({
+    issuer: row.issuer_id,
+    name: row.issuer,
+    kind: row.kind,
+    class: row.source_class,
+    level: row.level,
+    counted: row.counted,
+    named: row.named,
+    human: row.counted ? row.code_hash.toString('base64url') : undefined,
+    checkedAt: row.checked_at,
+    fresh: row.fresh && at.getTime() - row.checked_at.getTime() <= freshMs,
+  }))
+}
 
 /** Deletes expired links, challenges and logins. */
 export const deleteExpiredTokens = async (tx: Tx): Promise<void> => {

@@ -705,6 +705,16 @@ export interface IdempotencyKeys {
   subject: string | null;
 }
 
+export interface IssuerRequests {
+  expires_at: Timestamp;
+  issuer: string;
+  origin: string;
+  person_id: string | null;
+  session_id: string | null;
+  state_hash: Buffer;
+  used_at: Timestamp | null;
+}
+
 export interface KeyManifests {
   digest: Generated<Buffer>;
   jws: string;
@@ -863,7 +873,7 @@ export interface Members {
   passkey_assurance: 'software' | 'hardware' | 'hardware_strong' | null;
   person_id: string | null;
   status: Generated<'invited' | 'consented' | 'enrolled' | 'withdrawn'>;
-  uniqueness: Generated<'none' | 'account' | 'device' | 'attested' | 'external'>;
+  uniqueness: Generated<'none' | 'account' | 'device' | 'attested' | 'external' | 'number' | 'deposit' | 'organization'>;
 }
 
 export interface MintBatches {
@@ -1129,10 +1139,23 @@ export interface PersonPasskeys {
 }
 
 export interface PersonProofs {
+  agents: string[] | null;
   at: Generated<Timestamp>;
+  checked_at: Generated<Timestamp>;
   code_hash: Buffer;
+  counted: Generated<boolean>;
+  evidence_hash: Buffer | null;
+  expires_at: Generated<Timestamp>;
+  fresh: Generated<boolean>;
   issuer: string;
+  issuer_id: Generated<string>;
+  kind: Generated<'privacy_pass' | 'sms' | 'card' | 'bond' | 'pid' | 'pid_number' | 'world_id' | 'vendor' | 'organization'>;
+  level: Generated<'low' | 'substantial' | 'high'>;
+  model: string | null;
+  named: Generated<boolean>;
   person_id: string;
+  source_class: Generated<'device:phone' | 'number' | 'bank' | 'deposit' | 'document' | 'biometric:world' | 'employer'>;
+  withdrawn_at: Timestamp | null;
 }
 
 export interface PersonRecoveryCodes {
@@ -1214,6 +1237,11 @@ export interface Presences {
   lng: number;
   member_ref: string;
   mode: 'live' | 'test';
+}
+
+export interface ProofTombstones {
+  code_hash: Buffer;
+  expires_at: Timestamp;
 }
 
 export interface Purchases {
@@ -1324,6 +1352,7 @@ export interface RootSites {
 }
 
 export interface RootSuspensions {
+  from_at: Timestamp | null;
   kind: string;
   name: string;
   reason: string;
@@ -1873,6 +1902,7 @@ export interface DB {
   gas_keys: GasKeys;
   gas_transactions: GasTransactions;
   idempotency_keys: IdempotencyKeys;
+  issuer_requests: IssuerRequests;
   key_manifests: KeyManifests;
   key_revocations: KeyRevocations;
   key_rotations: KeyRotations;
@@ -1925,6 +1955,7 @@ export interface DB {
   platform_partitioned: PlatformPartitioned;
   platform_rewraps: PlatformRewraps;
   presences: Presences;
+  proof_tombstones: ProofTombstones;
   purchases: Purchases;
   request_log: RequestLog;
   restore_epochs: RestoreEpochs;
