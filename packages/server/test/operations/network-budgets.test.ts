@@ -1,7 +1,6 @@
 // The budget of an address over two api processes that share nothing but the database and the signer.
 import assert from 'node:assert/strict'
-import { after, test } from 'node:test'
-import { freePort } from '../../dev/cluster.ts'
+import { test } from 'node:test'
 import { startHarness, type TestResponse } from '../fixtures/harness.ts'
 import {
   budgetSettings,
@@ -11,46 +10,17 @@ import {
   registerPayingAgent,
   type LiveAgent,
 } from '../fixtures/networks.ts'
-import { callOver } from '../fixtures/processes/attacked-server.ts'
-import { startMain } from '../fixtures/processes/child-processes.ts'
-import { waitUntilReady } from '../fixtures/processes/restarts.ts'
+import { startApi, type Api } from '../fixtures/processes/api-process.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
 
 const harness = await startHarness(budgetSettings)
 const seen = makeSeenSessions(harness)
 const hourMs = 3_600_000
 
-/** An api process on the database and the signer of the harness. Its time is the database's, which the harness moves. */
-const startApi = async () => {
-  const port = await freePort()
-  const environment = {
-    ...budgetSettings,
-    DATABASE_URL: harness.ctx.config.DATABASE_URL,
-    BASE_URL: harness.ctx.config.BASE_URL,
-    DATA_DIR: harness.dataDir,
-    DATABASE_WAIT_SECONDS: '60',
-    PORT: String(port),
-    OPERATOR_PORT: String(await freePort()),
-  }
-  let running = startMain(['api'], environment)
-  const url = `http://127.0.0.1:${port}`
-  await waitUntilReady(url)
-  const kill = async (): Promise<void> => {
-    running.child.kill('SIGKILL')
-    await running.exited
-  }
-  after(kill)
-  return {
-    call: callOver(url),
-    kill,
-    restart: async (): Promise<void> => {
-      running = startMain(['api'], environment)
-      await waitUntilReady(url)
-    },
-  }
-}
-type Api = Awaited<ReturnType<typeof startApi>>
-const [first, second] = await Promise.all([startApi(), startApi()])
+const [first, second] = await Promise.all([
+  startApi(harness, budgetSettings),
+  startApi(harness, budgetSettings),
+])
 
 /** A call of verify, and the process that gets it. */
 type Act = { readonly agent: LiveAgent; readonly sessionId: string; readonly api: Api }
