@@ -14,7 +14,7 @@ import {
   registerPayingAgent,
   type LiveAgent,
 } from '../fixtures/networks.ts'
-import { enrolMember } from '../fixtures/people/member.ts'
+import { enrolMember, type PersonBrowser } from '../fixtures/people/member.ts'
 import { startApi, type Api } from '../fixtures/processes/api-process.ts'
 import { assertRefusal } from '../fixtures/refusal.ts'
 
@@ -29,37 +29,39 @@ const [first, second] = await Promise.all([
   startApi(harness, budgetSettings),
 ])
 
-/** Each human has one code at an issuer, whatever agent asks. */
-type Human = { readonly codes: Readonly<Record<string, Buffer>> }
-const makeHuman = (): Human => ({ codes: { world: randomBytes(32), papers: randomBytes(32) } })
 const issuers = [
   ['world', 'world_id', 'biometric:world'],
   ['papers', 'vendor', 'document'],
 ] as const
 
-/** Stores the proofs of a member, as two issuers that count humans leave them. */
-const addProofs = async (memberId: string, { codes }: Human): Promise<void> => {
+/** Stores the proofs of a person, as two issuers that count humans leave them. */
+const addProofs = async (memberId: string): Promise<void> => {
   for (const [issuer, kind, sourceClass] of issuers)
     await harness.owner.query(
       `insert into person_proofs (issuer, code_hash, person_id, issuer_id, kind, source_class, level, counted, expires_at)
        select $1, $2, person_id, $1, $3, $4, 'high', true, pohf_now() + interval '365 days' from members where member_id = $5`,
-      [issuer, codes[issuer], kind, sourceClass, memberId],
+      [issuer, randomBytes(32), kind, sourceClass, memberId],
     )
+}
+/** What adding a proof leaves with each member of its person. */
+const nameProofs = async (memberId: string): Promise<void> => {
   await harness.owner.query(
     "update members set methods = methods || array['external:world', 'external:papers'] where member_id = $1",
     [memberId],
   )
 }
 
-/** An agent that wants one human at most three times a day, and a member of it with two counted roots. */
-const setUp = async (human: Human = makeHuman()) => {
+/** An agent that wants one human at most three times a day, and a member of it with two counted roots; or the same person again. */
+const setUp = async (browser?: PersonBrowser) => {
   const agent = await registerPayingAgent(harness)
   const policy = { view: { minAssurance: 'high', maxActsPerHumanPerDay: perHumanDay } }
   const changed = await harness.call('PATCH', '/api/agents/me', { key: agent.apiKey, body: { policy } })
   assert.equal(changed.status, 200, changed.text)
-  const { memberId } = await enrolMember(harness, agent)
-  await addProofs(memberId, human)
-  return { agent, memberId, human }
+  const enrolled = await enrolMember(harness, agent, browser ? { browser } : {})
+  const { memberId } = enrolled
+  if (!browser) await addProofs(memberId)
+  await nameProofs(memberId)
+  return { agent, memberId, browser: enrolled.browser }
 }
 type Setting = Awaited<ReturnType<typeof setUp>>
 
@@ -126,8 +128,10 @@ test('64 parallel acts of one human with two counted roots give three credential
 })
 
 test('a limit holds for each agent alone: the same human has three acts at another one', async () => {
-  const human = makeHuman()
-  for (const setting of [await setUp(human), await setUp(makeHuman())])
+  await moveClockTo(harness, 10, 5)
+  const one = await setUp()
+  const other = await setUp(one.browser)
+  for (const setting of [one, other])
     assert.equal((await verifyAll(setting.agent, await playSessions(setting, 6), [first, second])).length, 3)
 })
 
