@@ -99,11 +99,11 @@ export class KindsBattery {
   }
 }
 
-const deviceRoot = ({ deployment }: Parts): Root => ({
+const deviceRoot = ({ deployment }: Parts): ShownRoot => ({
   kind: 'authenticator',
   model: deployment.model.aaguid,
 })
-const networkRoot: Root = { kind: 'network' }
+const networkRoot: ShownRoot = { kind: 'network' }
 
 /** A visit that counts: whoever misses questions fills in the form again. */
 const visit = async ({ parts }: KindsBattery, person: KindsPerson): Promise<SentForm> => {

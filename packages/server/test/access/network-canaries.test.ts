@@ -138,7 +138,7 @@ const mintWork = async (): Promise<void> => {
     roots: makeRoots(ctx),
     credits: makeCredits(ctx, agents),
     forging: readForgingFile(''),
-    findPayoutRoot: async () => ({ accountHash }),
+    findPayoutRoot: async () => ({ accountHash, paidAt: new Date(0) }),
     findWorkRef: async () => undefined,
   })
   const [sessionId = ''] = await makeSeenSessions(harness)(1, news, address, { kind: 'work' })

@@ -18,6 +18,7 @@ import {
   isPlausibleMove,
   presenceSessionMs,
   orderRoots,
+  proofRoot,
   type GeoPoint,
 } from '../rules.ts'
 import { copyVerdicts, findDevice, isDeviceShared } from '../devices/store.ts'

@@ -24,8 +24,8 @@ const agent: Agent = { ...buyer, keyId: 'key_x', scopes: [], ratePerMinute: null
 const body = { taskType: 'wf_judge', quantity: 1, items: ['Is it?'] }
 const priceOf =
   (usd: number): ForgingPriceUsd =>
-  (root, assurance) =>
-    root === 'network' && assurance === 'low' ? usd : 1_000
+  () =>
+    usd
 
 test('a reward above the price of forging what every worker has shown is flagged, one that is not is not', () => {
   for (const [price, isFlagged] of [
