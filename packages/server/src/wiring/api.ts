@@ -145,12 +145,8 @@ const workDepsOf = (services: Services) => {
     listPayoutAccounts: partners.listAccounts,
     payments: services.payments,
     findTokens,
-    forgingPriceUsd: (kind: RootClaim['kind'], assurance: Assurance) =>
-      credentials.forgingPriceUsd(
-        services.forging,
-        { kind: 'work', assurance, root: { kind } },
-        ctx.clock.now(),
-      ),
+    forgingPriceUsd: (root: RootClaim['kind']) =>
+      credentials.forgingPriceUsd(services.forging, 'work', root, ctx.clock.now()),
   }
 }
 
