@@ -15,10 +15,6 @@ const oneOf =
   (...known: readonly unknown[]): Test =>
   (value) =>
     known.includes(value)
-const isEither =
-  (...tests: readonly Test[]): Test =>
-  (value) =>
-    tests.some((test) => test(value))
 const hasForm =
   (form: Readonly<Record<string, Test>>): Test =>
   (value) =>
@@ -34,16 +30,16 @@ const isRecordOf =
 
 const isLevel = oneOf(...assurances, 'named')
 const isCost = hasForm({ usd: isAmount, class: oneOf(...forgingClasses) })
-const isActsPrice = isEither(isCost, oneOf('named'))
+const isPrice: Test = (value) => value === 'named' || isCost(value)
 
 const isEntry = hasForm({
   kind: isText,
   root: isText,
   level: isLevel,
-  actsB: isActsPrice,
-  acts10: isActsPrice,
-  acts1: isActsPrice,
-  humans: isEither(isCost, oneOf('named', 'not_counted')),
+  actsB: isPrice,
+  acts10: isPrice,
+  acts1: isPrice,
+  humans: isPrice,
 })
 
 const isWay = hasForm({

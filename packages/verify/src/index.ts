@@ -26,8 +26,8 @@ export {
   reachesForging,
   roundDownToPowerOfTen,
   scriptCost,
-  type ActsPrice,
   type ClaimedRoot,
+  type CredentialPrice,
   type ForgingClass,
   type ForgingCost,
   type ForgingEntry,
@@ -40,6 +40,7 @@ export {
   type HumansPrice,
   type PricedClaims,
   type PricedKind,
+  type Prices,
   type Trust,
 } from './price.ts'
 export { checkNames, type Check, type CheckName, type Reason } from './refusal.ts'

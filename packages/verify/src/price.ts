@@ -1,4 +1,4 @@
-import type { Assurance, CredentialKind, RootClass, RootKind } from './claims.ts'
+import { credentialKinds, type Assurance, type CredentialKind, type RootClass, type RootKind } from './claims.ts'
 
 /** What 1,000 forged credentials cost: F0 below 1 USD, F1 1 to 10, F2 10 to 100, F3 100 to 1,000, F4 more. */
 export const forgingClasses = ['F0', 'F1', 'F2', 'F3', 'F4'] as const
@@ -84,19 +84,22 @@ export type ForgingInputs = {
 /** US dollars for 1,000, rounded down to a power of ten, and the class. */
 export type ForgingCost = { readonly usd: number; readonly class: ForgingClass }
 /** `named`: only issuers vouch for it. */
-export type ActsPrice = ForgingCost | 'named'
-/** `not_counted`: no root counts humans, so the same one can come back under any number of names. */
-export type HumansPrice = ForgingCost | 'named' | 'not_counted'
+export type ForgingPrice = ForgingCost | 'named'
+/** `not_counted`: no root counts humans, so one of them can come back under any number of names. */
+export type HumansPrice = ForgingPrice | 'not_counted'
 
-/** What one root costs for one kind: 1,000 acts at the ceiling, at 10 and at 1 a day for each human, and 1,000 humans. */
+/**
+ * What one root costs for one kind: 1,000 acts at the ceiling, at 10 and at 1 a day for each human, and 1,000 distinct subjects. Where
+ * the root does not count humans, a subject is a name.
+ */
 export type ForgingEntry = {
   readonly kind: PricedKind
   readonly root: string
   readonly level: ForgingLevel
-  readonly actsB: ActsPrice
-  readonly acts10: ActsPrice
-  readonly acts1: ActsPrice
-  readonly humans: HumansPrice
+  readonly actsB: ForgingPrice
+  readonly acts10: ForgingPrice
+  readonly acts1: ForgingPrice
+  readonly humans: ForgingPrice
 }
 
 /** The largest power of ten that is not above the value, or 0. The exponent of the decimal notation is exact. */
@@ -219,47 +222,45 @@ export const costOf1000Humans = (
 
 const isNamed = ({ level }: ForgingRoot): boolean => level === 'named'
 
-/** The prices of these roots of the table. Where an issuer vouches beside others, the others are priced. */
-const pricesOf = (
+/** Prices acts or humans. Where an issuer vouches beside other roots, the others are priced. */
+const priceUnlessNamed = (
+  roots: readonly ForgingRoot[],
+  costOf1000: (priced: readonly ForgingRoot[]) => number,
+): ForgingPrice => {
+  const priced = roots.filter((root) => !isNamed(root))
+  return priced.length === 0 && roots.length > 0 ? 'named' : costOf(costOf1000(priced))
+}
+
+const priceOfActs = (
   inputs: ForgingInputs,
   kind: PricedKind,
   roots: readonly ForgingRoot[],
   perDay?: number,
-): { readonly acts: ActsPrice; readonly humans: HumansPrice } => {
-  const priced = roots.filter((root) => !isNamed(root))
-  const counted = priced.some((root) => root.counted)
-  const isOnlyNamed = priced.length === 0 && roots.length > 0
-  const isCountedByName = roots.some((root) => isNamed(root) && root.counted)
-  return {
-    acts: isOnlyNamed ? 'named' : costOf(costOf1000Acts(inputs, kind, priced, perDay)),
-    humans: counted
-      ? costOf(costOf1000Humans(inputs, kind, priced))
-      : isCountedByName
-        ? 'named'
-        : 'not_counted',
-  }
-}
+): ForgingPrice => priceUnlessNamed(roots, (priced) => costOf1000Acts(inputs, kind, priced, perDay))
+
+const priceOfHumans = (
+  inputs: ForgingInputs,
+  kind: PricedKind,
+  roots: readonly ForgingRoot[],
+): ForgingPrice => priceUnlessNamed(roots, (priced) => costOf1000Humans(inputs, kind, priced))
 
 const isPricedKind = ({ humanSeconds }: ForgingInputs, kind: string): kind is PricedKind =>
   Object.hasOwn(humanSeconds, kind)
 
-/** The entries of a price table: each kind, each root by itself. */
+/** The entries of a price table: each kind, each root by itself. Their order is that of the kinds, not of the inputs. */
 export const forgingEntries = (inputs: ForgingInputs): ForgingEntry[] =>
-  Object.keys(inputs.humanSeconds)
+  credentialKinds
     .filter((kind) => isPricedKind(inputs, kind))
     .flatMap((kind) =>
-      Object.entries(inputs.roots).map(([name, root]) => {
-        const { acts, humans } = pricesOf(inputs, kind, [root])
-        return {
-          kind,
-          root: name,
-          level: root.level,
-          actsB: acts,
-          acts10: pricesOf(inputs, kind, [root], 10).acts,
-          acts1: pricesOf(inputs, kind, [root], 1).acts,
-          humans,
-        }
-      }),
+      Object.entries(inputs.roots).map(([name, root]) => ({
+        kind,
+        root: name,
+        level: root.level,
+        actsB: priceOfActs(inputs, kind, [root]),
+        acts10: priceOfActs(inputs, kind, [root], 10),
+        acts1: priceOfActs(inputs, kind, [root], 1),
+        humans: priceOfHumans(inputs, kind, [root]),
+      })),
     )
 
 /** A root as a credential claims it; a kind or class of a later version is text. */
@@ -291,16 +292,31 @@ const findRoot = (
   return variant?.confirmed === true && variant.class === name ? variant : root
 }
 
-/** The prices of a credential with these roots. `perDay`: how many acts a day of one human the reader accepts at most. */
+export type Prices = { readonly acts: ForgingPrice; readonly humans: HumansPrice }
+
+/**
+ * The prices of a credential with these roots; undefined where the table does not know its kind. `perDay`: how many acts a day of one
+ * human the reader accepts at most.
+ */
 export const priceOfRoots = (
   inputs: ForgingInputs,
   kind: string,
   roots: readonly ClaimedRoot[],
   perDay?: number,
-): { readonly acts: ActsPrice; readonly humans: HumansPrice } | undefined => {
+): Prices | undefined => {
   if (!isPricedKind(inputs, kind)) return undefined
   const known = roots.flatMap((claimed) => findRoot(inputs, claimed) ?? [])
-  return pricesOf(inputs, kind, known, perDay)
+  const counted = known.filter((root) => root.counted)
+  const isCountedByNameAlone = counted.length > 0 && counted.every(isNamed)
+  return {
+    acts: priceOfActs(inputs, kind, known, perDay),
+    humans:
+      counted.length === 0
+        ? 'not_counted'
+        : isCountedByNameAlone
+          ? 'named'
+          : priceOfHumans(inputs, kind, known),
+  }
 }
 
 /** What the reader decides about the issuers and agents that a credential names. */
@@ -321,9 +337,7 @@ export const voucherOf = (
       kind === 'organization' && name === 'employer' && issuer !== undefined && trusted.includes(issuer),
   )?.issuer
 
-export type ForgingPrice = {
-  readonly acts: ActsPrice
-  readonly humans: HumansPrice
+export type CredentialPrice = Prices & {
   /** The issuer on the reader's list who vouches. Its word stands beside the prices and does not change them. */
   readonly vouchedBy: string | undefined
 }
@@ -336,7 +350,7 @@ export const priceOf = (
   { inputs }: { readonly inputs: ForgingInputs },
   claims: PricedClaims,
   { trusted, pinnedAgents = [] }: Trust = {},
-): ForgingPrice | undefined => {
+): CredentialPrice | undefined => {
   const { kind, agent, roots, limit } = claims
   if (roots === undefined) return undefined
   const pinned = new Set(pinnedAgents)

@@ -232,17 +232,16 @@ const forgingName = z.string().regex(/^[a-z0-9_]{1,64}$/)
 const pricedKind = z.enum(credentialKinds).exclude(['approval'])
 const forgingLevel = z.enum([...assurances, 'named'])
 const forgingCost = z.strictObject({ usd: forgingAmount, class: z.enum(forgingClasses) })
-const actsPrice = z.union([forgingCost, z.literal('named')])
-const humansPrice = z.union([forgingCost, z.enum(['named', 'not_counted'])])
+const forgingPrice = z.union([forgingCost, z.literal('named')])
 /** The prices of one root by itself, for one kind: acts at the ceiling, at 10 and at 1 a day for each human, and humans. */
 const forgingEntry = z.strictObject({
   kind: pricedKind,
   root: forgingName,
   level: forgingLevel,
-  actsB: actsPrice,
-  acts10: actsPrice,
-  acts1: actsPrice,
-  humans: humansPrice,
+  actsB: forgingPrice,
+  acts10: forgingPrice,
+  acts1: forgingPrice,
+  humans: forgingPrice,
 })
 const forgingFamily = z.strictObject({
   name: forgingName,

@@ -1,4 +1,4 @@
-import { endpoints, type Assurance, type RootClaim } from '@pohf/protocol'
+import { endpoints, type RootClaim } from '@pohf/protocol'
 import type { FastifyInstance } from 'fastify'
 import * as accounts from '../accounts/index.ts'
 import * as agents from '../agents/index.ts'
