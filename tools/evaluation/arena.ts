@@ -1,13 +1,14 @@
 // Plays the arena against a server of its own, from nothing, or against the one that --base-url names.
 // npm run arena [-- --sessions 20 --family protocol_bot --library FILE --write]
 // With --measure or --day it measures what forgeries cost: families.ts.
-// With --price it plays nothing: it prices the measured families and writes the price table and docs/evidence/price.md.
+// With --price it plays nothing: it prices roots and measured families, and writes the price table and docs/evidence/price.md. With
+// --price --json it writes nothing, and the last line has what views cost.
 import { spawn } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { startServer } from '../../packages/server/test/fixtures/processes/server.ts'
-import { writePrices } from './write-prices.ts'
+import { showPrices } from './write-prices.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const given = process.argv.slice(2).filter((argument) => argument !== '--write')
@@ -52,6 +53,6 @@ const playArena = async (): Promise<void> => {
   }
 }
 
-if (given.includes('--price')) writePrices()
+if (given.includes('--price')) showPrices({ json: given.includes('--json') })
 else if (given.includes('--measure') || given.includes('--day')) await import('./families.ts')
 else await playArena()

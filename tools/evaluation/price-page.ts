@@ -1,28 +1,89 @@
-import { costPer1000, solverFamily, rootKinds, type ForgingFamily } from '../../packages/verify/src/index.ts'
+import {
+  attentionCost,
+  costOf1000Acts,
+  scriptCost,
+  type ForgingFamily,
+  type ForgingPrice,
+  type PricedKind,
+} from '../../packages/verify/src/index.ts'
 import type { ForgingFile } from '../../packages/protocol/src/index.ts'
 import { paddedTableOf } from '../ci/pages/markdown.ts'
-import { budgets, fastestOf, type MarketPrices } from './price.ts'
+import { priceRow, rootSets, unroundedHumans } from './price-rows.ts'
+import { budgets, lowFigures, type MarketPrices, type PriceData } from './price.ts'
 
 const usd = (value: number): string => `$${value.toLocaleString('en', { maximumSignificantDigits: 2 })}`
 const whole = (value: number): string => value.toLocaleString('en')
 const code = (text: string): string => `\`${text}\``
+const shown = (price: ForgingPrice): string =>
+  price === 'named' ? 'named' : `${code(price.class)} ${usd(price.usd)}`
 
-const entryTable = ({ entries }: ForgingFile): string =>
+/** What each root and the combinations cost for one kind. */
+export const rowTable = ({ inputs }: ForgingFile, kind: PricedKind): string =>
   paddedTableOf(
-    ['Root', 'Assurance', 'Kind', '1,000 cost about, at least', 'Class', 'By'],
-    entries.map((entry) => [
-      code(entry.root),
-      code(entry.assurance),
-      entry.kind === '*' ? 'any' : code(entry.kind),
-      usd(entry.costPer1000),
-      code(entry.class),
-      code(entry.family),
-    ]),
+    [
+      'Roots',
+      'Level',
+      '1,000 acts',
+      '10 a day',
+      '1 a day',
+      '1,000 people',
+      'People, unrounded',
+      'If nobody is hired',
+    ],
+    rootSets(inputs).map((names) => {
+      const row = priceRow(inputs, kind, names)
+      const humans = unroundedHumans(inputs, kind, names)
+      return [
+        names.map(code).join(' + '),
+        row.level,
+        shown(row.actsB),
+        shown(row.acts10),
+        shown(row.acts1),
+        shown(row.humans),
+        humans ? usd(humans.floor) : '',
+        humans === undefined ? '' : humans.bought === undefined ? 'nobody sells' : usd(humans.bought),
+      ]
+    }),
   )
+
+const attentionTable = ({ inputs }: ForgingFile): string =>
+  paddedTableOf(
+    ['Kind', 'Time of a person', '1,000 by a hired person', '1,000 at least', 'By'],
+    (Object.keys(inputs.humanSeconds) as PricedKind[]).map((kind) => {
+      const { usd: least, by } = attentionCost(inputs, kind)
+      const seconds = inputs.humanSeconds[kind]
+      return [
+        code(kind),
+        `${seconds} s`,
+        usd((seconds * inputs.wagePerHour) / 3.6),
+        usd(least * 1_000),
+        by.includes(' ') ? by : code(by),
+      ]
+    }),
+  )
+
+const wayTable = ({ prices, roots }: PriceData): string => {
+  const low = lowFigures(prices)
+  return paddedTableOf(
+    ['Root', 'Class', 'Counts humans', 'Acts a day', 'Way', 'USD', 'Subjects', 'Days', 'Assumed'],
+    Object.entries(roots).flatMap(([name, { class: group, counted, actsPerDay, ways }]) => {
+      const start = [code(name), code(group), counted ? 'yes' : 'no', whole(actsPerDay)]
+      if (ways.length === 0) return [[...start, 'none', '', '', '', '']]
+      return ways.map(({ by, usd: price, subjects, lifeDays, assumption }) => [
+        ...start,
+        by,
+        price === 0 ? '0' : `${usd(low(price)).slice(1)}, ${code(price)}`,
+        whole(subjects),
+        String(low(lifeDays)),
+        assumption ?? '',
+      ])
+    }),
+  )
+}
 
 const familyRow = (table: ForgingFile, family: ForgingFamily): string[] => [
   code(family.name),
-  `${family.kind === '*' ? 'any' : family.kind}, ${family.root}, ${family.assurance}`,
+  `${family.kind}, ${family.root}, ${family.assurance}`,
   `${Math.round(family.successRate * 100)} %`,
   `${family.wallSeconds} s`,
   `${family.cpuSeconds} s`,
@@ -31,15 +92,13 @@ const familyRow = (table: ForgingFile, family: ForgingFamily): string[] => [
   family.rootsSpent.map(({ kind, acts }) => `${acts} ${kind}`).join(', ') || 'none',
   family.fixed.map(({ item, quantity, lifeActs }) => `${quantity} ${item} / ${whole(lifeActs)}`).join(', ') ||
     'none',
-  family.successRate === 0 ? 'never' : usd(costPer1000(table.inputs, family)),
+  family.successRate === 0 ? 'never' : usd(1_000 * scriptCost(table.inputs, family)),
 ]
 
 const familyTable = (table: ForgingFile): string =>
   paddedTableOf(
     ['Family', 'Gets', 'Success', 'Time', 'CPU', 'Bytes', 'Human', 'Roots', 'Fixed, over acts', '1,000 cost'],
-    [...table.inputs.families, ...rootKinds.map((kind) => solverFamily(table.inputs, kind))].map((family) =>
-      familyRow(table, family),
-    ),
+    table.inputs.families.map((family) => familyRow(table, family)),
   )
 
 /** What this many forgeries in one day need, by the default budgets. */
@@ -54,8 +113,7 @@ export const needsOf = (perDay: number) => {
     keys: needed(budgets.keyActsPerDay),
     addressesForModel: needed(budgets.modelActsPerAddressDay),
     wideNetworksForModel: needed(budgets.modelActsPerWideNetworkDay),
-    accounts: needed(budgets.accountActsPerDay),
-    people: needed(budgets.proofActsPerDay),
+    countedUnits: needed(budgets.countedActsPerDay),
   }
 }
 
@@ -63,111 +121,88 @@ const needsTable = (perDay: number): string => {
   const needs = needsOf(perDay)
   const networks = `${whole(needs.addressesBehindStrongRoot)} addresses or ${needs.wideNetworksBehindStrongRoot} network of size /24`
   return paddedTableOf(
-    ['Level', 'Root', 'Needed on one day'],
+    ['Root', 'Needed on one day'],
     [
+      [code('network'), `${whole(needs.addresses)} addresses, or ${needs.wideNetworks} networks of size /24`],
       [
-        code('low'),
-        code('network'),
-        `${whole(needs.addresses)} addresses, or ${needs.wideNetworks} networks of size /24`,
-      ],
-      [
-        code('substantial'),
         code('authenticator'),
         `1 authenticator with ${needs.keys} keys, and ${needs.addressesForModel} pairs of model and address, or ${needs.wideNetworksForModel} networks of size /24`,
       ],
-      [code('substantial'), code('app'), `1 phone with ${needs.keys} App Attest keys, and ${networks}`],
-      [code('substantial'), code('payout_account'), `${needs.accounts} accounts, and ${networks}`],
-      [code('high'), code('external'), `${needs.people} people with an outside proof, and ${networks}`],
+      [code('app'), `1 phone with ${needs.keys} App Attest keys, and ${networks}`],
+      ['one that counts humans', `${needs.countedUnits} units of it, and ${networks}`],
+      [
+        'the same, with a limit of 1 a day',
+        `${whole(perDay)} units of it, and ${networks}: each act is another human`,
+      ],
     ],
   )
 }
 
-/** The least cost of 1,000 views by a played family at this level, before rounding. */
-const leastOf = ({ inputs }: ForgingFile, root: ForgingFamily['root'], assurance: string): number =>
-  Math.min(
-    ...inputs.families
-      .filter((family) => family.root === root && family.assurance === assurance)
-      .filter(({ kind, successRate }) => kind === 'view' && successRate > 0)
-      .map((family) => costPer1000(inputs, family)),
-  )
-
-/** Compares scripts without a device and with an authenticator, where both get views. */
-const comparisonText = (table: ForgingFile): string => {
-  const [low, strong] = [leastOf(table, 'network', 'low'), leastOf(table, 'authenticator', 'substantial')]
-  if (!Number.isFinite(low) || !Number.isFinite(strong)) return ''
-  const factor = strong / low
+/** Compares a script without a device and one with an authenticator. */
+const comparisonText = ({ inputs }: ForgingFile): string => {
+  const { authenticator } = inputs.roots
+  if (!authenticator) return ''
+  const low = costOf1000Acts(inputs, 'view', [])
+  const strong = costOf1000Acts(inputs, 'view', [authenticator])
   return `
-A script pays ${usd(low)} for 1,000 views at \`low\`, and ${usd(strong)} for 1,000 at \`substantial\` with an authenticator: ${factor.toFixed(1)} times
-as much. Addresses of households are sold by traffic, so another address costs almost nothing: the budgets decide how many a forger uses,
-not what they cost.${factor < 10 ? ' `substantial` by an authenticator is therefore hardly more expensive than `low`.' : ''}
-`
-}
-
-/** What `lean_script` needed for a view on 2026-11-16, when three questions came at random with waits between them. */
-const beforeShorterCheck = { wallSeconds: 7.974, cpuSeconds: 0.029, bytes: 11_790 } as const
-
-/** Says what the shorter check changed for the cheapest script, once it was measured. */
-const shorterCheckText = ({ inputs }: ForgingFile): string => {
-  const script = inputs.families.find(({ name, kind }) => name === 'lean_script' && kind === 'view')
-  if (!script || script.wallSeconds >= beforeShorterCheck.wallSeconds) return ''
-  const before = { ...script, ...beforeShorterCheck }
-  const described = ({ wallSeconds, cpuSeconds, bytes }: typeof beforeShorterCheck | ForgingFamily) =>
-    `${wallSeconds} s, ${Math.round(cpuSeconds * 1_000)} ms of CPU and ${whole(bytes)} bytes`
-  return `
-The check became shorter: until 2026-11-16 it asked three questions with random waits between them. A view by \`lean_script\` then took
-${described(before)}, which is ${usd(costPer1000(inputs, before))} for 1,000 at the prices below. Now it takes
-${described(script)}: ${usd(costPer1000(inputs, script))}. Traffic decides the price: one question less, and nothing sent while waiting,
-are fewer bytes. The waiting itself cost a script nothing. The budgets of networks, which limit how many a forger gets, are the same.
+1,000 views at \`low\` cost ${usd(low)}, and ${usd(strong)} with an authenticator: ${(strong / low).toFixed(1)} times as much.${
+    strong / low < 10 ? ' `substantial` by an authenticator is therefore hardly more expensive than `low`.' : ''
+  } Addresses of
+households are sold by traffic, so another address costs almost nothing: the budgets decide how many a forger uses, not what they cost.
 `
 }
 
 const marketTable = ({ figures }: MarketPrices): string =>
   paddedTableOf(
     ['Figure', 'Unit', 'Low', 'High', 'Source', 'Date'],
-    figures.map(({ name, unit, low, high, source, assumption }) => [
+    figures.map(({ name, unit, low, high, source, measured, assumption }) => [
       code(name),
       unit,
       String(low),
       high === undefined ? '' : String(high),
-      source ? `[${source.title}](${source.url})` : `Assumption: ${assumption ?? ''}`,
+      source
+        ? `[${source.title}](${source.url})`
+        : measured
+          ? `Measured: [${measured.what}](${measured.report.replace(/^docs\//, '../')})`
+          : `Assumption: ${assumption ?? ''}`,
       source?.date ?? '',
     ]),
   )
 
-const assumptionsText = (table: ForgingFile): string => {
-  const fastest = fastestOf(table.inputs.families)
-  return `- The wage of a hired person is what the cheapest solving service pays for its time: \`solver_per_1000\` / 1,000 / \`solver_seconds\`, which is
-  ${usd(table.inputs.wagePerHour)} an hour. A hired person brings a network, a phone, an account and a proof of their own, and no security
-  key of level 2.
-- A hired person needs at least as long as the fastest family: ${table.inputs.hiredSeconds} s, measured for \`${fastest.name}\` and \`${fastest.kind}\`. No hired
-  person was timed, and for most kinds nobody can be so fast.
-- One authenticator makes any number of keys and serves every address, so its price is spread over ${whole(table.perDay)} acts on each day of its life.
+const assumptionsText = ({ inputs, perDay }: ForgingFile): string =>
+  `- The wage of a person who is hired for a check is what the cheapest solving service pays for its time: \`solver_per_1000\` / 1,000 /
+  \`solver_seconds\`, which is ${usd(inputs.wagePerHour)} an hour. A person who confirms an act with a root of their own gets ${usd(inputs.ownerWagePerHour)}.
+- Finding one person and paying them for one task costs ${usd(inputs.searchUsd)} (\`task_price\` and \`task_fee\`). One search pays for all roots that this person
+  owns, so two roots of ordinary people add little against hiring, and their full sum against buying.
+- No rent was found for World IDs, wallets and payout accounts. They enter as 0, so a source can only raise a class. An honest owner asks
+  at least what your site gives to one person: no table can hold that figure.
+- One authenticator makes any number of keys and serves every address, so its price is spread over ${whole(perDay)} acts on each day of its life.
   What is scarce are pairs of model and address, ${budgets.modelActsPerAddressDay} acts a day each. With several models fewer addresses do.
 - One phone makes several App Attest keys: we know of no bound in Apple's documentation. Its price is spread in the same way. A model
   of phones has no budget of its own.
-- Accounts and outside proofs are used to the limit of their budget on every day of their life.
+- A unit of a root that counts humans is used to the limit of its budget on every day of its life.
 - The attacker's programs exist and cost nothing to write.
-- Addresses of households cost their traffic alone: a pool has more addresses than ${whole(table.perDay)} forgeries need.
+- Addresses of households cost their traffic alone: a pool has more addresses than ${whole(perDay)} forgeries need.
 - Prices in EUR count as the same amount in USD.
+- The prices hold from 1,000 to 100,000. Beyond that nobody knows how many people can be hired.
 `
-}
 
 /** docs/evidence/price.md. */
-export const pricePage = (prices: MarketPrices, table: ForgingFile): string => {
-  const cheapest = Math.min(
-    ...table.entries.filter(({ assurance }) => assurance === 'low').map((entry) => entry.costPer1000),
-  )
+export const pricePage = (data: PriceData, table: ForgingFile): string => {
+  const { inputs } = table
   return `<!-- Written by npm run arena -- --price. Do not edit. -->
 
 # What forged credentials cost
 
-This is an estimate, not a warranty. As of ${table.date} we know no way to obtain 1,000 credentials at \`low\` for less than about
-${usd(cheapest)}. Cheaper ways may exist. A single forgery by somebody with a device of their own costs almost nothing.
+This is an estimate, not a warranty: as of ${table.date} we know no cheaper way. Cheaper ways may exist. A single forgery by somebody with
+a device or a proof of their own costs almost nothing.
 
-The cost of 1,000 is the least over all known families, always including a hired person, of (fixed cost / acts in its life + roots
-spent + human seconds × wage + CPU + traffic) / success rate, at ${whole(table.perDay)} a day and the low end of each market price. It is
-rounded down to a power of ten. The classes are \`F0\` below 1 USD, \`F1\` 1 to 10, \`F2\` 10 to 100, \`F3\` 100 to 1,000, \`F4\` more.
-\`low\`, \`substantial\` and \`high\` are our own words, not levels of eIDAS or NIST.
+There are two goods. **Acts**: 1,000 credentials, by however few people. **People**: credentials of 1,000 distinct subjects of one agent.
+A vote, an airdrop or a free plan is protected by the price of people; a page view or a comment by the price of acts.
+
+The classes are \`F0\` below 1 USD for 1,000, \`F1\` 1 to 10, \`F2\` 10 to 100, \`F3\` 100 to 1,000, \`F4\` more. Prices are rounded down to a power
+of ten. \`low\`, \`substantial\` and \`high\` are our own words, not levels of eIDAS or NIST. \`named\`: somebody vouches, and that has no
+market price; it is worth what you think of the issuer, and a policy lists the issuers that it trusts.
 
 Every deployment serves this table, signed, at \`/.well-known/pohf-forging.json\`. It is valid for 90 days from its date; afterwards
 the prices are unknown, and policies that ask for a class refuse. [How to use it](../guides/forging.md), [what it
@@ -175,20 +210,50 @@ contains](../reference/forging.md).
 
 ## The table of ${table.date}
 
-${entryTable(table)}
+Kind \`view\`. "1,000 acts" is at the ceiling of the service for one unit of the root, "10 a day" and "1 a day" with a limit that the
+agent sets for each human (\`maxActsPerHumanPerDay\`).
 
-A kind without a row of its own has the price of "any", the least over all kinds.
+${rowTable(table, 'view')}
+
+For acts nearly every root is \`F0\`: what a root changes is the price of people, and the price of acts where one human gets few of them a
+day. The last column shows what it would cost if no owner rented a root out. Roots without a count (\`network\`, \`authenticator\`, \`app\`,
+\`privacy_pass\`, \`pid\`) give one human any number of names, so the price of their people is that of names.
+
+### Kind \`personhood\`
+
+${rowTable(table, 'personhood')}
+
+### Kind \`work\`
+
+${rowTable(table, 'work')}
+
+## How it is computed
+
+The price of an act is that of its attention, and of the roots that it spends:
+
+- **Attention** is the least of the scripts below and of a person who is hired for the time of the check.
+- **A root** has ways to get it: buying a unit, or hiring its owner. A way costs its price, spread over the acts of its life (for acts)
+  or over the subjects that it makes (for people). Whoever hires pays once for finding the person.
+- **Roots of different classes add**, by the cheapest combination of ways. Within a class one purchase covers all, so the dearest counts.
+- **A limit of acts for each human** makes the life of every counted root serve fewer acts.
+- **A root that counts nobody** adds nothing to the price of people but an act with it.
+
+${attentionTable(table)}
+
+${wayTable(data)}
+
+A price of 0 is a figure that nobody has published: it enters at its cheapest value.
 
 ## Families
 
-Measured on ${table.inputs.measuredAt}, for one attempt. \`solver\` is priced and was not played.
+Scripts, measured on ${inputs.measuredAt} for one attempt. They decide the price of attention.
 
 ${familyTable(table)}
-${comparisonText(table)}${shorterCheckText(table)}
+${comparisonText(table)}
 ## What ${whole(table.perDay)} forgeries in a day need
 
 Computed from the default budgets: ${budgets.addressActsPerDay} acts a day for an address, ${whole(budgets.wideNetworkActsPerDay)} for a /24, ${budgets.keyActsPerDay} for a key of an authenticator or of
-App Attest, ${budgets.accountActsPerDay} for an account or an outside proof. A stronger root multiplies the budget of the network by ${budgets.strongRootFactor}. The keys of one
+App Attest, ${budgets.countedActsPerDay} for a unit of a root that counts humans. A stronger root multiplies the budget of the network by ${budgets.strongRootFactor}. The keys of one
 model of authenticators have ${budgets.modelActsPerAddressDay} acts a day together on an address and ${budgets.modelActsPerWideNetworkDay} in a /24. No agent takes more than half of a network's
 budget, so the forgeries are spread over at least two agents. What the server gave in a simulated day is in
 [the arena](arena.md#what-a-day-of-forgeries-needs).
@@ -197,9 +262,9 @@ ${needsTable(table.perDay)}
 
 ## Market prices
 
-Prices as of ${prices.pricedAt}. A figure without a source is marked as an assumption.
+Prices as of ${data.prices.pricedAt}. A figure without a source is marked as measured or as an assumption.
 
-${marketTable(prices)}
+${marketTable(data.prices)}
 
 ## Assumptions
 

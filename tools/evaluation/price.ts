@@ -1,26 +1,65 @@
 import { z } from 'zod'
-import { forgingFamilies, forgingFile, type ForgingFile } from '../../packages/protocol/src/index.ts'
-import { forgingEntries, type ForgingInputs } from '../../packages/verify/src/index.ts'
+import {
+  forgingFamilies,
+  forgingFile,
+  rootClasses,
+  assurances,
+  type ForgingFile,
+} from '../../packages/protocol/src/index.ts'
+import { forgingEntries, type ForgingInputs, type ForgingWay } from '../../packages/verify/src/index.ts'
 
+const source = z.strictObject({ title: z.string().min(1), url: z.url(), date: z.iso.date() })
+const measured = z.strictObject({ report: z.string().regex(/^docs\/reports\/[a-z0-9-]+\.md$/), what: z.string().min(1) })
 const figure = z
   .strictObject({
     name: z.string().regex(/^[a-z0-9_]+$/),
     unit: z.string().min(1),
     low: z.number().positive(),
     high: z.number().positive().optional(),
-    source: z.strictObject({ title: z.string().min(1), url: z.url(), date: z.iso.date() }).optional(),
-    /** Why it is taken, where nobody has published it. */
+    source: source.optional(),
+    measured: measured.optional(),
+    /** Why it is taken, where nobody has published or measured it. */
     assumption: z.string().min(1).optional(),
   })
   .refine(
-    ({ source, assumption }) => (source === undefined) !== (assumption === undefined),
-    'needs a source or says that it is an assumption',
+    (given) => [given.source, given.measured, given.assumption].filter((each) => each !== undefined).length === 1,
+    'needs a source, a measurement or the word that it is an assumption, and only one of them',
   )
   .refine(({ low, high }) => high === undefined || high >= low, 'the high end is below the low end')
 export const marketPrices = z.strictObject({ pricedAt: z.iso.date(), figures: z.array(figure).max(60) })
 export type MarketPrices = z.infer<typeof marketPrices>
 
-/** The volume at which prices are stated. One authenticator or phone answers for it. */
+const way = z
+  .strictObject({
+    by: z.enum(['buy', 'hire']),
+    /** A figure, or 0 where none was found: what has no source enters at its cheapest value. */
+    usd: z.union([z.string(), z.literal(0)]),
+    subjects: z.number().int().positive(),
+    lifeDays: z.string(),
+    assumption: z.string().min(1).optional(),
+  })
+  .refine(({ usd, assumption }) => usd !== 0 || assumption !== undefined, 'a price of 0 is an assumption')
+/** The roots and the ways to them. */
+export const rootWays = z.record(
+  z.string(),
+  z.strictObject({
+    class: z.enum(rootClasses),
+    level: z.enum([...assurances, 'named']),
+    counted: z.boolean(),
+    confirmed: z.boolean().default(false),
+    actsPerDay: z.number().int().positive(),
+    ways: z.array(way).max(10),
+  }),
+)
+export type RootWays = z.infer<typeof rootWays>
+export type MeasuredFamilies = z.infer<typeof forgingFamilies>
+export type PriceData = {
+  readonly prices: MarketPrices
+  readonly roots: RootWays
+  readonly measured: MeasuredFamilies
+}
+
+/** The volume at which prices are stated. */
 const perDay = 10_000
 
 /** The default budgets of the service. */
@@ -33,89 +72,70 @@ export const budgets = {
   /** For all keys of one model of authenticators together, on an address and in a wide network. */
   modelActsPerAddressDay: 60,
   modelActsPerWideNetworkDay: 600,
-  accountActsPerDay: 200,
-  proofActsPerDay: 200,
+  /** For one unit of a root that counts humans. */
+  countedActsPerDay: 200,
 } as const
 
-/** The shortest time in which a family got a credential. */
-export const fastestOf = (families: z.infer<typeof forgingFamilies>['families']) => {
-  const [fastest] = families
-    .filter(({ successRate }) => successRate > 0)
-    .toSorted((a, b) => a.wallSeconds - b.wallSeconds)
-  if (!fastest) throw new Error('no family got a credential, so nothing bounds the time of a hired person')
-  return fastest
-}
+type Figures = (name: string) => number
 
-const forgingInputsOf = (
-  { pricedAt, figures }: MarketPrices,
-  { measuredAt, families }: z.infer<typeof forgingFamilies>,
-): ForgingInputs => {
-  const low = (name: string): number => {
+/** The low end of each figure, and of those that follow from others. */
+export const lowFigures = ({ figures }: MarketPrices): Figures => {
+  const low: Figures = (name) => {
     const found = figures.find((each) => each.name === name)
     if (!found) throw new Error(`the market prices have no figure ${name}`)
     return found.low
   }
+  return (name) =>
+    name === 'bond_capital' ? (low('bond_usd') * low('capital_rate') * low('bond_days')) / 365 : low(name)
+}
+
+const wayOf =
+  (low: Figures) =>
+  ({ by, usd, subjects, lifeDays }: z.infer<typeof way>): ForgingWay => ({
+    by,
+    usd: usd === 0 ? 0 : low(usd),
+    subjects,
+    lifeDays: low(lifeDays),
+  })
+
+export const forgingInputsOf = ({ prices, roots, measured: played }: PriceData): ForgingInputs => {
+  const low = lowFigures(prices)
+  const items = [...new Set(played.families.flatMap(({ fixed }) => fixed.map(({ item }) => item)))]
   return {
-    measuredAt,
-    pricedAt,
+    measuredAt: played.measuredAt,
+    pricedAt: prices.pricedAt,
     wagePerHour: (low('solver_per_1000') / 1_000 / low('solver_seconds')) * 3_600,
+    ownerWagePerHour: low('owner_wage'),
+    searchUsd: low('task_price') + low('task_fee'),
     corePerHour: low('core_hour'),
     networks: [
       { name: 'residential', usdPerAddressDay: 0, usdPerGigabyte: low('residential_gigabyte') },
       { name: 'hosting', usdPerAddressDay: low('address_day'), usdPerGigabyte: low('hosting_gigabyte') },
     ],
     addressActsPerDay: budgets.addressActsPerDay,
-    strongRootFactor: budgets.strongRootFactor,
-    roots: {
-      // Security keys that are certified at level 2 are rare: whoever hires people has one answer for all.
-      authenticator: {
-        item: 'authenticator',
-        actsPerDay: perDay,
-        lifeDays: low('authenticator_life_days'),
-        actsPerAddressDay: budgets.modelActsPerAddressDay,
-        assurance: 'substantial',
-        isOwnedByHired: false,
-      },
-      app: {
-        item: 'phone',
-        actsPerDay: perDay,
-        lifeDays: low('phone_life_days'),
-        assurance: 'substantial',
-        isOwnedByHired: true,
-      },
-      payout_account: {
-        item: 'payout_account',
-        actsPerDay: budgets.accountActsPerDay,
-        lifeDays: low('payout_account_life_days'),
-        assurance: 'substantial',
-        isOwnedByHired: true,
-      },
-      external: {
-        item: 'outside_proof',
-        actsPerDay: budgets.proofActsPerDay,
-        lifeDays: low('outside_proof_life_days'),
-        assurance: 'high',
-        isOwnedByHired: true,
-      },
+    items: Object.fromEntries(items.map((item) => [item, low(item)])),
+    humanSeconds: {
+      work: low('seconds_work'),
+      view: low('seconds_view'),
+      presence: low('seconds_presence'),
+      personhood: low('seconds_personhood'),
+      binding: low('seconds_binding'),
+      purchase: low('seconds_purchase'),
     },
-    items: Object.fromEntries(
-      figures.filter(({ unit }) => unit.startsWith('USD for one ')).map(({ name, low: usd }) => [name, usd]),
+    confirmSeconds: low('seconds_confirm'),
+    roots: Object.fromEntries(
+      Object.entries(roots).map(([name, root]) => [name, { ...root, ways: root.ways.map(wayOf(low)) }]),
     ),
-    hiredSeconds: fastestOf(families).wallSeconds,
-    families,
+    families: played.families,
   }
 }
 
 /** The file that the server signs. */
-export const priceTable = (
-  prices: MarketPrices,
-  measured: z.infer<typeof forgingFamilies>,
-  date: string,
-): ForgingFile => {
-  const inputs = forgingInputsOf(prices, measured)
+export const priceTable = (data: PriceData, date: string): ForgingFile => {
+  const inputs = forgingInputsOf(data)
   return forgingFile.parse({
     date,
-    version: 1,
+    version: 2,
     currency: 'USD',
     perDay,
     roundedDown: true,

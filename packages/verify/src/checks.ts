@@ -1,5 +1,7 @@
+import { checkApproval } from './approval-policy.ts'
 import { assurances, isObject, type SignedClaims } from './claims.ts'
 import type { Options } from './policy.ts'
+import { voucherOf } from './price.ts'
 import { CredentialRefusal, type CheckName } from './refusal.ts'
 
 /** The tolerated difference between two clocks. */
@@ -8,6 +10,17 @@ export const leewaySeconds = 60
 export type VerificationContext = { readonly options: Options; readonly nowSeconds: number }
 export type CheckFinding = { readonly note: string; readonly skipped?: true }
 type ClaimCheck = readonly [CheckName, (claims: SignedClaims, context: VerificationContext) => CheckFinding]
+
+/** The version of the claims. It is read before them, because a later version may have others. */
+const knownVersion = 'v1'
+export const checkVersion = ({ vct }: Readonly<Record<string, unknown>>): void => {
+  const version = typeof vct === 'string' ? /\/credentials\/[^/]+\/(v\d{1,9})$/.exec(vct)?.[1] : undefined
+  if (version !== undefined && version !== knownVersion)
+    throw new CredentialRefusal(
+      'unknown_version',
+      `The credential has version ${version}; this verifier knows ${knownVersion}.`,
+    )
+}
 
 const checkIssuer: ClaimCheck[1] = ({ iss }, { options: { issuer } }) => {
   if (iss !== issuer && iss !== `${issuer}/test`)
@@ -31,7 +44,7 @@ const checkKind: ClaimCheck[1] = (claims, { options: { issuer, policy } }) => {
       'wrong_kind',
       `Of kind ${kind.slice(0, 32)}; wanted: ${policy.kinds.join(', ')}.`,
     )
-  if (vct !== `${issuer}/credentials/${kind}/v1` || !isObject(claims[kind]))
+  if (vct !== `${issuer}/credentials/${kind}/${knownVersion}` || !isObject(claims[kind]))
     throw new CredentialRefusal('wrong_kind', 'The kind and the rest of the credential disagree.')
   return { note: kind }
 }
@@ -57,13 +70,17 @@ const checkVerified: ClaimCheck[1] = ({ verified }) => {
   return { note: 'the issuer says so' }
 }
 
-const checkAssurance: ClaimCheck[1] = ({ assurance }, { options: { policy } }) => {
-  if (assurances.indexOf(assurance) < assurances.indexOf(policy.minAssurance))
+/** An organization signs at `low`, because its word is worth what the reader thinks of it. */
+const checkAssurance: ClaimCheck[1] = (claims, { options: { policy } }) => {
+  const { assurance } = claims
+  const voucher = voucherOf(claims, policy.trustedIssuers)
+  const reached = assurance === 'low' && voucher !== undefined ? 'substantial' : assurance
+  if (assurances.indexOf(reached) < assurances.indexOf(policy.minAssurance))
     throw new CredentialRefusal(
       'assurance_too_low',
-      `Assurance ${assurance}; wanted: ${policy.minAssurance} or better.`,
+      `Assurance ${reached}; wanted: ${policy.minAssurance} or better.`,
     )
-  return { note: assurance }
+  return { note: reached === assurance ? assurance : `${reached}, because you trust ${voucher}` }
 }
 
 const checkQuality: ClaimCheck[1] = ({ quality }, { options: { policy } }) => {
@@ -119,6 +136,7 @@ export const claimChecks: readonly ClaimCheck[] = [
   ['assurance', checkAssurance],
   ['quality', checkQuality],
   ['challenge', checkChallenge],
+  ['approval', (claims, { options: { policy } }) => checkApproval(claims, policy)],
 ]
 /** The checks after them. */
 export const lastChecks: readonly ClaimCheck[] = [['age', checkAge]]

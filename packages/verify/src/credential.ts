@@ -1,4 +1,4 @@
-import { claimChecks, lastChecks } from './checks.ts'
+import { checkVersion, claimChecks, lastChecks } from './checks.ts'
 import { readClaims, type Claims } from './claims.ts'
 import { checkForging } from './forging.ts'
 import { openJws } from './jws.ts'
@@ -31,13 +31,13 @@ export const verifyCredential = async (jwt: string, options: Options): Promise<R
   const recordCheck = (name: CheckName, note: string, skipped = false) =>
     void checks.push({ name, ok: true, skipped, note })
   try {
-    const claims = readClaims(
-      await openJws(
-        jwt,
-        { typ: 'JWT', maxChars, keys, purpose: ({ test }) => (test === true ? 'test' : 'live') },
-        recordCheck,
-      ),
+    const payload = await openJws(
+      jwt,
+      { typ: 'JWT', maxChars, keys, purpose: ({ test }) => (test === true ? 'test' : 'live') },
+      recordCheck,
     )
+    checkVersion(payload)
+    const claims = readClaims(payload)
     recordCheck('claims', 'all there, each of its form')
     for (const [name, check] of claimChecks) {
       const found = check(claims, context)

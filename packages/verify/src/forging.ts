@@ -1,10 +1,18 @@
 import { leewaySeconds, type CheckFinding, type VerificationContext } from './checks.ts'
-import { assurances, isObject, type SignedClaims } from './claims.ts'
+import { isObject, type SignedClaims } from './claims.ts'
 import { download } from './download.ts'
+import { isForgingContent } from './forging-form.ts'
 import { openJws } from './jws.ts'
 import { errorText, keySourceOf, type KeySource } from './keys.ts'
 import { requireIssuer, type Fetch, type TableOptions } from './policy.ts'
-import { forgingClasses, type ForgingEntry, type ForgingInputs } from './price.ts'
+import {
+  priceOf,
+  reachesForging,
+  voucherOf,
+  type ForgingEntry,
+  type ForgingInputs,
+  type HumansPrice,
+} from './price.ts'
 import { CredentialRefusal } from './refusal.ts'
 
 /** What is signed. `entries` follow from `inputs` by `forgingEntries`. */
@@ -13,7 +21,7 @@ export type ForgingTable = {
   /** The date of the table: what it says was known then. */
   readonly iat: number
   readonly exp: number
-  readonly version: 1
+  readonly version: 2
   readonly currency: 'USD'
   readonly perDay: number
   readonly roundedDown: true
@@ -26,7 +34,6 @@ export type ForgingTableResult =
 
 /** A table with 60 families is about 30 kB. */
 const maxTableBytes = 131_072
-const entriesMax = 200
 const keptSeconds = 3_600
 const issuersKept = 32
 const validDays = 90
@@ -35,21 +42,13 @@ const unknown = (message: string): never => {
   throw new CredentialRefusal('forging_unknown', `The price of forging is unknown: ${message}.`)
 }
 
-const isEntry = (value: unknown): boolean =>
-  isObject(value) &&
-  typeof value['kind'] === 'string' &&
-  typeof value['root'] === 'string' &&
-  assurances.some((assurance) => assurance === value['assurance']) &&
-  typeof value['costPer1000'] === 'number' &&
-  value['costPer1000'] >= 0 &&
-  forgingClasses.some((each) => each === value['class']) &&
-  typeof value['family'] === 'string'
-
+const knownVersion = 2
 const readTable = (payload: Readonly<Record<string, unknown>>): ForgingTable => {
-  const { version, currency, entries, inputs } = payload
-  if (version !== 1 || currency !== 'USD') return unknown('the table has a version that is not known here')
-  if (!Array.isArray(entries) || entries.length > entriesMax || !entries.every(isEntry) || !isObject(inputs))
-    return unknown('the table has another form')
+  const { version, currency } = payload
+  if (version !== knownVersion)
+    return unknown(`the table has version ${String(version).slice(0, 16)}; this verifier knows ${knownVersion}`)
+  if (currency !== 'USD') return unknown('the table has another currency than USD')
+  if (!isForgingContent(payload)) return unknown('the table has another form')
   return payload as unknown as ForgingTable
 }
 
@@ -123,44 +122,47 @@ export const readForgingTable = async (options: TableOptions): Promise<ForgingTa
   }
 }
 
-type PricedFacts = {
-  readonly kind: string
-  readonly assurance: string
-  readonly root?: { readonly kind: string } | undefined
-}
-/** The entry of a credential: that of its kind, else the one for any kind; undefined where the price is unknown. */
-export const findForgingEntry = (
-  { entries }: Pick<ForgingTable, 'entries'>,
-  { kind, assurance, root }: PricedFacts,
-): ForgingEntry | undefined => {
-  const level = entries.filter((entry) => entry.root === root?.kind && entry.assurance === assurance)
-  return level.find((entry) => entry.kind === kind) ?? level.find((entry) => entry.kind === '*')
+/** A price in words, as the notes of checks say it. */
+const textOf = (price: HumansPrice): string => {
+  if (price === 'named') return 'by nobody on your list'
+  if (price === 'not_counted') return 'without a count of humans'
+  return `${price.class}, about ${price.usd} USD for 1,000`
 }
 
-/** Whether the entry reaches the class. An unknown price reaches none. */
-export const reachesForging = (
-  entry: Pick<ForgingEntry, 'class'> | undefined,
-  minimum: ForgingEntry['class'],
-): boolean => entry !== undefined && forgingClasses.indexOf(entry.class) >= forgingClasses.indexOf(minimum)
-
-/** Checks what 1,000 such credentials cost to forge. Fetches the table only where the policy asks for a class. */
+/**
+ * Checks what 1,000 such credentials cost to forge, as acts and as acts of distinct humans. Fetches the table only where the policy asks
+ * for a class that no listed issuer satisfies.
+ */
 export const checkForging = async (
   claims: SignedClaims,
   { options, nowSeconds }: VerificationContext,
   keys: KeySource,
 ): Promise<CheckFinding> => {
-  const { minForging } = options.policy
-  if (minForging === undefined) return { note: 'not asked for', skipped: true }
-  if (claims.root === undefined) return unknown('the credential names no root')
-  const entry = findForgingEntry(await findTable({ options, nowSeconds, keys }), claims)
-  if (!entry)
-    return unknown(
-      `the table has no entry for ${claims.root.kind.slice(0, 32)} at ${claims.assurance}, kind ${claims.kind}`,
-    )
-  if (!reachesForging(entry, minForging))
+  const { minForging, minForgingHuman, trustedIssuers, pinnedAgents } = options.policy
+  if (minForging === undefined && minForgingHuman === undefined)
+    return { note: 'not asked for', skipped: true }
+  if (claims.kind === 'approval') return { note: 'your policy of approvals decides', skipped: true }
+  const voucher = voucherOf(claims, trustedIssuers)
+  if (voucher !== undefined) return { note: `${voucher} vouches, whom you trust` }
+  if (claims.roots === undefined) return unknown('the credential names no root')
+  const table = await findTable({ options, nowSeconds, keys })
+  const price = priceOf(table, claims, { pinnedAgents })
+  if (!price) return unknown(`the table does not know the kind ${claims.kind.slice(0, 32)}`)
+  const { acts, humans } = price
+  if (minForging !== undefined && !reachesForging(acts, minForging))
     throw new CredentialRefusal(
       'forging_too_cheap',
-      `Forging costs ${entry.class}, about ${entry.costPer1000} USD for 1,000; wanted: ${minForging} or more.`,
+      `Forging acts costs ${textOf(acts)}; wanted: ${minForging} or more.`,
     )
-  return { note: `${entry.class}, at least about ${entry.costPer1000} USD for 1,000` }
+  if (minForgingHuman !== undefined && humans === 'not_counted')
+    throw new CredentialRefusal(
+      'not_counted',
+      `No root counts humans; wanted: ${minForgingHuman} or more for distinct ones.`,
+    )
+  if (minForgingHuman !== undefined && !reachesForging(humans, minForgingHuman))
+    throw new CredentialRefusal(
+      'forging_too_cheap_human',
+      `Forging distinct humans costs ${textOf(humans)}; wanted: ${minForgingHuman} or more.`,
+    )
+  return { note: `acts ${textOf(acts)}; humans ${textOf(humans)}` }
 }

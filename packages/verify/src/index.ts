@@ -11,26 +11,37 @@ export {
   type RootKind,
 } from './claims.ts'
 export { verifyCredential, type Result } from './credential.ts'
-export {
-  findForgingEntry,
-  reachesForging,
-  readForgingTable,
-  type ForgingTable,
-  type ForgingTableResult,
-} from './forging.ts'
+export { readForgingTable, type ForgingTable, type ForgingTableResult } from './forging.ts'
 export { decodeUnverified } from './jws.ts'
-export type { Fetch, Options, Policy, TableOptions } from './policy.ts'
+export type { ApprovalPolicy, Fetch, Options, Policy, TableOptions } from './policy.ts'
 export {
-  costPer1000,
+  attentionCost,
+  costOf1000Acts,
+  costOf1000Humans,
   forgingClasses,
   forgingClassOf,
   forgingEntries,
-  solverFamily,
+  priceOf,
+  priceOfRoots,
+  reachesForging,
   roundDownToPowerOfTen,
+  scriptCost,
+  type ClaimedRoot,
+  type CredentialPrice,
   type ForgingClass,
+  type ForgingCost,
   type ForgingEntry,
   type ForgingFamily,
   type ForgingInputs,
+  type ForgingLevel,
+  type ForgingPrice,
+  type ForgingRoot,
+  type ForgingWay,
+  type HumansPrice,
+  type PricedClaims,
+  type PricedKind,
+  type Prices,
+  type Trust,
 } from './price.ts'
 export { checkNames, type Check, type CheckName, type Reason } from './refusal.ts'
 export { readRecording } from './recording.ts'

@@ -2,6 +2,22 @@ import type { JSONWebKeySet } from 'jose'
 import { assurances, credentialKinds, type Assurance, type CredentialKind } from './claims.ts'
 import { forgingClasses, type ForgingClass } from './price.ts'
 
+/** What the caller requires of a decision about an approval. All of it is stated: 0 and false demand nothing. */
+export type ApprovalPolicy = {
+  /**
+   * The id of the agent in whose account the approvers must be enrolled. The service gives it out and signs it, so nobody can choose
+   * that of another company.
+   */
+  readonly enrolledBy: string
+  /** How many people must have approved, of those that were asked. */
+  readonly minApprovers: number
+  /** Whether the passkey that signed must not leave its device. */
+  readonly keyBound: boolean
+  readonly minKeyAgeDays: number
+  /** How long the approver must have been shown the action. */
+  readonly minShownSeconds: number
+}
+
 /** What the caller requires. No default lets a credential pass. */
 export type Policy = {
   readonly kinds: readonly CredentialKind[]
@@ -14,8 +30,16 @@ export type Policy = {
   readonly challenge?: string | undefined
   /** How long ago the act may have ended. */
   readonly maxAgeSeconds?: number | undefined
-  /** What 1,000 such credentials must cost to forge, by the issuer's table. An unknown price is refused. */
+  /** What 1,000 such acts must cost to forge, by the issuer's table. An unknown price is refused. */
   readonly minForging?: ForgingClass | undefined
+  /** What such acts of 1,000 distinct humans must cost to forge. Refused where no root counts humans. */
+  readonly minForgingHuman?: ForgingClass | undefined
+  /** Organizations whose word you take for a human, as in `roots[].issuer`. It reaches both classes, and `substantial`. */
+  readonly trustedIssuers?: readonly string[] | undefined
+  /** Agents whose claim `limit` you rely on: your own. Others could be made in any number. */
+  readonly pinnedAgents?: readonly string[] | undefined
+  /** For the kind `approval`, which has no market price. */
+  readonly approval?: ApprovalPolicy | undefined
   /** Test credentials prove nothing; without this they are refused. */
   readonly allowTest?: boolean | undefined
 }
@@ -53,14 +77,73 @@ export const requireIssuer = (options: TableOptions): void => {
     return misuse('keys are not fetched over plain http: use https, or pin them with jwks')
 }
 
+const policyKeys: Readonly<Record<keyof Policy, true>> = {
+  kinds: true,
+  minAssurance: true,
+  minQuality: true,
+  status: true,
+  challenge: true,
+  maxAgeSeconds: true,
+  minForging: true,
+  minForgingHuman: true,
+  trustedIssuers: true,
+  pinnedAgents: true,
+  approval: true,
+  allowTest: true,
+}
+const approvalKeys: Readonly<Record<keyof ApprovalPolicy, true>> = {
+  enrolledBy: true,
+  minApprovers: true,
+  keyBound: true,
+  minKeyAgeDays: true,
+  minShownSeconds: true,
+}
+
+/** A misspelt demand would otherwise demand nothing. */
+const requireKnownKeys = (given: object, known: object, name: string): void => {
+  const unknown = Object.keys(given).find((key) => !Object.hasOwn(known, key))
+  if (unknown !== undefined)
+    misuse(`${name}.${unknown.slice(0, 64)} is unknown; there are ${Object.keys(known).join(', ')}`)
+}
+
+const listMax = 100
+const isList = (value: unknown): boolean =>
+  value === undefined ||
+  (Array.isArray(value) &&
+    value.length <= listMax &&
+    value.every((each) => typeof each === 'string' && each !== ''))
+
+const isAtLeast = (value: unknown, least: number): boolean =>
+  typeof value === 'number' && Number.isFinite(value) && value >= least
+
+const requireApprovalPolicy = (approval: ApprovalPolicy): void => {
+  if (typeof approval !== 'object' || approval === null)
+    return misuse('policy.approval must be an object, or be left out')
+  requireKnownKeys(approval, approvalKeys, 'policy.approval')
+  const { enrolledBy, minApprovers, keyBound, minKeyAgeDays, minShownSeconds } = approval
+  if (typeof enrolledBy !== 'string' || enrolledBy === '')
+    return misuse('policy.approval.enrolledBy must be the id of an agent')
+  if (!Number.isInteger(minApprovers) || minApprovers < 1)
+    return misuse('policy.approval.minApprovers must be a whole number from 1')
+  if (typeof keyBound !== 'boolean') return misuse('policy.approval.keyBound must be true or false')
+  if (!isAtLeast(minKeyAgeDays, 0)) return misuse('policy.approval.minKeyAgeDays must be a number from 0')
+  if (!isAtLeast(minShownSeconds, 0)) return misuse('policy.approval.minShownSeconds must be a number from 0')
+}
+
+const requireClass = (given: ForgingClass | undefined, name: string): void => {
+  if (given !== undefined && !forgingClasses.includes(given))
+    misuse(`policy.${name} must be one of ${forgingClasses.join(', ')}, or be left out`)
+}
+
 const requirePolicy = (policy: Policy): void => {
   if (typeof policy !== 'object' || policy === null) return misuse('policy is missing: say what you demand')
-  const { kinds, minAssurance, minQuality, status, challenge, maxAgeSeconds, minForging } = policy
+  requireKnownKeys(policy, policyKeys, 'policy')
+  const { kinds, minAssurance, minQuality, status, challenge, maxAgeSeconds, approval } = policy
   if (!Array.isArray(kinds) || kinds.length === 0 || !kinds.every((kind) => credentialKinds.includes(kind)))
     return misuse(`policy.kinds must name one or more of ${credentialKinds.join(', ')}`)
   if (!assurances.includes(minAssurance))
     return misuse(`policy.minAssurance must be one of ${assurances.join(', ')}`)
-  if (typeof minQuality !== 'number' || !(minQuality >= 0 && minQuality <= 1))
+  if (!isAtLeast(minQuality, 0) || minQuality > 1)
     return misuse('policy.minQuality must be a number from 0 to 1')
   if (!['require', 'if-present', 'skip'].includes(status))
     return misuse('policy.status must be require, if-present or skip')
@@ -69,8 +152,12 @@ const requirePolicy = (policy: Policy): void => {
     return misuse('policy.challenge must be a text that is not empty, or be left out')
   if (maxAgeSeconds !== undefined && !(Number.isFinite(maxAgeSeconds) && maxAgeSeconds > 0))
     return misuse('policy.maxAgeSeconds must be a positive number, or be left out')
-  if (minForging !== undefined && !forgingClasses.includes(minForging))
-    return misuse(`policy.minForging must be one of ${forgingClasses.join(', ')}, or be left out`)
+  requireClass(policy.minForging, 'minForging')
+  requireClass(policy.minForgingHuman, 'minForgingHuman')
+  for (const name of ['trustedIssuers', 'pinnedAgents'] as const)
+    if (!isList(policy[name]))
+      return misuse(`policy.${name} must be a list of at most ${listMax} texts, or be left out`)
+  if (approval !== undefined) requireApprovalPolicy(approval)
 }
 
 /** Throws a TypeError where the caller, not the credential, is at fault. */

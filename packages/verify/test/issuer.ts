@@ -45,8 +45,17 @@ export const kindClaims: Readonly<Record<CredentialKind, Record<string, unknown>
       decision: 'approve',
       decided_at: 1,
       consume_by: 2,
+      shown_seconds: 34,
     },
-    approver: { ref: 'apv_1', enrolled_by: 'per_1', user_verification: true, key_age: 1 },
+    approver: {
+      ref: 'apv_1',
+      user_verification: true,
+      key_age: 12 * 86_400,
+      key: 'device',
+      enrolled: { by: 'per_1', way: 'in_console', at: 1 },
+      decided: 2,
+      needed: 2,
+    },
   },
 }
 
@@ -87,44 +96,67 @@ const statusListOf = (entries: readonly (readonly [number, number])[]): string =
   return base64(deflateSync(bytes))
 }
 
-/** Inputs of a small price table: a script for views, and a machine that presses an authenticator. Figures of no market. */
+const device = { counted: false, confirmed: false, actsPerDay: 60 } as const
+const counted = { counted: true, confirmed: false, actsPerDay: 200 } as const
+const owner = (usd: number) => ({ by: 'hire', usd, subjects: 1, lifeDays: 365 }) as const
+
+/** Inputs of a small price table. Figures of no market. */
 export const forgingInputs: ForgingInputs = {
   measuredAt: '2026-11-01',
   pricedAt: '2026-11-01',
   wagePerHour: 3.6,
+  ownerWagePerHour: 7.2,
+  searchUsd: 0.02,
   corePerHour: 0.01,
   networks: [
-    { name: 'residential traffic', usdPerAddressDay: 0, usdPerGigabyte: 1 },
-    { name: 'rented address', usdPerAddressDay: 0.12, usdPerGigabyte: 0.001 },
+    { name: 'residential', usdPerAddressDay: 0, usdPerGigabyte: 1 },
+    { name: 'rented', usdPerAddressDay: 0.12, usdPerGigabyte: 0.001 },
   ],
   addressActsPerDay: 100,
-  strongRootFactor: 10,
+  items: { phone: 50 },
+  humanSeconds: { view: 20, personhood: 1, presence: 1, binding: 1, work: 20, purchase: 20 },
+  confirmSeconds: 2,
   roots: {
+    network: { ...device, class: 'address', level: 'low', actsPerDay: 100, ways: [] },
     authenticator: {
-      item: 'authenticator',
-      actsPerDay: 60,
-      lifeDays: 30,
-      assurance: 'substantial',
-      isOwnedByHired: false,
+      ...device,
+      class: 'device:fido',
+      level: 'substantial',
+      ways: [{ by: 'buy', usd: 36, subjects: 1_000_000, lifeDays: 30 }],
     },
-    app: { item: 'phone', actsPerDay: 60, lifeDays: 30, assurance: 'substantial', isOwnedByHired: true },
+    sms: {
+      ...counted,
+      class: 'number',
+      level: 'low',
+      ways: [{ by: 'buy', usd: 0.5, subjects: 1, lifeDays: 30 }],
+    },
+    card: {
+      ...counted,
+      class: 'bank',
+      level: 'low',
+      ways: [{ by: 'buy', usd: 6, subjects: 1, lifeDays: 7 }],
+    },
     payout_account: {
-      item: 'account',
-      actsPerDay: 200,
-      lifeDays: 30,
-      assurance: 'substantial',
-      isOwnedByHired: true,
+      ...counted,
+      class: 'bank',
+      level: 'substantial',
+      ways: [{ by: 'buy', usd: 20, subjects: 1, lifeDays: 30 }, owner(3)],
     },
-    external: {
-      item: 'outside_proof',
-      actsPerDay: 200,
-      lifeDays: 30,
-      assurance: 'high',
-      isOwnedByHired: true,
+    world_id: {
+      ...counted,
+      class: 'biometric:world',
+      level: 'high',
+      ways: [{ by: 'buy', usd: 30, subjects: 1, lifeDays: 365 }, owner(2)],
     },
+    world_id_fresh: {
+      ...counted,
+      class: 'biometric:world',
+      level: 'high',
+      confirmed: true,
+      ways: [{ by: 'buy', usd: 30, subjects: 1, lifeDays: 365 }, owner(2)],
+    },
+    organization: { ...counted, class: 'employer', level: 'named', ways: [] },
   },
-  items: { authenticator: 36, phone: 50, account: 20, outside_proof: 30 },
-  hiredSeconds: 20,
   families: [
     {
       name: 'script',
@@ -141,7 +173,7 @@ export const forgingInputs: ForgingInputs = {
     },
     {
       name: 'key_farm',
-      kind: '*',
+      kind: 'view',
       root: 'authenticator',
       assurance: 'substantial',
       successRate: 0.5,
@@ -153,15 +185,28 @@ export const forgingInputs: ForgingInputs = {
         { kind: 'network', acts: 1 },
         { kind: 'authenticator', acts: 1 },
       ],
-      fixed: [],
+      fixed: [{ item: 'phone', quantity: 1, lifeActs: 10_000 }],
     },
   ],
 }
 
+/** An issuer that vouches for its people. */
+export const organization = 'https://login.example.com'
+/** The claim `roots` with these kinds, as the service signs it. */
+export const rootsOf = (...kinds: readonly string[]) =>
+  kinds.map((kind) => ({
+    kind,
+    class: String(forgingInputs.roots[kind]?.class),
+    counted: forgingInputs.roots[kind]?.counted ?? false,
+    fresh: true,
+    at: nowSeconds() - 41,
+    ...(kind === 'organization' ? { issuer: organization } : {}),
+  }))
+
 const standardTable = () => ({
   iat: nowSeconds() - 3_600,
   exp: nowSeconds() - 3_600 + 90 * 86_400,
-  version: 1,
+  version: 2,
   currency: 'USD',
   perDay: 10_000,
   roundedDown: true,

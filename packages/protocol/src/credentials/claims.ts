@@ -257,17 +257,25 @@ export const onchainClaims = z
 export type OnchainClaims = z.infer<typeof onchainClaims>
 
 const forgingAmount = z.number().min(0).max(1e12)
+const forgingName = z.string().regex(/^[a-z0-9_]{1,64}$/)
+/** A decision about an approval has no market price. */
+const pricedKind = z.enum(credentialKinds).exclude(['approval'])
+const forgingLevel = z.enum([...assurances, 'named'])
+const forgingCost = z.strictObject({ usd: forgingAmount, class: z.enum(forgingClasses) })
+const forgingPrice = z.union([forgingCost, z.literal('named')])
+/** The prices of one root by itself, for one kind: acts at the ceiling, at 10 and at 1 a day for each human, and humans. */
 const forgingEntry = z.strictObject({
-  kind: z.enum([...credentialKinds, '*']),
-  root: z.enum(rootKinds),
-  assurance: z.enum(assurances),
-  costPer1000: forgingAmount,
-  class: z.enum(forgingClasses),
-  family: z.string().min(1).max(64),
+  kind: pricedKind,
+  root: forgingName,
+  level: forgingLevel,
+  actsB: forgingPrice,
+  acts10: forgingPrice,
+  acts1: forgingPrice,
+  humans: forgingPrice,
 })
 const forgingFamily = z.strictObject({
-  name: z.string().min(1).max(64),
-  kind: z.enum([...credentialKinds, '*']),
+  name: forgingName,
+  kind: z.enum(credentialKinds),
   root: z.enum(rootKinds),
   assurance: z.enum(assurances),
   successRate: unitInterval(),
@@ -281,20 +289,26 @@ const forgingFamily = z.strictObject({
   fixed: z
     .array(
       z.strictObject({
-        item: z.string().min(1).max(64),
+        item: forgingName,
         quantity: z.number().positive().max(1e6),
         lifeActs: z.number().positive().max(1e12),
       }),
     )
     .max(10),
 })
-const boughtRoot = z.strictObject({
-  item: z.string().min(1).max(64),
-  actsPerDay: z.number().positive().max(1e6),
+const forgingWay = z.strictObject({
+  by: z.enum(['buy', 'hire']),
+  usd: forgingAmount,
+  subjects: z.number().positive().max(1e9),
   lifeDays: z.number().positive().max(36_500),
-  actsPerAddressDay: z.number().positive().max(1e6).optional(),
-  assurance: z.enum(assurances),
-  isOwnedByHired: z.boolean(),
+})
+const forgingRoot = z.strictObject({
+  class: z.enum(rootClasses),
+  level: forgingLevel,
+  counted: z.boolean(),
+  confirmed: z.boolean(),
+  actsPerDay: z.number().positive().max(1e6),
+  ways: z.array(forgingWay).max(10),
 })
 /** The families as they were measured: `npm run arena -- --price` reads and prices them. */
 export const forgingFamilies = z.strictObject({
@@ -302,9 +316,9 @@ export const forgingFamilies = z.strictObject({
   families: z.array(forgingFamily).max(60),
 })
 
-/** The content of the price table. It has all inputs, so that everybody can compute the entries again. */
+/** The content of the price table. It has all inputs, so that everybody can compute any price. */
 const forgingContent = {
-  version: z.literal(1),
+  version: z.literal(2),
   currency: z.literal('USD'),
   perDay: z.literal(10_000),
   roundedDown: z.literal(true),
@@ -313,11 +327,13 @@ const forgingContent = {
     measuredAt: z.iso.date(),
     pricedAt: z.iso.date(),
     wagePerHour: forgingAmount,
+    ownerWagePerHour: forgingAmount,
+    searchUsd: forgingAmount,
     corePerHour: forgingAmount,
     networks: z
       .array(
         z.strictObject({
-          name: z.string().min(1).max(64),
+          name: forgingName,
           usdPerAddressDay: forgingAmount,
           usdPerGigabyte: forgingAmount,
         }),
@@ -325,15 +341,10 @@ const forgingContent = {
       .min(1)
       .max(10),
     addressActsPerDay: z.number().positive().max(1e6),
-    strongRootFactor: z.number().min(1).max(1_000),
-    roots: z.strictObject({
-      authenticator: boughtRoot,
-      app: boughtRoot,
-      payout_account: boughtRoot,
-      external: boughtRoot,
-    }),
-    items: z.record(z.string().min(1).max(64), forgingAmount),
-    hiredSeconds: z.number().positive().max(86_400),
+    items: z.record(forgingName, forgingAmount),
+    humanSeconds: z.record(pricedKind, forgingAmount),
+    confirmSeconds: forgingAmount,
+    roots: z.record(forgingName, forgingRoot),
     families: forgingFamilies.shape.families,
   }),
 }

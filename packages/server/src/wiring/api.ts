@@ -145,7 +145,8 @@ const workDepsOf = (services: Services) => {
     listPayoutAccounts: partners.listAccounts,
     payments: services.payments,
     findTokens,
-    forgingPriceUsd: () => credentials.lowestWorkPriceUsd(services.forging, ctx.clock.now()),
+    forgingPriceUsd: () =>
+      credentials.forgingPriceUsd(services.forging, 'work', 'network', ctx.clock.now()),
   }
 }
 
