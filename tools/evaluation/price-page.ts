@@ -146,7 +146,9 @@ const comparisonText = ({ inputs }: ForgingFile): string => {
   const strong = costOf1000Acts(inputs, 'view', [authenticator])
   return `
 1,000 views at \`low\` cost ${usd(low)}, and ${usd(strong)} with an authenticator: ${(strong / low).toFixed(1)} times as much.${
-    strong / low < 10 ? ' `substantial` by an authenticator is therefore hardly more expensive than `low`.' : ''
+    strong / low < 10
+      ? ' `substantial` by an authenticator is therefore hardly more expensive than `low`.'
+      : ''
   } Addresses of
 households are sold by traffic, so another address costs almost nothing: the budgets decide how many a forger uses, not what they cost.
 `

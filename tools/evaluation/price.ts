@@ -9,7 +9,10 @@ import {
 import { forgingEntries, type ForgingInputs, type ForgingWay } from '../../packages/verify/src/index.ts'
 
 const source = z.strictObject({ title: z.string().min(1), url: z.url(), date: z.iso.date() })
-const measured = z.strictObject({ report: z.string().regex(/^docs\/reports\/[a-z0-9-]+\.md$/), what: z.string().min(1) })
+const measured = z.strictObject({
+  report: z.string().regex(/^docs\/reports\/[a-z0-9-]+\.md$/),
+  what: z.string().min(1),
+})
 const figure = z
   .strictObject({
     name: z.string().regex(/^[a-z0-9_]+$/),
@@ -22,7 +25,8 @@ const figure = z
     assumption: z.string().min(1).optional(),
   })
   .refine(
-    (given) => [given.source, given.measured, given.assumption].filter((each) => each !== undefined).length === 1,
+    (given) =>
+      [given.source, given.measured, given.assumption].filter((each) => each !== undefined).length === 1,
     'needs a source, a measurement or the word that it is an assumption, and only one of them',
   )
   .refine(({ low, high }) => high === undefined || high >= low, 'the high end is below the low end')

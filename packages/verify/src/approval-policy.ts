@@ -47,7 +47,10 @@ export const checkApproval = (claims: SignedClaims, policy: Policy): Finding => 
       `Approved by ${decided}; wanted: ${demanded.minApprovers} or more people.`,
     )
   if (demanded.keyBound && approver.key !== 'device')
-    return refuse('key_not_bound', 'The passkey that signed can leave its device, or nothing says that it cannot.')
+    return refuse(
+      'key_not_bound',
+      'The passkey that signed can leave its device, or nothing says that it cannot.',
+    )
   const keyAge = wholeOf(approver, 'key_age', 'approver')
   if (keyAge < demanded.minKeyAgeDays * daySeconds)
     return refuse(

@@ -46,7 +46,9 @@ const knownVersion = 2
 const readTable = (payload: Readonly<Record<string, unknown>>): ForgingTable => {
   const { version, currency } = payload
   if (version !== knownVersion)
-    return unknown(`the table has version ${String(version).slice(0, 16)}; this verifier knows ${knownVersion}`)
+    return unknown(
+      `the table has version ${String(version).slice(0, 16)}; this verifier knows ${knownVersion}`,
+    )
   if (currency !== 'USD') return unknown('the table has another currency than USD')
   if (!isForgingContent(payload)) return unknown('the table has another form')
   return payload as unknown as ForgingTable

@@ -1,4 +1,10 @@
-import { credentialKinds, type Assurance, type CredentialKind, type RootClass, type RootKind } from './claims.ts'
+import {
+  credentialKinds,
+  type Assurance,
+  type CredentialKind,
+  type RootClass,
+  type RootKind,
+} from './claims.ts'
 
 /** What 1,000 forged credentials cost: F0 below 1 USD, F1 1 to 10, F2 10 to 100, F3 100 to 1,000, F4 more. */
 export const forgingClasses = ['F0', 'F1', 'F2', 'F3', 'F4'] as const

@@ -116,7 +116,11 @@ const headers = (issuer: Issuer): HostileToken[] => {
       token: issuer.signAny('epoch', issuer.headerOf('epoch', 'vhh-epoch+jwt'), issuer.claimsOf()),
       reason: 'header_refused',
     },
-    { name: 'a price table, well signed', token: issuer.forgingToken(), reason: 'header_refused' },
+    {
+      name: 'a price table, well signed',
+      token: issuer.forgingToken({ entries: [], inputs: {} }),
+      reason: 'header_refused',
+    },
     { name: 'a status list, well signed', token: issuer.statusToken([]), reason: 'header_refused' },
   ]
 }

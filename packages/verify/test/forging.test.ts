@@ -8,7 +8,7 @@ import {
   type Policy,
   type Result,
 } from '../src/index.ts'
-import { makeIssuer, origin } from './issuer.ts'
+import { forgingInputs, makeIssuer, origin, rootsOf } from './issuer.ts'
 
 const issuer = makeIssuer()
 const tableUrl = `${origin}/.well-known/pohf-forging.json`
@@ -17,8 +17,8 @@ const serve = (token: () => string) => issuer.serve({ [tableUrl]: () => JSON.str
 const check = (jwt: string, minForging: Policy['minForging'], more: Partial<Options>) =>
   verifyCredential(jwt, { issuer: origin, policy: { ...policy, minForging }, ...more })
 const reasonOf = (result: Result) => (result.ok ? 'accepted' : result.reason)
-const low = { root: { kind: 'network' } }
-const strong = { root: { kind: 'authenticator', model: 'aaguid' }, assurance: 'substantial' }
+const low = { roots: rootsOf('network') }
+const strong = { roots: rootsOf('authenticator'), assurance: 'substantial' }
 
 test('the table decides whether a class is reached, and is fetched only if the policy has a class', async () => {
   const { fetch, asked } = serve(() => issuer.forgingToken())
@@ -51,6 +51,28 @@ test('a cached table is fetched again after an hour, and not used beyond its end
 const day = 86_400
 const now = () => Math.floor(Date.now() / 1_000)
 const foreign = makeIssuer()
+const price = { usd: 1, class: 'F1' }
+const entry = {
+  kind: 'view',
+  root: 'network',
+  level: 'low',
+  actsB: price,
+  acts10: price,
+  acts1: price,
+  humans: price,
+}
+const withInputs = (more: object) => issuer.forgingToken({ inputs: { ...forgingInputs, ...more } })
+const withWay = (more: object) =>
+  withInputs({
+    roots: {
+      ...forgingInputs.roots,
+      network: {
+        ...forgingInputs.roots['network'],
+        ways: [{ by: 'buy', usd: 1, subjects: 1, lifeDays: 1, ...more }],
+      },
+    },
+  })
+const withFamily = (more: object) => withInputs({ families: [{ ...forgingInputs.families[0], ...more }] })
 const unusable: Readonly<Record<string, () => string>> = {
   'one that has expired': () => issuer.forgingToken({ iat: now() - 91 * day, exp: now() - day }),
   'one of the future': () => issuer.forgingToken({ iat: now() + 120, exp: now() + day }),
@@ -63,25 +85,28 @@ const unusable: Readonly<Record<string, () => string>> = {
   'a credential': () => issuer.mint('view', low),
   'another type under its key': () =>
     issuer.signAny('forging', issuer.headerOf('forging'), { iss: origin, iat: now(), exp: now() + day }),
-  'another version': () => issuer.forgingToken({ version: 2 }),
+  'the version before': () => issuer.forgingToken({ version: 1 }),
+  'a version of later': () => issuer.forgingToken({ version: 3 }),
+  'one without a version': () => issuer.forgingToken({ version: undefined }),
   'another currency': () => issuer.forgingToken({ currency: 'EUR' }),
   'one with a class that is none': () =>
-    issuer.forgingToken({
-      entries: [
-        { kind: '*', root: 'network', assurance: 'low', costPer1000: 1, class: 'F9', family: 'script' },
-      ],
-    }),
+    issuer.forgingToken({ entries: [{ ...entry, humans: { usd: 1, class: 'F9' } }] }),
+  'one without entries': () => issuer.forgingToken({ entries: [] }),
   'one with too many entries': () =>
-    issuer.forgingToken({
-      entries: Array.from({ length: 201 }, () => ({
-        kind: '*',
-        root: 'network',
-        assurance: 'low',
-        costPer1000: 1,
-        class: 'F1',
-        family: 'script',
-      })),
-    }),
+    issuer.forgingToken({ entries: Array.from({ length: 201 }, () => entry) }),
+  'inputs without a wage': () => withInputs({ wagePerHour: undefined }),
+  'inputs without roots': () => withInputs({ roots: undefined }),
+  'inputs without a network': () => withInputs({ networks: [] }),
+  'no act for an address': () => withInputs({ addressActsPerDay: 0 }),
+  'a way of a third kind': () => withWay({ by: 'steal' }),
+  'a way for less than nothing': () => withWay({ usd: -1 }),
+  'a way for an endless price': () => withWay({ usd: 1e300 }),
+  'a way that makes no subject': () => withWay({ subjects: 0 }),
+  'a way that lives no day': () => withWay({ lifeDays: 0 }),
+  'a price as text': () => withWay({ usd: '8' }),
+  'a script without bytes': () => withFamily({ bytes: undefined }),
+  'a script that needs an item without a price': () =>
+    withFamily({ fixed: [{ item: 'moon', quantity: 1, lifeActs: 1 }] }),
   'one that is too long': () => issuer.forgingToken({ inputs: { text: 'x'.repeat(140_000) } }),
   'no text': () => '',
 }
@@ -99,22 +124,27 @@ for (const [name, token] of Object.entries(unusable))
     assert.equal(reasonOf(await check(view, undefined, given)), 'accepted', 'not asked for')
   })
 
-test('the price is unknown where the table cannot be read, and where it has no entry', async () => {
+test('the refusal names the version of the table, and the one that is known here', async () => {
+  const { fetch } = serve(() => issuer.forgingToken({ version: 3 }))
+  const result = await check(issuer.mint('view', low), 'F0', { fetch })
+  assert.ok(!result.ok)
+  assert.match(result.message, /the table has version 3; this verifier knows 2/)
+})
+
+test('the price is unknown where the table cannot be read, and where no root or kind is known', async () => {
   const view = issuer.mint('view', low)
   assert.equal(reasonOf(await check(view, 'F0', { fetch: issuer.serve().fetch })), 'forging_unknown')
   const { fetch } = serve(() => issuer.forgingToken())
-  for (const claims of [
-    {},
-    { root: { kind: 'network' }, assurance: 'high' },
-    { root: { kind: 'a kind of later' } },
-  ])
-    assert.equal(reasonOf(await check(issuer.mint('view', claims), 'F0', { fetch })), 'forging_unknown')
+  assert.equal(reasonOf(await check(issuer.mint('view'), 'F0', { fetch })), 'forging_unknown')
+  const { view: _, ...humanSeconds } = forgingInputs.humanSeconds
+  const older = serve(() => withInputs({ humanSeconds }))
+  assert.equal(reasonOf(await check(view, 'F0', { fetch: older.fetch })), 'forging_unknown')
   const tested = issuer.mintTest()
   const options = { issuer: origin, fetch, policy: { ...policy, allowTest: true, minForging: 'F0' as const } }
   assert.equal(
     reasonOf(await verifyCredential(tested, options)),
     'forging_unknown',
-    'test credentials have no root',
+    'test credentials have no roots',
   )
 })
 
@@ -156,10 +186,24 @@ test('the table can be read by itself, and a table that is not usable is a resul
   await assert.rejects(readForgingTable({ issuer: `${origin}/` }), TypeError)
 })
 
-test('a root of another form makes the claims malformed', async () => {
-  for (const root of ['network', { kind: '' }, {}, [], null])
+test('roots or a limit of another form make the claims malformed', async () => {
+  const [root] = rootsOf('network')
+  for (const claims of [
+    ...[
+      'network',
+      {},
+      [],
+      null,
+      [{ kind: '' }],
+      [{ ...root, counted: 1 }],
+      [{ ...root, class: undefined }],
+    ].map((roots) => ({ roots })),
+    { roots: Array.from({ length: 5 }, () => root) },
+    ...[3, {}, { perHumanDay: 0 }, { perHumanDay: 0.5 }, { perHumanDay: '1' }].map((limit) => ({ limit })),
+  ])
     assert.equal(
-      reasonOf(await check(issuer.mint('view', { root }), undefined, { jwks: issuer.jwks })),
+      reasonOf(await check(issuer.mint('view', claims), undefined, { jwks: issuer.jwks })),
       'claims_malformed',
+      JSON.stringify(claims),
     )
 })

@@ -121,10 +121,7 @@ test('1,000 people never cost less than 1,000 acts without a limit: 2,000 cases'
         Math.max(inputs.wagePerHour, inputs.ownerWagePerHour) *
         roots.filter(({ counted, confirmed }) => counted && confirmed).length
       assert.ok(
-        isAtLeast(
-          costOf1000Humans(inputs, kind, roots) + confirmations,
-          costOf1000Acts(inputs, kind, roots),
-        ),
+        isAtLeast(costOf1000Humans(inputs, kind, roots) + confirmations, costOf1000Acts(inputs, kind, roots)),
       )
     }),
     { numRuns: 2_000 },
@@ -141,7 +138,9 @@ test('what is claimed of later versions, and who is listed, never raises a price
   })
   const classes = ['F0', 'F1', 'F2', 'F3', 'F4']
   const rank = (price: unknown): number =>
-    typeof price === 'object' && price !== null && 'class' in price ? classes.indexOf(String(price.class)) : -1
+    typeof price === 'object' && price !== null && 'class' in price
+      ? classes.indexOf(String(price.class))
+      : -1
   fc.assert(
     fc.property(fc.array(claimed, { minLength: 1, maxLength: 4 }), (roots) => {
       const price = priceOf({ inputs: published }, { kind: 'view', roots })
@@ -152,7 +151,8 @@ test('what is claimed of later versions, and who is listed, never raises a price
       const cleaned = priceOf({ inputs: published }, { kind: 'view', roots: known })
       assert.deepEqual(price, cleaned)
       assert.ok(price && rank(price.humans) <= rank({ class: 'F4' }))
-      if (!known.some((root) => published.roots[root.kind]?.counted)) assert.equal(price.humans, 'not_counted')
+      if (!known.some((root) => published.roots[root.kind]?.counted))
+        assert.equal(price.humans, 'not_counted')
     }),
     { numRuns: 1_000 },
   )

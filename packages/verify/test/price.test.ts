@@ -222,8 +222,7 @@ test('independent roots that are bought add exactly, and of one class the deares
     return { ...root, ways: root.ways.filter(({ by }) => by === 'buy') }
   }
   const attention = 1_000 * attentionCost(published, 'view').usd
-  const people = (...names: string[]) =>
-    costOf1000Humans(published, 'view', names.map(bought)) - attention
+  const people = (...names: string[]) => costOf1000Humans(published, 'view', names.map(bought)) - attention
   isNear(people('sms', 'world_id'), people('sms') + people('world_id'))
   isNear(people('sms', 'world_id', 'vendor'), people('sms') + people('world_id') + people('vendor'))
   isNear(people('card', 'payout_account'), Math.max(people('card'), people('payout_account')))

@@ -58,11 +58,7 @@ const higher = <T extends string>(order: readonly T[], a: T | undefined, b: T | 
  * The floor of a call: the stricter of both, field by field. A call raises the policy of the profile and never lowers it. The limit
  * of acts is the profile's alone.
  */
-export const floorOf = (
-  policy: CredentialPolicy,
-  kind: CredentialKind,
-  call: CallFloor,
-): CredentialFloor => {
+export const floorOf = (policy: CredentialPolicy, kind: CredentialKind, call: CallFloor): CredentialFloor => {
   const profile = kind === 'binding' || kind === 'purchase' || kind === 'approval' ? undefined : policy[kind]
   return {
     minAssurance: higher(assurances, profile?.minAssurance, call.minAssurance),
