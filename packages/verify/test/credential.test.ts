@@ -7,6 +7,7 @@ import {
   assurances as protocolAssurances,
   credentialKinds as protocolKinds,
   forgingClasses as protocolClasses,
+  rootClasses as protocolRootClasses,
   rootKinds as protocolRoots,
 } from '@pohf/protocol'
 import {
@@ -15,6 +16,7 @@ import {
   credentialKinds,
   decodeUnverified,
   forgingClasses,
+  rootClasses,
   rootKinds,
   verifyCredential,
   type Claims,
@@ -214,6 +216,7 @@ test('decodeUnverified reads a refused token, and nothing from other text', () =
 test('kinds, assurances, roots, classes and claims are those of the protocol', () => {
   assert.deepEqual(credentialKinds, protocolKinds)
   assert.deepEqual(rootKinds, protocolRoots)
+  assert.deepEqual(rootClasses, protocolRootClasses)
   assert.deepEqual(forgingClasses, protocolClasses)
   assert.deepEqual(assurances, protocolAssurances)
   // The compiler checks the rest: the claims that the protocol can sign are those that this package reads.

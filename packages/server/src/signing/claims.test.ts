@@ -89,35 +89,47 @@ test('the signer signs a price table for 90 days and for no other time, and none
     rootsSpent: [{ kind: 'network', acts: 1 }],
     fixed: [],
   }
-  const bought = {
-    item: 'x',
-    actsPerDay: 60,
-    lifeDays: 365,
-    assurance: 'substantial',
-    isOwnedByHired: false,
+  const world = {
+    class: 'biometric:world',
+    level: 'high',
+    counted: true,
+    confirmed: false,
+    actsPerDay: 200,
+    ways: [{ by: 'hire', usd: 0, subjects: 1, lifeDays: 365 }],
   }
+  const price = { usd: 0.1, class: 'F0' }
   const table = {
     iss: 'https://pohf.example',
     iat,
     exp: iat + 90 * 86_400,
-    version: 1,
+    version: 2,
     currency: 'USD',
     perDay: 10_000,
     roundedDown: true,
     entries: [
-      { kind: '*', root: 'network', assurance: 'low', costPer1000: 0.1, class: 'F0', family: 'script' },
+      {
+        kind: 'view',
+        root: 'world_id',
+        level: 'high',
+        actsB: price,
+        acts10: price,
+        acts1: price,
+        humans: 'named',
+      },
     ],
     inputs: {
       measuredAt: '2026-11-01',
       pricedAt: '2026-11-01',
       wagePerHour: 1,
+      ownerWagePerHour: 2,
+      searchUsd: 0.02,
       corePerHour: 1,
       networks: [{ name: 'n', usdPerAddressDay: 1, usdPerGigabyte: 1 }],
       addressActsPerDay: 100,
-      strongRootFactor: 10,
-      roots: { authenticator: bought, app: bought, payout_account: bought, external: bought },
       items: { x: 1 },
-      hiredSeconds: 8,
+      humanSeconds: { work: 10, view: 1, presence: 1, personhood: 1, binding: 1, purchase: 10 },
+      confirmSeconds: 1,
+      roots: { world_id: world },
       families: [family],
     },
   }
@@ -129,6 +141,8 @@ test('the signer signs a price table for 90 days and for no other time, and none
     { iss: 'https://pohf.example/test' },
     { entries: [] },
     { currency: 'EUR' },
+    { version: 1 },
+    { inputs: { ...table.inputs, roots: { world_id: { ...world, ways: [{ by: 'steal' }] } } } },
     { note: 'more' },
   ])
     assert.ok(!schema.safeParse({ ...table, ...wrong }).success, JSON.stringify(wrong))

@@ -46,7 +46,7 @@ test('the price table is signed by a key of its own purpose, and its inputs give
   )
   assert.deepEqual(
     [iss, perDay, currency, version, roundedDown],
-    [harness.ctx.config.BASE_URL, 10_000, 'USD', 1, true],
+    [harness.ctx.config.BASE_URL, 10_000, 'USD', 2, true],
   )
   assert.equal((exp ?? 0) - (iat ?? 0), 90 * 86_400)
   assert.deepEqual(forgingEntries(inputs as ForgingInputs), entries)
