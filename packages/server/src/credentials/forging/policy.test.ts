@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import type { ForgingFile } from '@pohf/protocol'
+import { forgingEntries } from '@pohf/verify'
 import { startHarness, type TestResponse } from '../../../test/fixtures/harness.ts'
 import { grantCredits } from '../../../test/fixtures/payments/ledger.ts'
 import { makeAttestedModel } from '../../../test/fixtures/people/attested-model.ts'
@@ -17,22 +18,22 @@ import { readForgingFile } from './prices.ts'
 const folder = mkdtempSync(join(tmpdir(), 'pohf-policy-'))
 after(() => rmSync(folder, { recursive: true, force: true }))
 const file = join(folder, 'table.json')
-const table: ForgingFile = {
-  ...readForgingFile(''),
-  date: new Date().toISOString().slice(0, 10),
-  entries: [
-    { kind: '*', root: 'network', assurance: 'low', costPer1000: 1, class: 'F1', family: 'script' },
-    {
-      kind: '*',
-      root: 'authenticator',
-      assurance: 'substantial',
-      costPer1000: 10,
-      class: 'F2',
-      family: 'farm',
-    },
-  ],
+/** Without scripts and at 3.6 USD an hour, 1,000 views cost 1 USD; an authenticator adds 10. */
+const dearTable = (): ForgingFile => {
+  const { inputs, ...shipped } = readForgingFile('')
+  const authenticator = inputs.roots['authenticator']
+  if (!authenticator) throw new Error('the table has no authenticator')
+  const ways = [{ by: 'buy', usd: 36_500, subjects: 1_000_000, lifeDays: 365 } as const]
+  const dear: ForgingFile['inputs'] = {
+    ...inputs,
+    wagePerHour: 3.6,
+    families: [],
+    roots: { ...inputs.roots, authenticator: { ...authenticator, ways } },
+  }
+  const date = new Date().toISOString().slice(0, 10)
+  return { ...shipped, date, inputs: dear, entries: forgingEntries(dear) }
 }
-writeFileSync(file, JSON.stringify(table))
+writeFileSync(file, JSON.stringify(dearTable()))
 
 const model = await makeAttestedModel()
 after(() => model.close())
@@ -77,6 +78,11 @@ test('the policy of a profile is stored, shown and replaced; unknown kinds and l
     { binding: { minAssurance: 'low' } },
     { view: { minAssurance: 'medium' } },
     { view: { minForging: 'F5' } },
+    { view: { minForgingHuman: 'F5' } },
+    { view: { maxActsPerHumanPerDay: 3 } },
+    { view: { minAssurance: 'substantial', maxActsPerHumanPerDay: 3 } },
+    { view: { minAssurance: 'high', maxActsPerHumanPerDay: 0 } },
+    { view: { minAssurance: 'high', maxActsPerHumanPerDay: 201 } },
     { view: { floor: 'F1' } },
     { view: null },
     [],
