@@ -126,8 +126,8 @@ export const readForgingTable = async (options: TableOptions): Promise<ForgingTa
 
 /** A price in words, as the notes of checks say it. */
 const textOf = (price: HumansPrice): string => {
-  if (price === 'named') return 'by nobody on your list'
-  if (price === 'not_counted') return 'without a count of humans'
+  if (price === 'named') return 'no price, because only an issuer that you do not list vouches'
+  if (price === 'not_counted') return 'not counted'
   return `${price.class}, about ${price.usd} USD for 1,000`
 }
 
@@ -154,17 +154,17 @@ export const checkForging = async (
   if (minForging !== undefined && !reachesForging(acts, minForging))
     throw new CredentialRefusal(
       'forging_too_cheap',
-      `Forging acts costs ${textOf(acts)}; wanted: ${minForging} or more.`,
+      `To forge acts: ${textOf(acts)}; wanted: ${minForging} or more.`,
     )
   if (minForgingHuman !== undefined && humans === 'not_counted')
     throw new CredentialRefusal(
       'not_counted',
-      `No root counts humans; wanted: ${minForgingHuman} or more for distinct ones.`,
+      `No root counts humans; wanted: ${minForgingHuman} or more to forge distinct ones.`,
     )
   if (minForgingHuman !== undefined && !reachesForging(humans, minForgingHuman))
     throw new CredentialRefusal(
       'forging_too_cheap_human',
-      `Forging distinct humans costs ${textOf(humans)}; wanted: ${minForgingHuman} or more.`,
+      `To forge distinct humans: ${textOf(humans)}; wanted: ${minForgingHuman} or more.`,
     )
-  return { note: `acts ${textOf(acts)}; humans ${textOf(humans)}` }
+  return { note: `acts: ${textOf(acts)}; distinct humans: ${textOf(humans)}` }
 }

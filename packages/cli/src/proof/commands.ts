@@ -1,4 +1,4 @@
-import type { Command } from 'commander'
+import { Option, type Command } from 'commander'
 import type { CommandGroup } from '../command/help.ts'
 import { addList, printList, type ListOptions } from '../command/lists.ts'
 import { operatorCall } from '../command/operator.ts'
@@ -8,6 +8,10 @@ import { credentialList, sessionList } from './lists.ts'
 const verifyExample =
   'verify "$JWT" --issuer https://pohf.example --kinds view --min-assurance low --min-quality 0.6'
 
+const collect = (value: string, before: readonly string[] = []): readonly string[] => [...before, value]
+const approvalOption = (flags: string, description: string): Option =>
+  new Option(flags, description).helpGroup('For the kind approval:')
+
 const addVerify = (program: Command): void => {
   addLocal(
     program,
@@ -15,21 +19,37 @@ const addVerify = (program: Command): void => {
     'verify a credential against your policy; - reads it from standard input',
     verifyExample,
     'verify - --issuer https://pohf.example --kinds work --min-assurance low --min-quality 0 --jwks jwks.json --status skip',
+    'verify - --issuer https://pohf.example --kinds personhood --min-assurance high --min-quality 0 --min-forging-human F2',
+    'verify - --issuer https://pohf.example --kinds approval --min-assurance low --min-quality 0 --enrolled-by agt_0123 --min-approvers 2 --key-bound',
   )
     .requiredOption('--issuer <url>', 'address of the service, as in the issuer of its credentials')
     .requiredOption('--kinds <kinds>', 'kinds that you accept, comma-separated')
     .requiredOption('--min-assurance <level>', 'low, substantial or high')
     .requiredOption('--min-quality <number>', '0 to 1; 0 also accepts credentials without a quality')
-    .option('--min-forging <class>', 'F0 to F4: least cost of forging, by the price table of the issuer')
+    .option('--min-forging <class>', 'F0 to F4: least cost of 1,000 forged acts, by the table of the issuer')
+    .option('--min-forging-human <class>', 'F0 to F4: least cost of acts of 1,000 distinct humans')
+    .option(
+      '--trusted-issuer <issuer>',
+      'organization whose word you take for a human; may be repeated',
+      collect,
+    )
+    .option('--pinned-agent <id>', 'agent whose limit of acts you rely on; may be repeated', collect)
     .option('--forging-table <file>', 'file with the price table; none is fetched')
     .option('--status <demand>', 'check of the status list: require, if-present or skip', 'if-present')
     .option('--challenge <text>', 'the challenge that you gave out for this act')
     .option('--max-age <seconds>', 'maximum age of the act')
     .option('--allow-test', 'accept test credentials, which prove nothing')
     .option('--jwks <file>', 'file with the public keys; no key is fetched')
-    .option(
-      '--envelope <file>',
-      'for kind approval: the envelope, or the answer of approvals show --json, to compare and show',
+    .addOption(approvalOption('--enrolled-by <id>', 'agent in whose account the approvers are enrolled'))
+    .addOption(approvalOption('--min-approvers <number>', 'how many people approved; default: 1'))
+    .addOption(approvalOption('--key-bound', 'the passkey must not leave its device'))
+    .addOption(approvalOption('--min-key-age-days <number>', 'since when the passkey is registered'))
+    .addOption(approvalOption('--min-shown-seconds <number>', 'how long the action was shown'))
+    .addOption(
+      approvalOption(
+        '--envelope <file>',
+        'the envelope, or the answer of approvals show --json, to compare and show',
+      ),
     )
     .action(async (jwt: string, options) => (await import('./verify.ts')).verify(jwt, options))
 }
@@ -38,10 +58,12 @@ const addCalculations = (program: Command): void => {
   addLocal(
     program,
     'forging',
-    'show what 1,000 forged credentials of a service cost, and compute its table again',
+    'show what 1,000 forged credentials of a service cost, as acts and as people, and compute its table again',
     'forging --issuer https://pohf.example',
+    'forging --issuer https://pohf.example --kind personhood',
   )
     .requiredOption('--issuer <url>', 'address of the service, as in the issuer of its credentials')
+    .option('--kind <kind>', 'kind of the credentials', 'view')
     .option('--forging-table <file>', 'file with the price table; none is fetched')
     .option('--jwks <file>', 'file with the public keys; no key is fetched')
     .action(async (options) => (await import('./forging.ts')).showForging(options))

@@ -1,4 +1,10 @@
-import { forgingEntries, readForgingTable, type ForgingTable, type TableOptions } from '@pohf/verify'
+import {
+  forgingEntries,
+  readForgingTable,
+  type ForgingPrice,
+  type ForgingTable,
+  type TableOptions,
+} from '@pohf/verify'
 import { CommandError, messageOf, UsageError } from '../command/errors.ts'
 import { exitCodes } from '../command/exit-codes.ts'
 import { readJson } from '../command/files.ts'
@@ -7,6 +13,7 @@ import { withProgress } from '../command/progress.ts'
 
 type ForgingOptions = {
   readonly issuer: string
+  readonly kind: string
   readonly forgingTable?: string
   readonly jwks?: string
   readonly json?: boolean
@@ -31,18 +38,36 @@ const dateOf = (seconds: number): string => new Date(seconds * 1_000).toISOStrin
 const isReproducible = ({ entries, inputs }: ForgingTable): boolean =>
   JSON.stringify(forgingEntries(inputs)) === JSON.stringify(entries)
 
-const print = (table: ForgingTable): void => {
-  console.log(`What 1,000 forged credentials of ${table.iss} cost, as of ${dateOf(table.iat)}.`)
+const priceText = (price: ForgingPrice): string =>
+  price === 'named' ? 'named' : `${price.class} ${price.usd}`
+const lineOf = (cells: readonly string[]): string =>
+  cells
+    .map((cell, column) => cell.padEnd([16, 12, 10, 10, 10][column] ?? 0))
+    .join(' ')
+    .trimEnd()
+
+const print = (table: ForgingTable, kind: string): void => {
+  console.log(
+    `What 1,000 forged credentials of ${table.iss} cost in USD, as of ${dateOf(table.iat)}, kind ${kind}.`,
+  )
   console.log(`An estimate, not a warranty: cheaper ways may exist. It expires on ${dateOf(table.exp)}.\n`)
-  for (const { root, assurance, kind, costPer1000, class: name, family } of table.entries)
-    console.log(
-      `${name}  ${root.padEnd(14)} ${assurance.padEnd(11)} ${(kind === '*' ? 'any kind' : kind).padEnd(10)} about ${costPer1000} USD or more (${family})`,
-    )
+  console.log(lineOf(['root', 'level', 'acts', '10 a day', '1 a day', 'people']))
+  for (const { root, level, actsB, acts10, acts1, humans } of table.entries.filter(
+    (entry) => entry.kind === kind,
+  ))
+    console.log(lineOf([root, level, ...[actsB, acts10, acts1, humans].map(priceText)]))
   console.log(
     isReproducible(table)
       ? '\nComputed again from the published inputs: the same.'
       : '\nComputed again from the published inputs: NOT the same.',
   )
+}
+
+/** The kinds that have prices. */
+const requireKind = ({ entries }: ForgingTable, kind: string): void => {
+  const kinds = [...new Set(entries.map((entry): string => entry.kind))]
+  if (!kinds.includes(kind))
+    throw new UsageError(`The table has no prices of the kind ${kind}.`, `Its kinds: ${kinds.join(', ')}.`)
 }
 
 /** `pohf forging`. */
@@ -66,6 +91,7 @@ export const showForging = async (options: ForgingOptions): Promise<void> => {
       code: result.reason,
       fix: 'Check --issuer. The operator of the service renews the table with FORGING_FILE or a newer version.',
     })
-  printAnswer(options, result.table, () => print(result.table))
+  requireKind(result.table, options.kind)
+  printAnswer(options, result.table, () => print(result.table, options.kind))
   if (!isReproducible(result.table)) process.exitCode = exitCodes.refused
 }

@@ -17,6 +17,14 @@ type VerifyOptions = {
   readonly minAssurance: string
   readonly minQuality: string
   readonly minForging?: string
+  readonly minForgingHuman?: string
+  readonly trustedIssuer?: readonly string[]
+  readonly pinnedAgent?: readonly string[]
+  readonly enrolledBy?: string
+  readonly minApprovers?: string
+  readonly keyBound?: boolean
+  readonly minKeyAgeDays?: string
+  readonly minShownSeconds?: string
   readonly forgingTable?: string
   readonly status: string
   readonly challenge?: string
@@ -27,14 +35,43 @@ type VerifyOptions = {
   readonly json?: boolean
 }
 
+/** An option that is no number; the library refuses it. An empty text would be 0. */
+const numberOf = (text: string | undefined, otherwise: number): number =>
+  text === undefined ? otherwise : text.trim() === '' ? Number.NaN : Number(text)
+
+/** The policy of approvals. Its other options demand nothing without the account whose people must decide. */
+const approvalOf = (options: VerifyOptions): Policy['approval'] => {
+  const { enrolledBy, minApprovers, keyBound, minKeyAgeDays, minShownSeconds } = options
+  const more = [minApprovers, keyBound, minKeyAgeDays, minShownSeconds]
+  if (enrolledBy === undefined) {
+    if (more.some((given) => given !== undefined))
+      throw new UsageError(
+        'Demands on approvers need --enrolled-by.',
+        'Add --enrolled-by with the id of the agent in whose account they are enrolled.',
+      )
+    return undefined
+  }
+  return {
+    enrolledBy,
+    minApprovers: numberOf(minApprovers, 1),
+    keyBound: keyBound === true,
+    minKeyAgeDays: numberOf(minKeyAgeDays, 0),
+    minShownSeconds: numberOf(minShownSeconds, 0),
+  }
+}
+
 /** The command-line options as a policy; the library refuses invalid values itself. */
 const optionsOf = (options: VerifyOptions): Options => ({
   issuer: options.issuer,
   policy: {
     kinds: options.kinds.split(',') as unknown as Policy['kinds'],
     minAssurance: options.minAssurance as Policy['minAssurance'],
-    minQuality: options.minQuality.trim() === '' ? Number.NaN : Number(options.minQuality),
+    minQuality: numberOf(options.minQuality, Number.NaN),
     minForging: options.minForging as Policy['minForging'],
+    minForgingHuman: options.minForgingHuman as Policy['minForgingHuman'],
+    trustedIssuers: options.trustedIssuer,
+    pinnedAgents: options.pinnedAgent,
+    approval: approvalOf(options),
     status: options.status as Policy['status'],
     challenge: options.challenge,
     maxAgeSeconds: options.maxAge === undefined ? undefined : Number(options.maxAge),
@@ -58,7 +95,8 @@ Accepted: ${claims.kind}${claims.test ? ', a test credential: no person was invo
 ${claims.test ? '' : `${statementOf(claims.kind, claims.assurance)}. ${supportOf(claims.kind, claims.assurance)}\n`}  credential  ${claims.jti}
   subject     ${claims.sub} (as agent ${claims.agent} sees it)
   act ended   ${new Date(claims.event_at * 1_000).toISOString()}
-  assurance   ${claims.assurance}, root ${claims.root?.kind ?? 'not named'}
+  assurance   ${claims.assurance}
+  roots       ${claims.roots?.map(({ kind }) => kind).join(', ') ?? 'not named'}
   quality     ${claims.quality ?? 'not measured'}`)
   const asked = claims.probes && probesText(claims.probes)
   if (asked !== undefined) console.log(`\n${asked}`)
