@@ -25,6 +25,15 @@ const openTable = async (world: RunContext): Promise<{ typ: unknown; kid: unknow
 
 const classOf = (cost: number): string => `F${[1, 10, 100, 1_000].filter((bound) => cost >= bound).length}`
 
+/** Acts at the ceiling, at 10 and at 1 a day for each human; and people. */
+const goods = ['actsB', 'acts10', 'acts1', 'humans']
+const expectPrice = (price: unknown): void => {
+  if (price === 'named') return
+  const usd = numberAt(price, 'usd')
+  expectThat(usd === 0 || /^1e[+-]\d+$/.test(usd.toExponential()), 'a power of ten', usd)
+  expectEqual(at(price, 'class'), classOf(usd), 'class')
+}
+
 const expectBelowFloor = (answer: HttpResponse, code: string): void => {
   expectRefusal(answer, 409, code)
   const [detail] = filledListAt(answer.body, 'details')
@@ -51,17 +60,40 @@ export const forgingPrices: Section = {
     },
     {
       id: 'forging.entries',
-      title: 'every entry has a cost that is a power of ten, and the class of that cost',
+      title:
+        'the table has version 2, and each of its prices, for acts and for people, is a power of ten with its class or named',
       needs: [forging, jwks],
       isProjectDecision: true,
       run: async (world) => {
         const { payload } = await openTable(world)
+        expectEqual(numberAt(payload, 'version'), 2, 'version')
         for (const entry of filledListAt(payload, 'entries')) {
-          const cost = numberAt(entry, 'costPer1000')
-          expectThat(cost === 0 || /^1e[+-]\d+$/.test(cost.toExponential()), 'a power of ten', cost)
-          expectEqual(at(entry, 'class'), classOf(cost), 'class')
+          textAt(entry, 'kind')
+          textAt(entry, 'root')
+          for (const good of goods) expectPrice(at(entry, good))
         }
         filledListAt(payload, 'inputs.families')
+      },
+    },
+    {
+      id: 'forging.ways',
+      title: 'every root of the table says how it is bought or hired, or has no market',
+      needs: [forging, jwks],
+      isProjectDecision: true,
+      run: async (world) => {
+        const { payload } = await openTable(world)
+        const roots = at(payload, 'inputs.roots')
+        expectThat(typeof roots === 'object' && roots !== null, 'an object of roots', roots)
+        for (const root of Object.values(roots ?? {})) {
+          const ways = at(root, 'ways')
+          expectThat(Array.isArray(ways), 'a list of ways', ways)
+          for (const way of Array.isArray(ways) ? ways : []) {
+            expectThat(['buy', 'hire'].includes(textAt(way, 'by')), 'buy or hire', way)
+            expectThat(numberAt(way, 'usd') >= 0, 'a price that is not below zero', way)
+            expectThat(numberAt(way, 'subjects') > 0, 'at least one subject', way)
+            expectThat(numberAt(way, 'lifeDays') > 0, 'a life of some days', way)
+          }
+        }
       },
     },
     {
@@ -82,6 +114,21 @@ export const forgingPrices: Section = {
       isProjectDecision: true,
       run: async (world) => {
         const body = { sessionId: uniqueText('session'), minAssurance: 'high' }
+        const { apiKey } = await testAgent(world)
+        expectBelowFloor(
+          await world.http.post('/api/agents/verify', body, { key: apiKey }),
+          'session_rejected',
+        )
+      },
+    },
+    {
+      id: 'forging.human-floor',
+      title:
+        'a session without a root that counts humans is refused where the call asks for a price of distinct ones',
+      needs: [verify],
+      isProjectDecision: true,
+      run: async (world) => {
+        const body = { sessionId: uniqueText('session'), minForgingHuman: 'F0' }
         const { apiKey } = await testAgent(world)
         expectBelowFloor(
           await world.http.post('/api/agents/verify', body, { key: apiKey }),

@@ -93,7 +93,9 @@ export const personhoodCheck: Section = {
         const { body } = (await sharedMember(world)).answer
         const uniqueness = textAt(body, 'uniqueness')
         expectThat(
-          ['none', 'account', 'device', 'attested', 'external'].includes(uniqueness),
+          ['none', 'account', 'device', 'attested', 'external', 'number', 'deposit', 'organization'].includes(
+            uniqueness,
+          ),
           'a known uniqueness',
           uniqueness,
         )
