@@ -56,7 +56,16 @@ export const mintApproval = async (
       consume_by: Math.floor(Date.parse(envelope.consumeBy) / 1_000),
       ...part.approval,
     },
-    approver: { ref, enrolled_by: 'usr_owner', user_verification: true, key_age: 86_400, ...part.approver },
+    approver: {
+      ref,
+      user_verification: true,
+      key_age: 86_400,
+      key: 'synced',
+      enrolled: { by: 'usr_owner', way: 'mail_link', at: 1_760_000_000 },
+      decided: 1,
+      needed: envelope.policy.quorum,
+      ...part.approver,
+    },
     ...part.more,
   }
   return part.mode === 'test' ? issuer.mintTest('approval', claims) : issuer.mint('approval', claims)
