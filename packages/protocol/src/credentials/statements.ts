@@ -62,8 +62,8 @@ export const emptyList: ReaderList = { trustedIssuers: [], pinnedAgents: [] }
 
 /** What a page knows besides the claims. */
 export type StatementContext = {
-  readonly language?: Language
-  readonly list?: ReaderList
+  readonly language?: Language | undefined
+  readonly list?: ReaderList | undefined
   /** What the agent calls itself: an owner chose it. */
   readonly agentName?: string | undefined
   /** Of the agent, checked by the service. */

@@ -1,4 +1,4 @@
-import { approversMax } from '@pohf/protocol'
+import { approversMax, type ApprovalState } from '@pohf/protocol'
 import type { SignedApprovalCredential } from '../../credentials/index.ts'
 import {
   recordAssertion,
@@ -23,6 +23,7 @@ import {
   narrowDecision,
   recordingOwnerOf,
   type CheckedDecision,
+  type Decision,
   type DecisionFacts,
 } from './facts.ts'
 import { nonceHashOf } from './options.ts'
@@ -132,6 +133,13 @@ type MadeDecision = {
   readonly assertion: VerifiedAssertion
   readonly words: string | undefined
 }
+type Committed = {
+  readonly committed: {
+    readonly status: ApprovalState
+    readonly decision: Decision
+    readonly credentialId: string | null
+  }
+}
 type Signed = {
   readonly credential: SignedApprovalCredential | undefined
   /** How many had approved before the decision, by the credential. */
@@ -139,7 +147,12 @@ type Signed = {
 }
 
 /** Writes the decision; or nothing, and returns the facts anew, where others have approved since the credential was signed. */
-const commit = async (tx: Tx, deps: ApprovalsDeps, made: MadeDecision, signed: Signed) => {
+const commit = async (
+  tx: Tx,
+  deps: ApprovalsDeps,
+  made: MadeDecision,
+  signed: Signed,
+): Promise<Committed | { readonly changed: CheckedDecision }> => {
   const { personId, facts, assertion, words } = made
   const { input } = facts
   // This locks the person: decisions at once cannot pass the limit of an hour together.
@@ -148,7 +161,7 @@ const commit = async (tx: Tx, deps: ApprovalsDeps, made: MadeDecision, signed: S
   const current = await loadFacts(tx, deps, personId, input)
   const checked = checkAndNarrow(decisionRefusals, current, narrowDecision)
   const { own, session } = checked
-  if (signed.credential && own.approval.approved !== signed.approved) return { checked }
+  if (signed.credential && own.approval.approved !== signed.approved) return { changed: checked }
   const { agentId, mode } = own.key
   await recordAssertion(tx, assertion)
   if (session) {
@@ -160,7 +173,7 @@ const commit = async (tx: Tx, deps: ApprovalsDeps, made: MadeDecision, signed: S
   const credentialId = await writeCredential(tx, deps, checked, signed.credential)
   const { decision } = input
   const status = await commitDecision(tx, deps, own, { decision, words, session, credentialId })
-  return { status, decision, credentialId }
+  return { committed: { status, decision, credentialId } }
 }
 
 /** The credential says how many had approved with it. Each of the others approves once, so this ends. */
@@ -169,9 +182,9 @@ const signAndCommit = async (deps: ApprovalsDeps, first: CheckedDecision, made: 
   for (let attempt = 0; attempt <= approversMax; attempt += 1) {
     const credential = await signCredential(deps, checked, made.assertion)
     const signed = { credential, approved: checked.own.approval.approved }
-    const committed = await inTransaction(deps.ctx, 'system', (tx) => commit(tx, deps, made, signed))
-    if ('status' in committed) return committed
-    checked = committed.checked
+    const result = await inTransaction(deps.ctx, 'system', (tx) => commit(tx, deps, made, signed))
+    if ('committed' in result) return result.committed
+    checked = result.changed
   }
   throw new Error(
     `decision about ${first.own.key.approvalId}: more than ${approversMax} others approved meanwhile`,

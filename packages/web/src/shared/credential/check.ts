@@ -1,5 +1,6 @@
 import {
   credentialKinds,
+  priceOf,
   readForgingTable,
   verifyCredential,
   type Claims,
@@ -33,5 +34,10 @@ export const readTableInBrowser = (issuer: string): Promise<ForgingTableResult> 
 
 /** What forging a credential costs by the issuer's signed table, or why that is not known. */
 export type ForgingPrice = StatementPrice | { readonly unknown: string }
-export const priceIn = (read: ForgingTableResult, _claims: Claims, _list: ReaderList): ForgingPrice =>
-  read.ok ? { unknown: 'The table of the issuer has no price for it.' } : { unknown: read.message }
+export const priceIn = (read: ForgingTableResult, claims: Claims, list: ReaderList): ForgingPrice => {
+  if (!read.ok) return { unknown: read.message }
+  const price = priceOf(read.table, claims, { trusted: list.trustedIssuers, pinnedAgents: list.pinnedAgents })
+  return price
+    ? { ...price, asOf: read.table.iat }
+    : { unknown: 'The table of the issuer has no price for it.' }
+}

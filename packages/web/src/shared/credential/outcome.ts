@@ -204,6 +204,7 @@ const refused = (
     case 'wrong_challenge':
       return withClaims(wrongChallenge, claims)
     case 'claims_malformed':
+    case 'unknown_version':
     case 'test_credential':
     case 'wrong_kind':
     case 'not_verified':
@@ -211,6 +212,14 @@ const refused = (
     case 'quality_too_low':
     case 'forging_unknown':
     case 'forging_too_cheap':
+    case 'forging_too_cheap_human':
+    case 'not_counted':
+    case 'approval_policy_missing':
+    case 'not_enrolled_by':
+    case 'too_few_approvers':
+    case 'key_not_bound':
+    case 'key_too_new':
+    case 'shown_too_short':
     case 'too_old':
       return notAccepted(message)
   }
@@ -292,6 +301,7 @@ const labels: Readonly<Record<CheckName, string>> = {
   quality: 'Quality',
   challenge: 'Challenge',
   status: 'Status',
+  approval: 'Approval',
   forging: 'Forging',
   age: 'Age',
 }
