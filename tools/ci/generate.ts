@@ -17,6 +17,7 @@ import { masterKeyFiles } from './pages/master-key.ts'
 import { metricFiles } from './pages/metrics.ts'
 import { repositoryFiles } from './pages/repository.ts'
 import { settingFiles } from './pages/settings.ts'
+import { wordFiles } from './pages/words.ts'
 import { databaseFiles } from './schema/database.ts'
 
 const check = process.argv.includes('--check')
@@ -73,6 +74,7 @@ const expectedFiles = new Map<string, string>([
   ...metricFiles(),
   ...repositoryFiles(),
   ...settingFiles(),
+  ...wordFiles(),
   ['docs/openapi.json', `${printDocument(openApiDocument())}\n`],
   ['packages/chain/src/contracts.ts', contractsFile()],
   ['packages/sdk/src/operations.ts', sdkOperations()],

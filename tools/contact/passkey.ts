@@ -86,9 +86,10 @@ const registerAndSignIn = async (input: Input, page: PasskeyPage): Promise<void>
     const challenge = makeChallenge()
     const wanted = requestOptions({ rpId: site.rpId, challenge, timeoutMs })
     const { credential } = await withinWait(input, page.ask({ kind: 'use', publicKey: wanted }))
-    const counter = await verifier.verifyKnown(credential, passkey, { ...site, challenge })
-    if (counter === undefined) throw refused(site)
-    note(counter === 0 ? 'it counts no signatures' : `signature counter ${counter}`)
+    const used = await verifier.verifyKnown(credential, passkey, { ...site, challenge })
+    if (!used) throw refused(site)
+    note(used.counter === 0 ? 'it counts no signatures' : `signature counter ${used.counter}`)
+    if (used.synced !== passkey.synced) note('it changed its word on whether it can be copied')
   })
 }
 

@@ -46,7 +46,7 @@ export const sections: readonly Section[] = [
     paths: [
       ...inFolder(
         'reference',
-        'api endpoints errors/README events cli settings metrics telemetry status-lists forging master-key',
+        'api endpoints errors/README events cli settings metrics telemetry status-lists forging words master-key',
       ),
     ],
   },

@@ -1,7 +1,14 @@
 import { text } from 'node:stream/consumers'
 import { probesText } from '@pohf/protocol/probes'
-import { statementOf, supportOf } from '@pohf/protocol/statements'
-import { verifyCredential, type Check, type Options, type Policy, type Result } from '@pohf/verify'
+import { levelText, sentencesOf, statementOf } from '@pohf/protocol/statements'
+import {
+  verifyCredential,
+  type Check,
+  type Claims,
+  type Options,
+  type Policy,
+  type Result,
+} from '@pohf/verify'
 import { compareEnvelope, type EnvelopeComparison } from '@pohf/verify/approvals'
 import { viewLines } from '../approvals/view.ts'
 import { messageOf, UsageError } from '../command/errors.ts'
@@ -83,6 +90,9 @@ const optionsOf = (options: VerifyOptions): Options => ({
 
 const markOf = (check: Check): string => (!check.ok ? '✗' : check.skipped ? '–' : '✓')
 
+/** What the credential says, in the words of every page, a line for each thing. */
+const statementLines = (claims: Claims): string => `${sentencesOf(statementOf(claims)).join('\n')}\n`
+
 const print = (result: Result): void => {
   for (const check of result.checks) console.log(`${markOf(check)} ${check.name.padEnd(10)} ${check.note}`)
   if (!result.ok) {
@@ -92,12 +102,11 @@ const print = (result: Result): void => {
   const { claims } = result
   console.log(`
 Accepted: ${claims.kind}${claims.test ? ', a test credential: no person was involved' : ''}
-${claims.test ? '' : `${statementOf(claims.kind, claims.assurance)}. ${supportOf(claims.kind, claims.assurance)}\n`}  credential  ${claims.jti}
+${claims.test ? '' : statementLines(claims)}  credential  ${claims.jti}
   subject     ${claims.sub} (as agent ${claims.agent} sees it)
   act ended   ${new Date(claims.event_at * 1_000).toISOString()}
-  assurance   ${claims.assurance}
-  roots       ${claims.roots?.map(({ kind }) => kind).join(', ') ?? 'not named'}
-  quality     ${claims.quality ?? 'not measured'}`)
+  assurance   ${claims.assurance}: ${levelText(claims.assurance)}
+  roots       ${claims.roots?.map(({ kind }) => kind).join(', ') ?? 'not named'}`)
   const asked = claims.probes && probesText(claims.probes)
   if (asked !== undefined) console.log(`\n${asked}`)
   const { approval, approver } = claims

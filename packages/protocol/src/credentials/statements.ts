@@ -1,58 +1,212 @@
-// What a credential says in a sentence, and no more than its evidence does. No dependencies, as in telemetry.ts.
-import type { Assurance, CredentialKind } from './operations.ts'
+// What a live credential says, in sentences and a colour, and no more than its evidence does. No dependencies, as in telemetry.ts.
+import type { Assurance, CredentialKind, RootClass, RootKind } from './operations.ts'
+import {
+  amountText,
+  approverSentences,
+  dayOf,
+  fill,
+  rootSentences,
+  seenSentence,
+} from './statement-sentences.ts'
+import { statementTexts, type Language } from './statement-texts.ts'
 
-type Statements = Readonly<Record<Assurance, string>>
+export { languages, type Language } from './statement-texts.ts'
 
-/** What was recorded at `low`, what answered at `substantial`, who vouches at `high`. */
-const statements: Readonly<Record<CredentialKind, Statements>> = {
-  view: {
-    low: 'Attention was recorded',
-    substantial: 'Attention was recorded, and an attested device answered',
-    high: 'A unique human looked at this, says an issuer',
-  },
-  work: {
-    low: 'Work was delivered and recorded',
-    substantial: 'Work was delivered; an attested device or a paid account stands behind it',
-    high: 'A unique human did this work, says an issuer',
-  },
-  presence: {
-    low: 'Presence was reported for an enrolled member',
-    substantial: 'Presence was reported, and an attested device answered',
-    high: 'A unique human was there, says an issuer',
-  },
-  personhood: {
-    low: 'An enrolled passkey stands behind this account',
-    substantial: 'An attested device answered for this account',
-    high: 'A unique human stands behind this account, says an issuer',
-  },
-  binding: {
-    low: 'A payment was tied to a recorded act',
-    substantial: 'A payment was tied to an act that an attested device or a paid account stands behind',
-    high: 'A unique human stands behind this payment, says an issuer',
-  },
-  purchase: {
-    low: 'Paid work was delivered and recorded',
-    substantial: 'Paid work was delivered; an attested device or a paid account stands behind it',
-    high: 'A unique human did this paid work, says an issuer',
-  },
-  approval: {
-    low: 'A decision was signed with a passkey',
-    substantial: 'A decision was signed on an attested device',
-    high: 'A unique human signed this decision, says an issuer',
-  },
+type ProbeCount = { readonly asked: number; readonly hit: number }
+export type StatementRoot = {
+  readonly kind: string
+  readonly class: string
+  readonly issuer?: string | undefined
+  readonly counted: boolean
+  readonly fresh: boolean
+  readonly at: number
 }
-/** The one sentence that says what is so, without its point. */
-export const statementOf = (kind: CredentialKind, assurance: Assurance): string => statements[kind][assurance]
-
-const supports: Statements = {
-  low: 'Nothing says that a person did this: a script can do it for less than a cent. Use it to slow floods, not to protect value.',
-  substantial:
-    'A device that proved what it is answered in this act, or the worker’s account was paid before.',
-  high: 'An issuer of proofs of unique humans stands behind it.',
+export type StatementApprover = {
+  readonly ref: string
+  readonly user_verification: boolean
+  readonly key_age: number
+  readonly key: string
+  readonly model?: string | undefined
+  readonly enrolled: { readonly way: string; readonly at: number }
+  readonly decided: number
+  readonly needed: number
 }
-/** An approver was enrolled by name, so a script needs their passkey. */
-const approvedLow =
-  'The passkey of the named approver signed it. No attested device answered, so a program that has this passkey can do the same.'
-/** What the statement rests on, and what to use it for. */
-export const supportOf = (kind: CredentialKind, assurance: Assurance): string =>
-  kind === 'approval' && assurance === 'low' ? approvedLow : supports[assurance]
+
+/** The claims that the sentences read. */
+export type StatementClaims = {
+  readonly kind: CredentialKind
+  readonly agent: string
+  readonly roots?: readonly StatementRoot[] | undefined
+  readonly probes?: { readonly pictures: ProbeCount; readonly words: ProbeCount } | undefined
+  readonly presence?: { readonly source: 'receipt' | 'geo_photo' } | undefined
+  readonly personhood?: { readonly checked_at: number } | undefined
+  readonly binding?:
+    | {
+        readonly human: 'session' | 'member' | 'work'
+        readonly checked_at?: number | undefined
+        readonly amount?: string | undefined
+        readonly currency?: string | undefined
+      }
+    | undefined
+  readonly approval?:
+    { readonly decision: 'approve' | 'deny'; readonly shown_seconds?: number | undefined } | undefined
+  readonly approver?: StatementApprover | undefined
+}
+
+/** The issuers and agents that the reader knows. Nothing in a credential or a link adds to it. */
+export type ReaderList = {
+  readonly trustedIssuers: readonly string[]
+  readonly pinnedAgents: readonly string[]
+}
+export const emptyList: ReaderList = { trustedIssuers: [], pinnedAgents: [] }
+
+/** What a page knows besides the claims. */
+export type StatementContext = {
+  readonly language?: Language | undefined
+  readonly list?: ReaderList | undefined
+  /** What the agent calls itself: an owner chose it. */
+  readonly agentName?: string | undefined
+  /** Of the agent, checked by the service. */
+  readonly agentDomain?: string | undefined
+  /** For how long the page was in view, where the recording is at hand. */
+  readonly seconds?: number | undefined
+}
+
+/** Red is for a refused credential, of which nothing is said here. */
+export const statementColours = ['grey', 'blue', 'green', 'amber'] as const
+export type StatementColour = (typeof statementColours)[number]
+
+export type Statement = {
+  readonly colour: StatementColour
+  /** What the service saw. */
+  readonly seen: string
+  /** What stands behind it, the strongest first: a few sentences for each thing. */
+  readonly behind: readonly string[]
+  /** How much of it was taken in; undefined where there is nothing to take in. */
+  readonly attention: string | undefined
+}
+
+/** What a root shows at most. A claim that says more of its kind than this counts for nothing. */
+type RootRule = { readonly class: RootClass; readonly counted: boolean; readonly level: Assurance }
+export const rootRules: Readonly<Record<RootKind, RootRule>> = {
+  network: { class: 'address', counted: false, level: 'low' },
+  authenticator: { class: 'device:fido', counted: false, level: 'substantial' },
+  app: { class: 'device:phone', counted: false, level: 'substantial' },
+  privacy_pass: { class: 'device:phone', counted: false, level: 'low' },
+  sms: { class: 'number', counted: true, level: 'low' },
+  card: { class: 'bank', counted: true, level: 'low' },
+  payout_account: { class: 'bank', counted: true, level: 'substantial' },
+  bond: { class: 'deposit', counted: true, level: 'substantial' },
+  pid: { class: 'document', counted: false, level: 'substantial' },
+  pid_number: { class: 'document', counted: true, level: 'high' },
+  world_id: { class: 'biometric:world', counted: true, level: 'high' },
+  vendor: { class: 'document', counted: true, level: 'high' },
+  organization: { class: 'employer', counted: true, level: 'low' },
+}
+const ruleOf = (kind: string): RootRule | undefined =>
+  Object.hasOwn(rootRules, kind) ? rootRules[kind as RootKind] : undefined
+
+/** A root as this version knows it; undefined for another kind, for another class, and where it counts more than it can. */
+const knownKindOf = (root: StatementRoot): RootKind | undefined => {
+  const rule = ruleOf(root.kind)
+  const isKnown = rule?.class === root.class && (rule.counted || !root.counted)
+  return isKnown ? (root.kind as RootKind) : undefined
+}
+
+/** Whether a root alone makes a credential green. A listed issuer is a company: what it vouches for has no other measure. */
+const isGreen = (root: StatementRoot, { trustedIssuers }: ReaderList): boolean => {
+  const kind = knownKindOf(root)
+  if (kind === undefined) return false
+  if (kind === 'organization') return root.issuer !== undefined && trustedIssuers.includes(root.issuer)
+  return root.counted && rootRules[kind].level !== 'low'
+}
+
+const approvalColour = (
+  { agent, approval, approver }: StatementClaims,
+  list: ReaderList,
+): StatementColour => {
+  if (!approval || !approver) return 'amber'
+  const isKeyKnown = approver.key === 'device' || approver.key === 'synced'
+  if (!isKeyKnown || !approver.user_verification) return 'amber'
+  // A denial permits nothing, and so does one approval of two.
+  const isEnough = approval.decision === 'approve' && approver.decided >= approver.needed
+  return isEnough && list.pinnedAgents.includes(agent) ? 'green' : 'blue'
+}
+
+/**
+ * The colour of a valid live credential. Grey: the network alone. Blue: a device, number, card or issuer that the reader must
+ * know. Green: a counted root at substantial or above, or an issuer that the reader lists. An approval is green only where the
+ * reader lists the agent that enrolled its people, and amber where its key is of an unknown kind or did not verify its user.
+ */
+const colourOf = (claims: StatementClaims, list: ReaderList): StatementColour => {
+  const { kind, roots = [] } = claims
+  if (kind === 'approval') return approvalColour(claims, list)
+  // Nobody checked the place, and a payment is not an act of a person.
+  const canBeGreen = kind !== 'presence' && kind !== 'binding'
+  if (canBeGreen && roots.some((root) => isGreen(root, list))) return 'green'
+  return roots.some((root) => !['network', undefined].includes(knownKindOf(root))) ? 'blue' : 'grey'
+}
+
+/** Acts in which there is something to take in. */
+const hasContent: Readonly<Record<CredentialKind, boolean>> = {
+  view: true,
+  work: true,
+  purchase: true,
+  approval: true,
+  presence: false,
+  personhood: false,
+  binding: false,
+}
+
+/** What a valid live credential says. Every page, the command line and the documents take it from here. */
+export const statementOf = (claims: StatementClaims, context: StatementContext = {}): Statement => {
+  const { language = 'en', list = emptyList } = context
+  const texts = statementTexts[language]
+  const writer = { texts, context }
+  const isApproval = claims.kind === 'approval'
+  const roots = (claims.roots ?? []).map((root) => ({ ...root, known: knownKindOf(root) }))
+  // A named person signed: a script needs their key.
+  const told = isApproval ? roots.filter(({ known }) => known !== 'network') : roots
+  return {
+    colour: colourOf(claims, list),
+    seen: seenSentence(claims, writer),
+    behind: [
+      ...(isApproval ? approverSentences(claims, writer) : []),
+      ...(isApproval || told.length > 0 ? rootSentences(claims, told, writer) : [texts.noRoots]),
+    ],
+    attention: hasContent[claims.kind] ? texts.unmeasured : undefined,
+  }
+}
+
+/** All of it, in the order in which it is told. */
+export const sentencesOf = ({ seen, behind, attention }: Statement): readonly string[] => [
+  seen,
+  ...behind,
+  ...(attention === undefined ? [] : [attention]),
+]
+
+/** What a level demands of the roots. */
+export const levelText = (assurance: Assurance, language: Language = 'en'): string =>
+  statementTexts[language].levels[assurance]
+
+/** What 1,000 forgeries cost in US dollars, as `priceOf` of `@pohf/verify` gives it. */
+export type StatementPrice = {
+  readonly acts: { readonly usd: number } | 'named'
+  readonly humans: { readonly usd: number } | 'named' | 'not_counted'
+  /** When the table was issued, in seconds. */
+  readonly asOf: number
+}
+
+/** What one forgery costs, in numbers and with a date; undefined: what it costs is not known. */
+export const priceText = (price: StatementPrice | undefined, language: Language = 'en'): string => {
+  const { price: texts } = statementTexts[language]
+  if (!price) return texts.unknown
+  const { acts, humans, asOf } = price
+  if (acts === 'named') return texts.named
+  const values = { act: amountText(acts.usd / 1_000, texts), date: dayOf(asOf) }
+  const costs =
+    typeof humans === 'object'
+      ? fill(texts.human, { ...values, human: amountText(humans.usd / 1_000, texts) })
+      : fill(texts.act, values)
+  return `${costs} ${texts.caveat}`
+}

@@ -153,6 +153,7 @@ export const me = operation({
           usedAt: instant(),
           assurance: z.string(),
           synced: z.boolean(),
+          model: z.string().nullable(),
         }),
       )
       .max(20),

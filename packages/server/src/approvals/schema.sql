@@ -155,6 +155,8 @@ create table approvers (
   created_at timestamptz not null default pohf_now(),
   removed_at timestamptz,
   removed_by text,
+  enrolled_way text not null default 'mail_link' check (enrolled_way in ('in_console', 'mail_link', 'organization')),
+  invited_at timestamptz not null default pohf_now(),
   primary key (agent_id, mode, approver_id),
   unique (agent_id, mode, member_id),
   check ((removed_by is null) = (removed_at is null))

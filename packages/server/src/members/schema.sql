@@ -29,6 +29,22 @@ create index enrolment_links_expires_at_idx on enrolment_links (expires_at);
 -- row-level security by agent_id
 -- pohf_app may select, insert, update, delete
 
+create table issuer_requests (
+  state_hash bytea not null check (length(state_hash) = 32),
+  issuer text not null check (length(issuer) between 1 and 128),
+  person_id text,
+  session_id text,
+  origin text not null check (length(origin) <= 256),
+  expires_at timestamptz not null,
+  used_at timestamptz,
+  primary key (state_hash)
+);
+create index issuer_requests_expires_at_idx on issuer_requests (expires_at);
+create index issuer_requests_person_id_idx on issuer_requests (person_id) where person_id is not null;
+create index issuer_requests_session_id_idx on issuer_requests (session_id) where session_id is not null;
+-- row-level security hidden from agents
+-- pohf_app may select, insert, update, delete
+
 create table member_attention (
   agent_id text not null,
   mode text not null,
@@ -49,7 +65,8 @@ create table members (
   status text not null default 'invited' check (status in ('invited', 'consented', 'enrolled', 'withdrawn')),
   person_id text,
   consent_ref text,
-  uniqueness text not null default 'none' check (uniqueness in ('none', 'account', 'device', 'attested', 'external')),
+  uniqueness text not null default 'none' check (uniqueness in ('none', 'account', 'device', 'attested', 'external', 'number',
+    'deposit', 'organization')) not valid,
   methods text[] not null default '{}',
   passkey_assurance text check (passkey_assurance in ('software', 'hardware', 'hardware_strong')),
   attention_session text,
@@ -118,6 +135,7 @@ create table person_passkeys (
   synced boolean not null,
   created_at timestamptz not null default pohf_now(),
   used_at timestamptz not null default pohf_now(),
+  model text check (length(model) between 1 and 64),
   primary key (credential_id)
 );
 create index person_passkeys_person_id_idx on person_passkeys (person_id);
@@ -129,8 +147,25 @@ create table person_proofs (
   code_hash bytea not null,
   person_id text not null,
   at timestamptz not null default pohf_now(),
-  primary key (issuer, code_hash)
+  issuer_id text not null default '' check (length(issuer_id) <= 256),
+  kind text not null default 'organization' check (kind in ('privacy_pass', 'sms', 'card', 'bond', 'pid', 'pid_number',
+    'world_id', 'vendor', 'organization')),
+  source_class text not null default 'employer' check (source_class in ('device:phone', 'number', 'bank', 'deposit', 'document',
+    'biometric:world', 'employer')),
+  level text not null default 'low' check (level in ('low', 'substantial', 'high')),
+  counted boolean not null default false,
+  named boolean not null default false,
+  fresh boolean not null default false,
+  model text check (length(model) <= 256),
+  agents text[] check (cardinality(agents) <= 100),
+  checked_at timestamptz not null default pohf_now(),
+  expires_at timestamptz not null default pohf_now(),
+  evidence_hash bytea check (length(evidence_hash) = 32),
+  withdrawn_at timestamptz,
+  primary key (issuer, code_hash),
+  constraint person_proofs_level check (level <> 'high' or counted)
 );
+create index person_proofs_expires_at_idx on person_proofs (expires_at);
 create index person_proofs_person_id_idx on person_proofs (person_id);
 -- row-level security hidden from agents
 -- pohf_app may select, insert, update, delete
@@ -143,3 +178,30 @@ create table person_recovery_codes (
 create index person_recovery_codes_person_id_idx on person_recovery_codes (person_id);
 -- row-level security hidden from agents
 -- pohf_app may select, insert, update, delete
+
+create table proof_tombstones (
+  code_hash bytea not null check (length(code_hash) = 32),
+  expires_at timestamptz not null,
+  primary key (code_hash)
+);
+create index proof_tombstones_expires_at_idx on proof_tombstones (expires_at);
+-- row-level security hidden from agents
+-- pohf_app may select, insert, update, delete
+
+create function members_list_proofs(of_person text, of_agent text, at timestamptz)
+  returns table(issuer text, code_hash bytea, issuer_id text, kind text, source_class text, level text, counted boolean, named boolean, fresh boolean, checked_at timestamptz)
+  language plpgsql set search_path to 'public', 'pg_temp' as $$
+#variable_conflict use_column
+declare
+  tenant text := pohf_tenant();
+begin
+  perform set_config('pohf.tenant', 'system', true);
+  return query
+    select proof.issuer, proof.code_hash, proof.issuer_id, proof.kind, proof.source_class, proof.level, proof.counted,
+      proof.named, proof.fresh, proof.checked_at
+    from person_proofs proof
+    where proof.person_id = of_person and proof.expires_at > at and proof.withdrawn_at is null
+      and (proof.agents is null or of_agent = any (proof.agents))
+    order by proof.issuer, proof.code_hash limit 10;
+  perform set_config('pohf.tenant', tenant, true);
+end $$;

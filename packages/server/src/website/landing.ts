@@ -1,5 +1,5 @@
 import type { ForgingFile } from '@pohf/protocol'
-import { supportOf } from '@pohf/protocol/statements'
+import { statementOf } from '@pohf/protocol/statements'
 import { html, type Html } from '../platform/http/html.ts'
 import type { Config } from '../platform/ops/config.ts'
 import type { Branding } from './branding.ts'
@@ -49,6 +49,13 @@ const tryIt = ({ demoSite, config }: LandingOptions): Html =>
         >
       </div>`
 
+/** What stands behind the credential of the example. */
+const [exampleAtLow = ''] = statementOf({
+  kind: 'view',
+  agent: '',
+  roots: [{ kind: 'network', class: 'address', counted: false, fresh: true, at: 0 }],
+}).behind
+
 const hero = (options: LandingOptions): Html => {
   const { branding, docsPath } = options
   return html`<div class="hero">
@@ -72,7 +79,7 @@ const hero = (options: LandingOptions): Html => {
           <p class="h3" id="result-title">A visitor passed the check.</p>
           <p class="muted small" id="result-text">
             Each seal is drawn from an id. A credential never says who the person is. At <code>low</code>:
-            ${supportOf('view', 'low')}
+            ${exampleAtLow}
           </p>
         </div>
       </div>

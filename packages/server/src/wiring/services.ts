@@ -60,8 +60,10 @@ const signInVerifierOf = (loadDeviceTrust: evidence.LoadDeviceTrust): PasskeyVer
   const passkeys = evidence.makePasskeyVerifier(loadDeviceTrust)
   return {
     verifyNew: passkeys.verifyNew,
-    verifyKnown: (credential, known, expected) =>
-      passkeys.verifyKnown(credential, { ...known, assurance: 'software', synced: false }, expected),
+    verifyKnown: async (credential, known, expected) => {
+      const passkey = { ...known, assurance: 'software' as const, synced: false, model: undefined }
+      return (await passkeys.verifyKnown(credential, passkey, expected))?.counter
+    },
   }
 }
 

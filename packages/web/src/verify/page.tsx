@@ -1,10 +1,11 @@
-import type { Result } from '@pohf/verify'
+import type { ForgingTableResult, Result } from '@pohf/verify'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import type { ReaderList } from '@pohf/protocol/statements'
 import { CopyButton } from '../shared/design/copy-button.tsx'
 import { Seal } from '../shared/design/seal.tsx'
-import { readPriceInBrowser, verifyInBrowser } from '../shared/credential/check.ts'
-import type { ForgingPrice } from '../shared/credential/messages.ts'
+import { priceIn, readTableInBrowser, verifyInBrowser } from '../shared/credential/check.ts'
 import { outcomeOf } from '../shared/credential/outcome.ts'
+import { ListCard, useReaderList } from './list-card.tsx'
 import { ResultView } from './result.tsx'
 
 type Phase =
@@ -14,8 +15,8 @@ type Phase =
       readonly name: 'done'
       readonly jwt: string
       readonly result: Result
-      /** Of a valid live credential; others have none. */
-      readonly price: ForgingPrice | undefined
+      /** Read for a valid live credential; others have no price. */
+      readonly table: ForgingTableResult | undefined
       readonly nowSeconds: number
     }
   | { readonly name: 'broken'; readonly message: string }
@@ -150,10 +151,9 @@ const useCheck = (issuer: string) => {
     }, 300)
     try {
       const result = await verifyInBrowser(jwt, issuer, challenge)
-      const price =
-        result.ok && !result.claims.test ? await readPriceInBrowser(result.claims, issuer) : undefined
+      const table = result.ok && !result.claims.test ? await readTableInBrowser(issuer) : undefined
       if (mine !== run.current) return
-      setPhase({ name: 'done', jwt, result, price, nowSeconds: Math.floor(Date.now() / 1_000) })
+      setPhase({ name: 'done', jwt, result, table, nowSeconds: Math.floor(Date.now() / 1_000) })
     } catch (error) {
       if (mine !== run.current) return
       setPhase({ name: 'broken', message: error instanceof Error ? error.message : String(error) })
@@ -164,14 +164,13 @@ const useCheck = (issuer: string) => {
   return { phase, check }
 }
 
-/** One object for one result: a new one would take the reader back to the top. */
-const useOutcome = (phase: Phase, issuer: string) => {
+const useOutcome = (phase: Phase, issuer: string, list: ReaderList) => {
   const outcome = useMemo(
     () =>
       phase.name === 'done'
-        ? outcomeOf(phase.result, { jwt: phase.jwt, issuer, nowSeconds: phase.nowSeconds })
+        ? outcomeOf(phase.result, { jwt: phase.jwt, issuer, nowSeconds: phase.nowSeconds, known: { list } })
         : undefined,
-    [phase, issuer],
+    [phase, issuer, list],
   )
   useEffect(() => {
     document.title = `${outcome ? `${outcome.chip} · ` : ''}Verify a credential · PoHF`
@@ -210,7 +209,9 @@ export const VerifyPage = ({ issuer }: { issuer: string }) => {
   const [jwt, setJwt] = useState('')
   const [challenge, setChallenge] = useState('')
   const { phase, check } = useCheck(issuer)
-  const outcome = useOutcome(phase, issuer)
+  const readerList = useReaderList()
+  const { list } = readerList
+  const outcome = useOutcome(phase, issuer, list)
   const submit = () => void check(jwt, challenge)
   useFragment((text) => {
     setJwt(text)
@@ -239,12 +240,14 @@ export const VerifyPage = ({ issuer }: { issuer: string }) => {
           shown={{
             outcome,
             result: phase.result,
-            price: phase.price,
+            price:
+              phase.table && phase.result.ok ? priceIn(phase.table, phase.result.claims, list) : undefined,
             nowSeconds: phase.nowSeconds,
             issuer,
           }}
           onRetry={submit}
           another={field}
+          list={<ListCard {...readerList} />}
         />
       ) : (
         <>
@@ -258,6 +261,7 @@ export const VerifyPage = ({ issuer }: { issuer: string }) => {
               {field}
             </section>
             <NextStep issuer={issuer} />
+            <ListCard {...readerList} />
           </div>
         </>
       )}

@@ -1,5 +1,6 @@
 import { probesText } from '@pohf/protocol/probes'
 import { reasonText } from '@pohf/protocol/reasons'
+import { priceText, sentencesOf, type Statement } from '@pohf/protocol/statements'
 import type { Claims, Result } from '@pohf/verify'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
@@ -10,16 +11,10 @@ import { CheckList } from '../shared/credential/check-list.tsx'
 import { allChecks, claimFacts, summarizeChecks, type Outcome } from '../shared/credential/outcome.ts'
 import { EnvelopeCard } from './envelope-card.tsx'
 import { RecomputeCard } from './recompute-card.tsx'
-import {
-  componentNames,
-  decimals,
-  limitsOf,
-  priceText,
-  type ForgingPrice,
-} from '../shared/credential/messages.ts'
+import type { ForgingPrice } from '../shared/credential/check.ts'
+import { componentNames, decimals, limitsOf } from '../shared/credential/messages.ts'
 
-type Score = { readonly claims: Claims; readonly quality: number; readonly tone: Outcome['tone'] }
-const Measurements = ({ claims, quality, tone }: Score) => {
+const Measurements = ({ claims, tone }: { readonly claims: Claims; readonly tone: Outcome['tone'] }) => {
   const measured = Object.entries(claims.components ?? {}).flatMap(([name, value]) =>
     value === null ? [] : [{ name: componentNames[name] ?? name, value }],
   )
@@ -30,7 +25,7 @@ const Measurements = ({ claims, quality, tone }: Score) => {
   return (
     <section class="card pad" aria-labelledby="measured">
       <h2 class="h3" id="measured">
-        {claims.test ? 'What it pretends was measured' : 'What was measured'}
+        {claims.test ? 'What it pretends the session showed' : 'What the session showed'}
       </h2>
       {measured.length === 0 ? null : (
         <dl class={`bars ${tone}`}>
@@ -43,9 +38,10 @@ const Measurements = ({ claims, quality, tone }: Score) => {
           ))}
         </dl>
       )}
-      <p class="sum">
-        <b class="num">{decimals(quality)}</b>{' '}
-        <span class="muted">quality{claims.scoring === undefined ? '' : `, scorer ${claims.scoring}`}</span>
+      <p class="gap small muted">
+        Signs that the recording is of a person at a screen
+        {claims.scoring === undefined ? '' : `, by the scorer ${claims.scoring}`}. They are no measure of how
+        much was taken in.
       </p>
       {asked === undefined ? null : <p class="small">{asked}</p>}
       {missing.length > 0 ? <p class="faint small">Not measured: {missing.join(', ')}.</p> : null}
@@ -74,12 +70,7 @@ const Price = ({ price }: { price: ForgingPrice }) => (
     <h2 class="h3" id="price">
       What a forgery costs
     </h2>
-    <p class="gap">
-      <span class={`chip ${'unknown' in price ? 'warn' : ''}`}>
-        {'unknown' in price ? 'price unknown' : `class ${price.class}`}
-      </span>
-    </p>
-    <p class="gap">{priceText(price)}</p>
+    <p class="gap">{'unknown' in price ? `${priceText(undefined)} ${price.unknown}` : priceText(price)}</p>
   </section>
 )
 
@@ -90,7 +81,7 @@ const Facts = ({ claims }: { claims: Claims }) => (
     </h2>
     <dl class="facts">
       {claimFacts(claims).map(([label, value, form]) => (
-        <div key={label}>
+        <div key={`${label} ${value}`}>
           <dt>{label}</dt>
           <dd class="num">{form === 'id' ? <CopyId value={value} label={label} /> : value}</dd>
         </div>
@@ -111,12 +102,23 @@ type VerificationResult = {
   readonly issuer: string
 }
 
+/** What stands behind it, and how much of it was taken in. */
+const Behind = ({ statement }: { statement: Statement }) => (
+  <ul class="behind">
+    {sentencesOf(statement)
+      .slice(1)
+      .map((sentence) => (
+        <li key={sentence}>{sentence}</li>
+      ))}
+  </ul>
+)
+
 const Hero = ({ shown, onRetry }: { shown: VerificationResult; onRetry: () => void }) => {
-  const { outcome } = shown
+  const { outcome, result } = shown
   const heading = useRef<HTMLHeadingElement>(null)
   const bytes = useDigest(outcome.claims?.jti)
-  // The focus moves to the result.
-  useEffect(() => heading.current?.focus(), [outcome])
+  // The focus moves to a new result, and stays where it is when the list changes the colour of this one.
+  useEffect(() => heading.current?.focus(), [result])
   return (
     <section class="card pad hero" aria-labelledby="says">
       <div class={`emblem ${outcome.tone}`}>
@@ -143,6 +145,14 @@ const Hero = ({ shown, onRetry }: { shown: VerificationResult; onRetry: () => vo
           ) : null}
           {outcome.lead}
         </p>
+        {outcome.statement ? <Behind statement={outcome.statement} /> : null}
+        {outcome.german ? (
+          <details lang="de">
+            <summary>Auf Deutsch</summary>
+            <p class="gap">{outcome.german.seen}</p>
+            <Behind statement={outcome.german} />
+          </details>
+        ) : null}
         {outcome.mayRetry ? (
           <p class="gap">
             <button type="button" class="btn" onClick={onRetry}>
@@ -159,10 +169,11 @@ type ResultViewProps = {
   readonly shown: VerificationResult
   readonly onRetry: () => void
   readonly another: ComponentChildren
+  readonly list: ComponentChildren
 }
 
 /** The answer, from the sentence down to the last claim, and the way to the next one. */
-export const ResultView = ({ shown, onRetry, another }: ResultViewProps) => {
+export const ResultView = ({ shown, onRetry, another, list }: ResultViewProps) => {
   const { outcome, result, price, nowSeconds } = shown
   const { claims } = outcome
   const quality = claims?.quality
@@ -170,9 +181,7 @@ export const ResultView = ({ shown, onRetry, another }: ResultViewProps) => {
     <>
       <Hero shown={shown} onRetry={onRetry} />
       <div class="grid">
-        {claims && quality !== undefined ? (
-          <Measurements claims={claims} quality={quality} tone={outcome.tone} />
-        ) : null}
+        {claims && quality !== undefined ? <Measurements claims={claims} tone={outcome.tone} /> : null}
         <section class="card pad" aria-labelledby="checked">
           <h2 class="h3" id="checked">
             Checked here, in your browser
@@ -197,6 +206,7 @@ export const ResultView = ({ shown, onRetry, another }: ResultViewProps) => {
           <p class="muted gap">The page fetches only keys, the status list and the price table.</p>
           {another}
         </section>
+        {list}
       </div>
     </>
   )

@@ -201,7 +201,14 @@ export const updateApproverInvited = async (
 ): Promise<ApproverRow> =>
   tx
     .updateTable('approvers')
-    .set({ name, created_by, removed_at: null, removed_by: null })
+    .set({
+      name,
+      created_by,
+      enrolled_way: 'mail_link',
+      invited_at: now(),
+      removed_at: null,
+      removed_by: null,
+    })
     .where('agent_id', '=', agentId)
     .where('mode', '=', mode)
     .where('approver_id', '=', approver_id)

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
+import type { Claims } from '@pohf/verify'
 import { decisionChallenge, viewName } from '@pohf/verify/approvals'
 import { attacksIn } from '../../../../verify/test/approvals/run-attack.ts'
 import { startHarness, type TestResponse } from '../../../test/fixtures/harness.ts'
@@ -83,10 +84,20 @@ const assertClaims = async (made: Made, credentialId: string, asked: TestRespons
     decision: 'approve',
     decided_at: (claims['approval'] as { decided_at: number }).decided_at,
     consume_by: Math.floor(Date.parse(made.envelope.consumeBy) / 1_000),
+    shown_seconds: (claims['approval'] as { shown_seconds: number }).shown_seconds,
   })
-  const approver = claims['approver'] as Record<string, unknown>
-  assert.deepEqual([approver['ref'], approver['enrolled_by']], [ada.approver, 'prs_owner'])
-  assert.equal(approver['user_verification'], true)
+  assert.ok((claims['approval'] as { shown_seconds: number }).shown_seconds >= 3)
+  const { key_age: age, enrolled, ...approver } = claims['approver'] as NonNullable<Claims['approver']>
+  assert.deepEqual(approver, {
+    ref: ada.approver,
+    user_verification: true,
+    key: 'device',
+    decided: 1,
+    needed: 1,
+  })
+  assert.deepEqual([enrolled.by, enrolled.way], ['prs_owner', 'mail_link'])
+  const { approval } = claims as { approval: NonNullable<Claims['approval']> }
+  assert.ok(age >= 0 && enrolled.at <= approval.decided_at)
   assert.equal((claims['telemetry'] as { link: string }).link, asked.json.telemetryLink)
   assert.ok(claims['cnf'])
 }

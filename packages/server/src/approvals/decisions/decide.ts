@@ -1,3 +1,4 @@
+import { approversMax, type ApprovalState } from '@pohf/protocol'
 import type { SignedApprovalCredential } from '../../credentials/index.ts'
 import {
   recordAssertion,
@@ -22,6 +23,7 @@ import {
   narrowDecision,
   recordingOwnerOf,
   type CheckedDecision,
+  type Decision,
   type DecisionFacts,
 } from './facts.ts'
 import { nonceHashOf } from './options.ts'
@@ -46,10 +48,7 @@ export const decide = async (deps: ApprovalsDeps, { personId }: Person, input: I
     challenge: begun.challenge,
   })
   checkRefusals(signedRefusals, { checked, assertion, words: input.words })
-  const signed = await signCredential(deps, checked, assertion)
-  return inTransaction(ctx, 'system', (tx) =>
-    commit(tx, deps, { personId, facts: begun.facts, assertion, signed, words: input.words }),
-  )
+  return signAndCommit(deps, checked, { personId, facts: begun.facts, assertion, words: input.words })
 }
 
 // 1. The challenge counts once, whatever becomes of the decision: another attempt needs another challenge.
@@ -99,18 +98,12 @@ const signedRefusals: Refusals<SignedFacts> = [
 const signCredential = async (
   { mintApproval }: ApprovalsDeps,
   { input, own, session }: CheckedDecision,
-  { createdAt }: VerifiedAssertion,
+  passkey: VerifiedAssertion,
 ): Promise<SignedApprovalCredential | undefined> => {
   if (!session || own.approval.knownBad !== null || own.turn.decision !== null) return undefined
-  const { member_id: memberId, enrolled_by: enrolledBy } = own.turn
+  const { member_id: memberId } = own.turn
   const signed = await mintApproval.sign(
-    attendedDecisionOf(own, {
-      decision: input.decision,
-      session,
-      memberId,
-      enrolledBy,
-      passkeyCreatedAt: createdAt,
-    }),
+    attendedDecisionOf(own, { decision: input.decision, session, memberId, passkey }),
   )
   if (!('refusal' in signed)) return signed
   if (input.decision === 'approve') throw signed.refusal
@@ -134,15 +127,33 @@ const writeCredential = async (
   return null
 }
 
-type Commit = {
+type MadeDecision = {
   readonly personId: string
   readonly facts: DecisionFacts
   readonly assertion: VerifiedAssertion
-  readonly signed: SignedApprovalCredential | undefined
   readonly words: string | undefined
 }
+type Committed = {
+  readonly committed: {
+    readonly status: ApprovalState
+    readonly decision: Decision
+    readonly credentialId: string | null
+  }
+}
+type Signed = {
+  readonly credential: SignedApprovalCredential | undefined
+  /** How many had approved before the decision, by the credential. */
+  readonly approved: number
+}
 
-const commit = async (tx: Tx, deps: ApprovalsDeps, { personId, facts, assertion, signed, words }: Commit) => {
+/** Writes the decision; or nothing, and returns the facts anew, where others have approved since the credential was signed. */
+const commit = async (
+  tx: Tx,
+  deps: ApprovalsDeps,
+  made: MadeDecision,
+  signed: Signed,
+): Promise<Committed | { readonly changed: CheckedDecision }> => {
+  const { personId, facts, assertion, words } = made
   const { input } = facts
   // This locks the person: decisions at once cannot pass the limit of an hour together.
   await requirePerson(tx, personId)
@@ -150,6 +161,7 @@ const commit = async (tx: Tx, deps: ApprovalsDeps, { personId, facts, assertion,
   const current = await loadFacts(tx, deps, personId, input)
   const checked = checkAndNarrow(decisionRefusals, current, narrowDecision)
   const { own, session } = checked
+  if (signed.credential && own.approval.approved !== signed.approved) return { changed: checked }
   const { agentId, mode } = own.key
   await recordAssertion(tx, assertion)
   if (session) {
@@ -158,8 +170,23 @@ const commit = async (tx: Tx, deps: ApprovalsDeps, { personId, facts, assertion,
     const { sessionId, at } = session
     await updateSessionMember(tx, { agentId: owner, mode, sessionId, at }, own.turn.member_id)
   }
-  const credentialId = await writeCredential(tx, deps, checked, signed)
+  const credentialId = await writeCredential(tx, deps, checked, signed.credential)
   const { decision } = input
   const status = await commitDecision(tx, deps, own, { decision, words, session, credentialId })
-  return { status, decision, credentialId }
+  return { committed: { status, decision, credentialId } }
+}
+
+/** The credential says how many had approved with it. Each of the others approves once, so this ends. */
+const signAndCommit = async (deps: ApprovalsDeps, first: CheckedDecision, made: MadeDecision) => {
+  let checked = first
+  for (let attempt = 0; attempt <= approversMax; attempt += 1) {
+    const credential = await signCredential(deps, checked, made.assertion)
+    const signed = { credential, approved: checked.own.approval.approved }
+    const result = await inTransaction(deps.ctx, 'system', (tx) => commit(tx, deps, made, signed))
+    if ('committed' in result) return result.committed
+    checked = result.changed
+  }
+  throw new Error(
+    `decision about ${first.own.key.approvalId}: more than ${approversMax} others approved meanwhile`,
+  )
 }

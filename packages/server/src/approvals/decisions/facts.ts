@@ -35,6 +35,8 @@ export type OwnApproval = {
   readonly turn: OwnTurn
   /** Whether the person is still a member who has consented. */
   readonly isEnrolled: boolean
+  /** When the person consented last; null for a simulated approver. */
+  readonly consentedAt: Date | null
   readonly approval: Approval
   readonly envelope: Envelope
   readonly view: ApprovalView
@@ -46,7 +48,7 @@ export type OwnApproval = {
 export const findTurnApproval = async (
   tx: Tx,
   turn: OwnTurn,
-  isEnrolled: boolean,
+  person: Pick<OwnApproval, 'isEnrolled' | 'consentedAt'>,
 ): Promise<OwnApproval | undefined> => {
   const key = {
     agentId: turn.agent_id as AgentId,
@@ -59,7 +61,7 @@ export const findTurnApproval = async (
   const definition = await findDefinition(tx, approval)
   const view = approvalView(envelope, definition ?? undefined)
   const now = await readNow(tx)
-  return { key, turn, isEnrolled, approval, envelope, view, viewHash: await viewHash(view), now }
+  return { key, turn, ...person, approval, envelope, view, viewHash: await viewHash(view), now }
 }
 
 /** The approval and the turn of this person in it; undefined for anybody else's. */
@@ -72,7 +74,10 @@ export const findOwnApproval = async (
   const turn = await findOwnTurn(tx, memberships, approvalId)
   if (!turn) return undefined
   const member = memberships.find(({ memberId }) => memberId === turn.member_id)
-  return findTurnApproval(tx, turn, member?.status === 'consented' || member?.status === 'enrolled')
+  return findTurnApproval(tx, turn, {
+    isEnrolled: member?.status === 'consented' || member?.status === 'enrolled',
+    consentedAt: member?.consentedAt ?? null,
+  })
 }
 
 /** The agent that owns the recordings of an approval. The platform agent owns those of known-bad requests, to hide them. */

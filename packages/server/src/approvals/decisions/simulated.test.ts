@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { decodeJwt } from 'jose'
+import type { Claims } from '@pohf/verify'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { makeApproval } from '../../../test/fixtures/people/approver.ts'
 
@@ -21,7 +22,11 @@ test('in the sandbox a simulated person approves at once, with a test credential
   assert.equal(claims['test'], true)
   const { decision: said, envelope_hash: hash } = claims['approval'] as Record<string, unknown>
   assert.deepEqual([said, hash], ['approve', answer.json.envelopeHash])
-  assert.equal((claims['approver'] as { enrolled_by: string }).enrolled_by, 'simulated')
+  const { key, enrolled, decided, needed } = claims['approver'] as NonNullable<Claims['approver']>
+  assert.deepEqual(
+    [key, enrolled.by, enrolled.way, decided, needed],
+    ['unknown', 'simulated', 'in_console', 1, 1],
+  )
   assert.equal((claims['evidence'] as { type: string }[])[0]?.type, 'simulated')
   // A repeat decides nothing again.
   const again = await request(['apv_test_approves'], 'one')

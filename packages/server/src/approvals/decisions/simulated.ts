@@ -1,5 +1,5 @@
 import { insertSimulatedSession } from '../../evidence/index.ts'
-import { inTransaction } from '../../platform/db/db.ts'
+import { inTransaction, readNow } from '../../platform/db/db.ts'
 import { findSession } from '../../sessions/index.ts'
 import type { ApprovalsDeps } from '../deps.ts'
 import { isSimulatedApprover, type ApprovalKey } from '../rules.ts'
@@ -8,8 +8,8 @@ import { commitDecision } from './commit.ts'
 import { attendedDecisionOf } from './credential.ts'
 import { findTurnApproval, type Decision } from './facts.ts'
 
-/** Who enrolled a simulated approver. */
-const enrolledBy = 'simulated'
+/** A simulated approver has no passkey, and nobody enrolled them. */
+const simulated = { member_id: '', enrolled_by: 'simulated', enrolled_way: 'in_console' } as const
 
 const decisionOf = ({ mode, approver_id: approver }: Turn): Decision | undefined => {
   if (!isSimulatedApprover(mode, approver) || approver === 'apv_test_silent') return undefined
@@ -20,7 +20,12 @@ const decisionOf = ({ mode, approver_id: approver }: Turn): Decision | undefined
 const decideOne = async (deps: ApprovalsDeps, turn: Turn, decision: Decision): Promise<void> => {
   const { ctx, mintApproval } = deps
   const begun = await inTransaction(ctx, 'system', async (tx) => {
-    const own = await findTurnApproval(tx, { ...turn, member_id: '', enrolled_by: enrolledBy }, true)
+    const invited_at = await readNow(tx)
+    const own = await findTurnApproval(
+      tx,
+      { ...turn, ...simulated, invited_at },
+      { isEnrolled: true, consentedAt: null },
+    )
     if (own?.approval.status !== 'pending') return undefined
     const session = { ...own.key, sessionId: tx.ids.make('ses_') }
     await insertSimulatedSession(tx, session, {
@@ -37,8 +42,7 @@ const decideOne = async (deps: ApprovalsDeps, turn: Turn, decision: Decision): P
       decision,
       session,
       memberId: undefined,
-      enrolledBy,
-      passkeyCreatedAt: own.now,
+      passkey: { key: 'unknown', model: undefined, createdAt: own.now },
     }),
   )
   if ('refusal' in signed) throw signed.refusal

@@ -1,5 +1,5 @@
 import { sql } from 'kysely'
-import type { ApprovalState, Mode } from '@pohf/protocol'
+import type { ApprovalState, ApproverWay, Mode } from '@pohf/protocol'
 import { now, type Tx } from '../../platform/db/db.ts'
 import type { AgentId } from '../../platform/ops/ids.ts'
 import { decisionsPerHourDefault, type ApprovalKey } from '../rules.ts'
@@ -19,7 +19,12 @@ export const membershipsTable = (memberships: readonly Membership[]) => sql`
     and approver.member_id = own.member_id and approver.removed_at is null`
 
 /** The turn of a person, with what the approver's row says of them. */
-export type OwnTurn = Turn & { readonly member_id: string; readonly enrolled_by: string }
+export type OwnTurn = Turn & {
+  readonly member_id: string
+  readonly enrolled_by: string
+  readonly enrolled_way: ApproverWay
+  readonly invited_at: Date
+}
 
 /** The turn of one of these memberships in an approval; undefined where none may decide it. */
 export const findOwnTurn = async (
@@ -28,7 +33,7 @@ export const findOwnTurn = async (
   approvalId: string,
 ): Promise<OwnTurn | undefined> => {
   const { rows } = await sql<OwnTurn>`
-    select turn.*, approver.member_id, approver.created_by as enrolled_by
+    select turn.*, approver.member_id, approver.created_by as enrolled_by, approver.enrolled_way, approver.invited_at
     from ${membershipsTable(memberships)}
     join approval_turns turn on turn.agent_id = own.agent_id and turn.mode = own.mode
       and turn.approval_id = ${approvalId} and turn.approver_id = approver.approver_id

@@ -33,7 +33,7 @@ export type AttestationResult =
       readonly attested: true
       readonly assurance: AttestedAssurance
       readonly key?: DeviceKey
-      /** For a passkey: whether it may be synced to other devices. */
+      /** For a passkey: whether it can be copied to other devices, as it says itself. */
       readonly synced?: boolean
       /** Undefined where the device shows nothing scarce. */
       readonly root?: DeviceRoot | undefined

@@ -26,16 +26,22 @@ export const makePasskeyVerifier = (loadTrust: LoadDeviceTrust): PasskeyVerifier
       counter: result.key.counter,
       assurance: capped ? 'software' : result.assurance,
       synced: result.synced === true,
+      model: capped ? undefined : result.key.model,
     }
   },
   verifyKnown: async (credential, known, expected) => {
     const used = { credential: credential as AuthenticationResponseJSON, challenge: expected.challenge }
     const key = { ...known, keyId: known.credentialId }
-    const { findModel } = await loadTrust()
+    const { findModel, capped } = await loadTrust()
     const { verifyKnownPasskey } = await import('./webauthn.ts')
     const result = await verifyEvidence(() =>
       verifyKnownPasskey(used, key, { relying: relyingPartyOf(expected), findModel }),
     )
-    return result.attested ? result.key?.counter : undefined
+    if (!result.attested || !result.key) return undefined
+    return {
+      counter: result.key.counter,
+      synced: result.synced === true,
+      model: capped ? undefined : result.root?.name,
+    }
   },
 })

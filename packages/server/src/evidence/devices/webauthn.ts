@@ -76,6 +76,10 @@ const rootOf = (
     ? undefined
     : { name: model, app: { kind: 'rp_id', name: rpID } }
 
+/** The flag BE, which an authenticator sets for good: its key can be copied to other devices. Flag BS says whether it was. */
+const isSyncable = ({ credentialDeviceType }: Pick<Info, 'credentialDeviceType'>): boolean =>
+  credentialDeviceType === 'multiDevice'
+
 type PasskeyRegistration = { readonly credential: RegistrationResponseJSON; readonly challenge: string }
 
 /** Verifies a new passkey or security key. Its attestation counts only against trusted metadata. */
@@ -103,8 +107,7 @@ export const verifyNewPasskey = async (
     assurance,
     model,
   }
-  const synced = info.credentialDeviceType === 'multiDevice'
-  return { attested: true, assurance, key, synced, root: rootOf(model, info) }
+  return { attested: true, assurance, key, synced: isSyncable(info), root: rootOf(model, info) }
 }
 
 type PasskeyAssertion = { readonly credential: AuthenticationResponseJSON; readonly challenge: string }
@@ -153,5 +156,5 @@ export const verifyKnownPasskey = async (
   const key = { ...known, counter: info.newCounter }
   const model = trustedModel(known, findModel)
   const assurance = model === known.model ? known.assurance : 'software'
-  return { attested: true, assurance, key, root: rootOf(model, info) }
+  return { attested: true, assurance, key, synced: isSyncable(info), root: rootOf(model, info) }
 }

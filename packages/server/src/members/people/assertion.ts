@@ -2,7 +2,7 @@ import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
 import { originOf } from '../rules.ts'
-import type { Passkey } from './passkeys.ts'
+import type { Passkey, UsedPasskey } from './passkeys.ts'
 import { findPasskey, listPasskeys, updatePasskeyUsed } from './store.ts'
 import { passkeyIdOf } from './use-passkey.ts'
 
@@ -13,9 +13,19 @@ type PersonAssertion = {
   readonly challenge: string
 }
 /** The passkey that signed. `counter` is stored by `recordAssertion`. */
-export type VerifiedAssertion = Pick<Passkey, 'credentialId' | 'assurance' | 'synced'> & {
+export type VerifiedAssertion = Pick<Passkey, 'credentialId' | 'assurance' | 'synced' | 'model'> & {
   readonly counter: number
   readonly createdAt: Date
+  /** `unknown`: when it was registered, it said the other of whether it can be copied. */
+  readonly key: 'device' | 'synced' | 'unknown'
+}
+
+const keyOf = (
+  known: Pick<Passkey, 'synced'>,
+  used: Pick<UsedPasskey, 'synced'>,
+): VerifiedAssertion['key'] => {
+  if (known.synced !== used.synced) return 'unknown'
+  return known.synced ? 'synced' : 'device'
 }
 
 /** Verifies an assertion of this person, with user verification, outside any transaction. Writes nothing. */
@@ -25,10 +35,18 @@ export const verifyAssertion = async (
 ): Promise<VerifiedAssertion> => {
   const known = await inTransaction(ctx, 'system', (tx) => findPasskey(tx, passkeyIdOf(credential)))
   if (known?.personId !== personId) throw new Refusal('passkey_refused')
-  const counter = await passkeyVerifier.verifyKnown(credential, known, { challenge, ...originOf(ctx.config) })
-  if (counter === undefined) throw new Refusal('passkey_refused')
-  const { credentialId, assurance, synced, createdAt } = known
-  return { credentialId, assurance, synced, createdAt, counter }
+  const used = await passkeyVerifier.verifyKnown(credential, known, { challenge, ...originOf(ctx.config) })
+  if (!used) throw new Refusal('passkey_refused')
+  const { credentialId, assurance, createdAt } = known
+  return {
+    credentialId,
+    assurance,
+    createdAt,
+    counter: used.counter,
+    synced: known.synced || used.synced,
+    model: used.model,
+    key: keyOf(known, used),
+  }
 }
 
 /** Advances the counter of the passkey in the transaction that the assertion is for. Another use in between is refused. */

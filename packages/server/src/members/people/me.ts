@@ -50,6 +50,7 @@ export const readAccount = async (tx: Tx, personId: string) => ({
     usedAt: passkey.usedAt.toISOString(),
     assurance: passkey.assurance,
     synced: passkey.synced,
+    model: passkey.model ?? null,
   })),
   proofs: (await listProofs(tx, personId)).map(({ issuer, at }) => ({ issuer, at: at.toISOString() })),
   recoveryCodesLeft: await countRecoveryCodes(tx, personId),

@@ -60,6 +60,7 @@ export const insertPasskey = async (tx: Tx, personId: string, passkey: Passkey):
       counter: BigInt(passkey.counter),
       assurance: passkey.assurance,
       synced: passkey.synced,
+      model: passkey.model ?? null,
     })
     .onConflict((conflict) => conflict.doNothing())
     .executeTakeFirst()
@@ -73,6 +74,7 @@ const passkeyColumns = [
   'counter',
   'assurance',
   'synced',
+  'model',
   'created_at',
   'used_at',
 ] as const
@@ -92,6 +94,7 @@ const passkeyOf = (row: PasskeyRow): KnownPasskey => ({
   counter: Number(row.counter),
   assurance: row.assurance,
   synced: row.synced,
+  model: row.model ?? undefined,
   createdAt: row.created_at,
   usedAt: row.used_at,
 })

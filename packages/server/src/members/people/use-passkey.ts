@@ -28,11 +28,11 @@ export const withPasskey = async <T>(
     const consumed = await consumeChallenge(tx, { challenge, purpose, boundTo })
     return consumed ? findPasskey(tx, passkeyIdOf(credential)) : undefined
   })
-  const counter =
+  const used =
     known && (await passkeyVerifier.verifyKnown(credential, known, { challenge, ...originOf(ctx.config) }))
-  if (!known || counter === undefined) throw new Refusal('passkey_refused')
+  if (!known || !used) throw new Refusal('passkey_refused')
   return inTransaction(ctx, 'system', async (tx) => {
-    if (!(await updatePasskeyUsed(tx, known.credentialId, counter))) throw new Refusal('passkey_refused')
+    if (!(await updatePasskeyUsed(tx, known.credentialId, used.counter))) throw new Refusal('passkey_refused')
     return work(tx, known.personId)
   })
 }

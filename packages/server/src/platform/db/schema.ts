@@ -248,6 +248,8 @@ export interface Approvers {
   created_at: Generated<Timestamp>;
   created_by: string;
   email: string | null;
+  enrolled_way: Generated<'in_console' | 'mail_link' | 'organization'>;
+  invited_at: Generated<Timestamp>;
   member_id: string;
   mode: 'live' | 'test';
   name: string | null;
@@ -1132,6 +1134,7 @@ export interface PersonPasskeys {
   counter: bigint;
   created_at: Generated<Timestamp>;
   credential_id: string;
+  model: string | null;
   person_id: string;
   public_key: Buffer;
   synced: boolean;
@@ -1154,7 +1157,7 @@ export interface PersonProofs {
   model: string | null;
   named: Generated<boolean>;
   person_id: string;
-  source_class: Generated<'device:phone' | 'number' | 'bank' | 'deposit' | 'document' | 'biometric:world' | 'employer'>;
+  source_class: Generated<string>;
   withdrawn_at: Timestamp | null;
 }
 

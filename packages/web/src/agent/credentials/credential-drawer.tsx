@@ -4,6 +4,7 @@ import { AssuranceChip } from '../../shared/design/assurance.tsx'
 import { Commands, ErrorNote, Skeleton } from '../../shared/design/components.tsx'
 import { Drawer } from '../../shared/design/drawer.tsx'
 import { Moment } from '../../shared/design/moment.tsx'
+import { useProfile } from '../profile.ts'
 import { lazy } from '../../shared/shell/lazy.tsx'
 import { hrefOf } from '../../shared/shell/router.ts'
 import type { CredentialDetails } from '../wire.ts'
@@ -62,13 +63,18 @@ const Changes = ({ details, now }: { details: CredentialDetails; now: number }) 
   </section>
 )
 
-const Details = ({ details, issuer }: { details: CredentialDetails; issuer: string }) => (
+type DetailsProps = {
+  readonly details: CredentialDetails
+  readonly issuer: string
+  readonly agentName: string | undefined
+}
+const Details = ({ details, issuer, agentName }: DetailsProps) => (
   <>
     <p class="muted">
       <AssuranceChip assurance={details.assurance} /> {credentialStatusText(details)}
     </p>
     <section aria-label="Verification">
-      <Credential jwt={details.pohf_jwt} issuer={issuer} />
+      <Credential jwt={details.pohf_jwt} issuer={issuer} agentName={agentName} />
     </section>
     <Evidence details={details} />
     <Changes details={details} now={Date.now()} />
@@ -94,6 +100,7 @@ export const CredentialDrawer = (props: {
   const address = `/api/agents/credentials/${encodeURIComponent(credentialId)}`
   const loaded = useQuery(() => api.call<CredentialDetails>('GET', address), address, 15_000)
   const details = loaded.value
+  const profile = useProfile(api)
   return (
     <Drawer
       title={
@@ -108,7 +115,7 @@ export const CredentialDrawer = (props: {
     >
       {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {details === undefined && loaded.slow ? <Skeleton /> : null}
-      {details ? <Details details={details} issuer={issuer} /> : null}
+      {details ? <Details details={details} issuer={issuer} agentName={profile.value?.name} /> : null}
     </Drawer>
   )
 }

@@ -1,4 +1,5 @@
 import type { Claims, Result } from '@pohf/verify'
+import { sentencesOf } from '@pohf/protocol/statements'
 import { useQuery } from '../../shared/api/use-query.ts'
 import { CopyId } from '../../shared/design/copy-id.tsx'
 import { useDigest } from '../../shared/design/digest.ts'
@@ -18,7 +19,7 @@ const check = async (jwt: string, issuer: string): Promise<Result> => {
 const ClaimList = ({ claims, jwt }: { claims: Claims; jwt: string }) => (
   <dl class="facts">
     {claimFacts(claims).map(([label, value, form]) => (
-      <div key={label}>
+      <div key={`${label} ${value}`}>
         <dt>{label}</dt>
         <dd class="num">{form === 'id' ? <CopyId value={value} label={label} /> : value}</dd>
       </div>
@@ -33,7 +34,12 @@ const ClaimList = ({ claims, jwt }: { claims: Claims; jwt: string }) => (
 )
 
 /** A credential that is checked where it is shown: the signature, the dates and the status, by the public keys. */
-export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => {
+export const Credential = (props: {
+  readonly jwt: string
+  readonly issuer: string
+  readonly agentName: string | undefined
+}) => {
+  const { jwt, issuer, agentName } = props
   // Again while it is open: its status may change.
   const {
     value: checked,
@@ -45,7 +51,7 @@ export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => 
     15_000,
   )
   const outcome = checked
-    ? outcomeOf(checked.result, { jwt, issuer, nowSeconds: checked.nowSeconds })
+    ? outcomeOf(checked.result, { jwt, issuer, nowSeconds: checked.nowSeconds, known: { agentName } })
     : undefined
   const claims = outcome?.claims
   const bytes = useDigest(claims?.jti)
@@ -70,7 +76,9 @@ export const Credential = ({ jwt, issuer }: { jwt: string; issuer: string }) => 
           <p>
             <b>{outcome.headline}</b>
           </p>
-          <p class="small muted">{outcome.lead}</p>
+          <p class="small muted">
+            {[outcome.lead, ...(outcome.statement ? sentencesOf(outcome.statement).slice(1) : [])].join(' ')}
+          </p>
         </div>
       </div>
       <CheckList lines={summarizeChecks(checked.result.checks, claims, checked.nowSeconds)} />

@@ -4,7 +4,7 @@ import { shellQuote } from '../shell-quote.ts'
 import type { CredentialDetails, CredentialRecord } from '../wire.ts'
 
 export const credentialStatusTones: Readonly<Record<CredentialRecord['status'], string>> = {
-  active: 'ok',
+  active: '',
   suspended: 'warn',
   revoked: 'stop',
   expired: '',

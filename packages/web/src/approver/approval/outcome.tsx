@@ -19,11 +19,10 @@ type OutcomeProps = CheckedApproval & { readonly page: PageContext; readonly onC
 const bytesOf = (hash: string): Uint8Array =>
   Uint8Array.from(atob(hash.replaceAll('-', '+').replaceAll('_', '/')), (one) => one.charCodeAt(0))
 
-/** Green only for what more than a lone session stands behind. */
-const sealTone = ({ mode, own }: Approval, { mark }: OutcomeText): string => {
+/** An approval is never green here: nobody but its reader knows the agent that enrolled the people. */
+const sealTone = ({ mode }: Approval, { mark }: OutcomeText): string => {
   if (mark !== 'approved') return mark === 'denied' ? 'stop' : 'none'
-  if (mode === 'test') return 'test'
-  return own?.assurance === 'low' || own?.assurance === undefined || own.assurance === null ? 'warn' : 'ok'
+  return mode === 'test' ? 'test' : 'known'
 }
 const sealStates = { approved: 'valid', denied: 'revoked', expired: 'expired' } as const
 

@@ -1,13 +1,14 @@
 import {
   credentialKinds,
-  findForgingEntry,
+  priceOf,
   readForgingTable,
   verifyCredential,
   type Claims,
   type Fetch,
+  type ForgingTableResult,
   type Result,
 } from '@pohf/verify'
-import type { ForgingPrice } from './messages.ts'
+import type { ReaderList, StatementPrice } from '@pohf/protocol/statements'
 
 /** This page came from the issuer's own server, so its keys and lists are fetched from there, whatever the host is called. */
 const issuerFetch: Fetch = (url, init) => fetch(new URL(url).pathname, init)
@@ -27,11 +28,16 @@ export const verifyInBrowser = (jwt: string, issuer: string, challenge = ''): Pr
     },
   })
 
-/** What forging such a credential costs, by the issuer's signed table. A table that cannot be used is no error. */
-export const readPriceInBrowser = async (claims: Claims, issuer: string): Promise<ForgingPrice> => {
-  const read = await readForgingTable({ issuer, fetch: issuerFetch })
+/** A table that cannot be used is no error: it says nothing about a credential. */
+export const readTableInBrowser = (issuer: string): Promise<ForgingTableResult> =>
+  readForgingTable({ issuer, fetch: issuerFetch })
+
+/** What forging a credential costs by the issuer's signed table, or why that is not known. */
+export type ForgingPrice = StatementPrice | { readonly unknown: string }
+export const priceIn = (read: ForgingTableResult, claims: Claims, list: ReaderList): ForgingPrice => {
   if (!read.ok) return { unknown: read.message }
-  const entry = findForgingEntry(read.table, claims)
-  if (!entry) return { unknown: 'The table of the issuer has no entry for it.' }
-  return { costPer1000: entry.costPer1000, class: entry.class, asOf: read.table.iat }
+  const price = priceOf(read.table, claims, { trusted: list.trustedIssuers, pinnedAgents: list.pinnedAgents })
+  return price
+    ? { ...price, asOf: read.table.iat }
+    : { unknown: 'The table of the issuer has no price for it.' }
 }

@@ -6,12 +6,25 @@ import {
   type Claims,
   type Reason,
   type Result,
+  type Root,
 } from '@pohf/verify'
+import {
+  statementOf,
+  type Statement,
+  type StatementColour,
+  type StatementContext,
+} from '@pohf/protocol/statements'
 import type { SealState } from '../design/seal-state.ts'
 import { formatDuration } from '../design/duration.ts'
-import { ago, assuranceText, dateOf, kindStatement } from './messages.ts'
+import { ago, dateOf } from './messages.ts'
 
-type Tone = 'ok' | 'none' | 'warn' | 'stop' | 'test'
+type Tone = 'ok' | 'known' | 'none' | 'warn' | 'stop' | 'test'
+export const toneOf: Readonly<Record<StatementColour, Tone>> = {
+  grey: 'none',
+  blue: 'known',
+  green: 'ok',
+  amber: 'warn',
+}
 /** What the page shows for a result. `claims` only where the issuer's signature is good. */
 export type Outcome = {
   readonly seal: SealState
@@ -20,12 +33,35 @@ export type Outcome = {
   readonly headline: string
   readonly lead: string
   readonly claims?: Claims
+  /** Of a valid live credential, in English and in German. */
+  readonly statement?: Statement
+  readonly german?: Statement
   readonly mayRetry?: true
 }
 
-type VerificationContext = { readonly jwt: string; readonly issuer: string; readonly nowSeconds: number }
+type VerificationContext = {
+  readonly jwt: string
+  readonly issuer: string
+  readonly nowSeconds: number
+  /** What the page knows besides the credential. */
+  readonly known?: StatementContext
+}
 
-const accepted = (claims: Claims, { nowSeconds }: VerificationContext): Outcome =>
+const stated = (claims: Claims, { nowSeconds, known }: VerificationContext): Outcome => {
+  const statement = statementOf(claims, known)
+  return {
+    seal: 'valid',
+    tone: toneOf[statement.colour],
+    chip: 'Valid',
+    headline: statement.seen,
+    lead: `The act ended ${ago(nowSeconds - claims.event_at)}.`,
+    claims,
+    statement,
+    german: statementOf(claims, { ...known, language: 'de' }),
+  }
+}
+
+const accepted = (claims: Claims, seen: VerificationContext): Outcome =>
   claims.test
     ? {
         seal: 'test',
@@ -35,15 +71,7 @@ const accepted = (claims: Claims, { nowSeconds }: VerificationContext): Outcome 
         lead: 'A test key signed it. Its content is simulated and proves nothing.',
         claims,
       }
-    : {
-        seal: 'valid',
-        // Green is only for what a script alone does not get. What it gets is no fault either: grey.
-        tone: claims.assurance === 'low' ? 'none' : 'ok',
-        chip: 'Valid',
-        headline: kindStatement(claims, nowSeconds),
-        lead: assuranceText(claims),
-        claims,
-      }
+    : stated(claims, seen)
 
 type Refusal = { readonly reason: Reason; readonly message: string; readonly claims: Claims | undefined }
 
@@ -176,6 +204,7 @@ const refused = (
     case 'wrong_challenge':
       return withClaims(wrongChallenge, claims)
     case 'claims_malformed':
+    case 'unknown_version':
     case 'test_credential':
     case 'wrong_kind':
     case 'not_verified':
@@ -183,6 +212,14 @@ const refused = (
     case 'quality_too_low':
     case 'forging_unknown':
     case 'forging_too_cheap':
+    case 'forging_too_cheap_human':
+    case 'not_counted':
+    case 'approval_policy_missing':
+    case 'not_enrolled_by':
+    case 'too_few_approvers':
+    case 'key_not_bound':
+    case 'key_too_new':
+    case 'shown_too_short':
     case 'too_old':
       return notAccepted(message)
   }
@@ -264,6 +301,7 @@ const labels: Readonly<Record<CheckName, string>> = {
   quality: 'Quality',
   challenge: 'Challenge',
   status: 'Status',
+  approval: 'Approval',
   forging: 'Forging',
   age: 'Age',
 }
@@ -276,11 +314,15 @@ export const allChecks = (checks: readonly Check[]): CheckLine[] =>
     return { sign: !check.ok ? '✗' : check.skipped ? '–' : '✓', text: `${labels[name]}: ${check.note}` }
   })
 
-const rootText = ({ kind, model, issuer }: NonNullable<Claims['root']>): string =>
+/** A root as it is signed. */
+const rootText = ({ kind, class: source, model, issuer, counted, fresh, at }: Root): string =>
   [
-    kind.replaceAll('_', ' '),
+    kind,
+    source,
     ...(model === undefined ? [] : [model]),
     ...(issuer === undefined ? [] : [issuer]),
+    counted ? 'counted' : 'not counted',
+    fresh ? 'in this act' : dateOf(at),
   ].join(', ')
 
 /** The claims that people ask for, as label and value. */
@@ -288,7 +330,10 @@ export const claimFacts = (claims: Claims): readonly (readonly [string, string, 
   ['Credential', claims.jti, 'id'],
   ['Subject, as this agent sees it', claims.sub, 'id'],
   ['Made for agent', claims.agent, 'id'],
-  ...(claims.root === undefined ? [] : ([['Root', rootText(claims.root), 'text']] as const)),
+  ...(claims.roots ?? []).map((root) => ['Root', rootText(root), 'text'] as const),
+  ...(claims.limit === undefined
+    ? []
+    : ([['Acts a day of one human', String(claims.limit.perHumanDay), 'text']] as const)),
   ...(claims.wallet === undefined ? [] : ([['Wallet', claims.wallet, 'id']] as const)),
   ...(claims.wallet_type === 'contract'
     ? ([['Wallet is', `a contract on chain ${claims.wallet_chain}`, 'text']] as const)
@@ -315,7 +360,10 @@ export const claimFacts = (claims: Claims): readonly (readonly [string, string, 
     ? []
     : ([
         ['Approver', claims.approver.ref, 'id'],
-        ['Enrolled by', claims.approver.enrolled_by, 'id'],
+        ['Enrolled by', claims.approver.enrolled.by, 'id'],
+        ...(claims.approver.model === undefined
+          ? []
+          : ([['Model of the key', claims.approver.model, 'id']] as const)),
       ] as const)),
   ...(claims.challenge === undefined ? [] : ([['Challenge', claims.challenge, 'id']] as const)),
   ['Act ended', dateOf(claims.event_at), 'text'],
