@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { sentencesOf, statementOf } from '../../protocol/src/credentials/statements.ts'
 import { makeIssuer, origin } from '../../verify/test/issuer.ts'
 
 const issuer = makeIssuer()
@@ -58,6 +59,19 @@ test('the questions of the act are printed by kind, and nothing is printed where
   assert.doesNotMatch((await pohf([issuer.mint(), ...demand])).out, /Questions/)
   const malformed = await pohf([mintAsked([2], [1, 1]), ...demand])
   assert.match(malformed.out, /Refused: claims_malformed/)
+})
+
+test('a live credential is told in the words of every page, without a figure of attention', async () => {
+  const at = 1_762_560_000
+  const roots = [{ kind: 'network', class: 'address', counted: false, fresh: true, at }]
+  const { out } = await pohf([issuer.mint('view', { roots, quality: 0.66 }), ...demand])
+  for (const sentence of sentencesOf(statementOf({ kind: 'view', agent: '', roots })))
+    assert.ok(out.includes(`\n${sentence}\n`), sentence)
+  assert.match(out, /not measured/)
+  const told = out.slice(out.indexOf('Accepted'))
+  assert.doesNotMatch(told, /66/)
+  const test = await pohf([issuer.mintTest('view', { roots }), '--allow-test', ...demand])
+  assert.doesNotMatch(test.out, /Nothing else stands behind it/)
 })
 
 test('from standard input, with the answer as JSON and nothing else', async () => {

@@ -2,6 +2,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { setTimeout } from 'node:timers/promises'
 import { webPages } from '../../server/src/discovery/web-pages.ts'
 import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
+import { rootRules } from '../../protocol/src/credentials/statements.ts'
+import type { RootKind } from '../../verify/src/index.ts'
 import { makeIssuer, type Issuer } from '../../verify/test/issuer.ts'
 
 type Pages = ReturnType<typeof webPages>
@@ -38,7 +40,7 @@ export const startIssuerFixture = async () => {
   const parts: { issuer?: Issuer; pages: Pages } = { pages: [] }
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
-    const path = request.url ?? ''
+    const [path = ''] = (request.url ?? '').split('?')
     const { issuer, pages } = parts
     if (path === '/.well-known/jwks.json' && issuer) {
       if (behaviour.keys === 'down') return void response.writeHead(503).end()
@@ -90,12 +92,22 @@ const withStatus = (idx: number, issuer: Issuer) => ({
   status: { status_list: { idx, uri: issuer.statusUri } },
 })
 
+/** A root as the service claims it. */
+export const rootOf = (kind: RootKind) => ({
+  kind,
+  class: rootRules[kind].class,
+  counted: rootRules[kind].counted,
+  fresh: true,
+  at: 1_762_560_000,
+})
+export const networkRoot = rootOf('network')
+
 /** One credential for each state of the page, with what its first word must be. */
 export const credentialCases = (
   issuer: Issuer,
   stranger: Issuer,
 ): readonly (readonly [name: string, jwt: string, chip: string])[] => {
-  const valid = issuer.mint('view', { ...withStatus(5, issuer), root: { kind: 'network' } })
+  const valid = issuer.mint('view', { ...withStatus(5, issuer), roots: [networkRoot] })
   const now = Math.floor(Date.now() / 1_000)
   const tampered = (() => {
     const [header, , signature] = valid.split('.')
@@ -111,7 +123,10 @@ export const credentialCases = (
       issuer.mint('view', {
         ...withStatus(5, issuer),
         assurance: 'substantial',
-        root: { kind: 'authenticator', model: 'ee882879-721c-4913-9775-3dfcce97072a' },
+        roots: [
+          { ...rootOf('authenticator'), model: 'ee882879-721c-4913-9775-3dfcce97072a' },
+          { ...rootOf('organization'), issuer: 'https://login.example.com' },
+        ],
       }),
       'Valid',
     ],
@@ -120,7 +135,7 @@ export const credentialCases = (
       issuer.mint('personhood', {
         ...withStatus(5, issuer),
         assurance: 'high',
-        root: { kind: 'external', issuer: 'office' },
+        roots: [{ ...rootOf('world_id'), fresh: false }],
         uniqueness: 'external',
         wallet: `0x${'ab'.repeat(20)}`,
       }),

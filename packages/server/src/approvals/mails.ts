@@ -13,6 +13,15 @@ const plainName = (name: string): string =>
     .trim()
     .slice(0, 100) || 'an agent'
 
+/** Anybody can call an agent after a bank: the name stands in quotes, beside the id that the service gave. */
+const agentText = ({
+  agentName,
+  agentId,
+}: {
+  readonly agentName: string
+  readonly agentId: string
+}): string => `the agent "${plainName(agentName)}" (${agentId})`
+
 type Invitation = {
   readonly agentId: string
   readonly to: string
@@ -27,7 +36,7 @@ export const mailInvitation = (tx: Tx, ctx: Ctx, invitation: Invitation): Promis
     to: invitation.to,
     subject: 'You are asked to approve actions of an agent',
     text: [
-      `An owner of the agent "${plainName(invitation.agentName)}" asks you to approve or deny what it does.`,
+      `An owner of ${agentText(invitation)} asks you to approve or deny what it does.`,
       '',
       'Open this link and follow the steps. You need a passkey: a phone, a computer or a security key.',
       invitation.url,
@@ -74,8 +83,8 @@ export const mailRequest = async (tx: Tx, ctx: Ctx, request: Request): Promise<b
     subject: `${plainName(request.agentName)} asks for your approval`,
     text: [
       request.title === undefined
-        ? `The agent "${plainName(request.agentName)}" asks you to approve an action.`
-        : `The agent "${plainName(request.agentName)}" asks you to approve: ${plainName(request.title)}.`,
+        ? `You are asked by ${agentText(request)} to approve or deny an action.`
+        : `You are asked by ${agentText(request)} to approve or deny: ${plainName(request.title)}.`,
       '',
       'Read it and decide here:',
       `${originOf(ctx.config).origin}/approve/${request.approvalId}`,

@@ -1,4 +1,4 @@
-import type { ForgingTableResult, Result } from '@pohf/verify'
+import type { Claims, ForgingTableResult, Result } from '@pohf/verify'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { ReaderList } from '@pohf/protocol/statements'
 import { CopyButton } from '../shared/design/copy-button.tsx'
@@ -128,6 +128,9 @@ const Introduction = ({ failure }: { failure: string | undefined }) => (
   </section>
 )
 
+/** A test credential has no price, and no market has one for a decision of a named person. */
+const isPriced = ({ test, kind }: Claims): boolean => !test && kind !== 'approval'
+
 /** Checks a credential; of several checks only the last one reports. */
 const useCheck = (issuer: string) => {
   const [phase, setPhase] = useState<Phase>({ name: 'empty' })
@@ -151,7 +154,7 @@ const useCheck = (issuer: string) => {
     }, 300)
     try {
       const result = await verifyInBrowser(jwt, issuer, challenge)
-      const table = result.ok && !result.claims.test ? await readTableInBrowser(issuer) : undefined
+      const table = result.ok && isPriced(result.claims) ? await readTableInBrowser(issuer) : undefined
       if (mine !== run.current) return
       setPhase({ name: 'done', jwt, result, table, nowSeconds: Math.floor(Date.now() / 1_000) })
     } catch (error) {

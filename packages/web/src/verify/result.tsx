@@ -14,7 +14,7 @@ import { RecomputeCard } from './recompute-card.tsx'
 import type { ForgingPrice } from '../shared/credential/check.ts'
 import { componentNames, decimals, limitsOf } from '../shared/credential/messages.ts'
 
-const Measurements = ({ claims, tone }: { readonly claims: Claims; readonly tone: Outcome['tone'] }) => {
+const Measurements = ({ claims }: { readonly claims: Claims }) => {
   const measured = Object.entries(claims.components ?? {}).flatMap(([name, value]) =>
     value === null ? [] : [{ name: componentNames[name] ?? name, value }],
   )
@@ -28,7 +28,7 @@ const Measurements = ({ claims, tone }: { readonly claims: Claims; readonly tone
         {claims.test ? 'What it pretends the session showed' : 'What the session showed'}
       </h2>
       {measured.length === 0 ? null : (
-        <dl class={`bars ${tone}`}>
+        <dl class={`bars ${claims.test ? 'test' : ''}`}>
           {measured.map(({ name, value }) => (
             <div key={name} class="bar">
               <dt class="muted">{name}</dt>
@@ -181,7 +181,7 @@ export const ResultView = ({ shown, onRetry, another, list }: ResultViewProps) =
     <>
       <Hero shown={shown} onRetry={onRetry} />
       <div class="grid">
-        {claims && quality !== undefined ? <Measurements claims={claims} tone={outcome.tone} /> : null}
+        {claims && quality !== undefined ? <Measurements claims={claims} /> : null}
         <section class="card pad" aria-labelledby="checked">
           <h2 class="h3" id="checked">
             Checked here, in your browser

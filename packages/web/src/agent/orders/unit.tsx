@@ -224,7 +224,12 @@ const UnitDetails = (props: {
       {unit.credential ? (
         <section aria-labelledby="proof">
           <h3 id="proof">Proof</h3>
-          <Credential key={unit.credential.credentialId} jwt={unit.credential.pohf_jwt} issuer={issuer} agentName={undefined} />
+          <Credential
+            key={unit.credential.credentialId}
+            jwt={unit.credential.pohf_jwt}
+            issuer={issuer}
+            agentName={undefined}
+          />
         </section>
       ) : null}
       {unit.sessionId === null ? null : (
