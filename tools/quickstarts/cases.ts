@@ -29,7 +29,7 @@ export const cases: readonly Case[] = [
     name: 'reader of the README',
     result: 'the five ways in, each once',
     page: 'README.md',
-    lastBlock: 'article-7',
+    lastBlock: 'view article-7',
     withInstallation: true,
     limitSeconds: 300,
   },

@@ -15,7 +15,7 @@ import { doorPictureFile } from '../../../packages/server/src/website/door-pictu
 import { rootHeads, rootRows } from '../../../packages/server/src/website/roots.ts'
 import { paddedTableOf, withGeneratedParts, type GeneratedFile } from './markdown.ts'
 
-const lineLength = 125
+const lineLength = 132
 
 /** A paragraph in lines of the length of the other pages. */
 const wrap = (text: string, indent = ''): string => {
@@ -53,7 +53,7 @@ const itself = (): string => {
     '**A credential proves**',
     listOf(proves),
     wrap(
-      `**What a forgery costs today:** US dollars for 1,000 forged views, an estimate of ${forging.date} by the cheapest way we know. “People” are distinct subjects of one agent. [What to require for what](docs/guides/forging.md), [the evidence](docs/evidence/price.md).`,
+      `**What a forgery costs today**, by an estimate of ${forging.date}: US dollars for 1,000 views, and for 1,000 people, which are distinct subjects of one agent. [What to require for what](docs/guides/forging.md)`,
     ),
     paddedTableOf(rootHeads, rows),
     '**It does not prove**',
@@ -67,10 +67,10 @@ const doorOf = ({ name, title, forWhom, value, ...door }: Door): string => {
   const { restsOn, notFor, price, start, guide, example, prints } = door
   return [
     `### ${title}`,
-    `![${title}](docs/pictures/${name}.svg)`,
-    wrap(
+    // The hard break saves a line of each of the 220 that the README may have.
+    `![${title}](docs/pictures/${name}.svg)\\\n${wrap(
       `For ${forWhom}. ${value} It rests on ${restsOn} Not for ${notFor} Price: ${price} [Quick start](docs/${start}.md), [guide](docs/${guide}.md).`,
-    ),
+    )}`,
     `\`\`\`sh\n${example}\n\`\`\``,
     `\`\`\`text\n${prints}\n\`\`\``,
   ].join('\n\n')

@@ -57,7 +57,7 @@ export const doors: readonly Door[] = [
     forWhom: 'teams that run agents',
     value:
       'The tool runs only after people whom you named saw exactly its arguments and signed them with a passkey.',
-    restsOn: 'approvers whom an owner of your account enrolled, or your company’s sign-in; typed fields.',
+    restsOn: 'approvers whom an owner of your account or your company’s sign-in enrolled, and typed fields.',
     notFor: 'malware on the device of an approver, or somebody who forces them.',
     price: 'one credit for each decision.',
     start: 'quickstart/guard-a-tool',
@@ -65,10 +65,11 @@ export const doors: readonly Door[] = [
     example: `npx node --input-type=module <<'END'
 import { createClient } from "@pohf/sdk"
 import { guard } from "@pohf/sdk/approvals"
-const client = createClient({ baseUrl: process.env.POHF_URL, apiKey: process.env.POHF_KEY })
+const { POHF_URL: baseUrl, POHF_KEY: apiKey } = process.env
 const wireMoney = ({ amount, to }) => \`sent \${amount} to \${to}\`
-const rules = { client, type: "test.invoice_pay", quorum: 1, timeoutMs: 60_000, allowTest: true }
-const guarded = guard(wireMoney, { ...rules, approvers: ["apv_test_approves"] })
+const client = createClient({ baseUrl, apiKey })
+const rules = { type: "test.invoice_pay", approvers: ["apv_test_approves"], quorum: 1 }
+const guarded = guard(wireMoney, { client, ...rules, timeoutMs: 60_000, allowTest: true })
 console.log(await guarded({ amount: "120.00", to: "DE02120300000000202051" }))
 END`,
     prints: 'sent 120.00 to DE02120300000000202051',
@@ -91,7 +92,8 @@ END`,
   <button>Send</button>
 </form>
 END
-curl -s "$POHF_URL/siteverify" -d "secret=$POHF_KEY" -d "response=form-$RANDOM" | jq -c '{success, assurance}'`,
+curl -s "$POHF_URL/siteverify" -d "secret=$POHF_KEY" -d "response=form-$RANDOM" |
+  jq -c '{success, assurance}'`,
     prints: '{"success":true,"assurance":"low"}',
   },
   {
@@ -101,7 +103,7 @@ curl -s "$POHF_URL/siteverify" -d "secret=$POHF_KEY" -d "response=form-$RANDOM" 
     value:
       'Members enrol once, with consent and a passkey; you get one subject for each, which no other agent can link.',
     restsOn:
-      'roots that count people. Today these are payout accounts, and sign-ins of companies that the operator configured and you list; World ID, government wallets and hosted checks are not built.',
+      'roots that count people: sign-ins of companies that your verifier lists, and for paid work the account that was paid. World ID, government wallets and hosted checks are not built.',
     notFor: 'knowing who somebody is, or one vote each by passkeys alone: two devices can enrol twice.',
     price: 'one credit for a credential of 90 days.',
     start: 'quickstart/member',
@@ -111,7 +113,7 @@ curl -s "$POHF_URL/siteverify" -d "secret=$POHF_KEY" -d "response=form-$RANDOM" 
     -H 'Content-Type: application/json' -d "$1" | jq -c '{verified, error}'
 }
 person '{"memberId": "mem_test_human"}'
-person '{"memberId": "mem_test_human", "minForgingHuman": "F2"}' # answers 409: no root counts a simulated person`,
+person '{"memberId": "mem_test_human", "minForgingHuman": "F2"}' # answers 409: nothing counts it`,
     prints: '{"verified":true,"error":null}\n{"verified":null,"error":"below_policy"}',
   },
   {
@@ -126,7 +128,7 @@ person '{"memberId": "mem_test_human", "minForgingHuman": "F2"}' # answers 409: 
     start: 'quickstart/buyer',
     guide: 'guides/ask-human',
     example: `npx pohf ask 'Which is friendlier: Hello there, or Dear user?' --budget 1 --simulate --wait`,
-    prints: '',
+    prints: '  answer      "Simulated answer. No person has read the question."\n  credential  crd_…',
   },
   {
     name: 'prove-attention',
@@ -139,9 +141,13 @@ person '{"memberId": "mem_test_human", "minForgingHuman": "F2"}' # answers 409: 
     price: 'one credit for a credential.',
     start: 'quickstart/README',
     guide: 'guides/sessions',
-    example: `curl -s "$POHF_URL/api/agents/verify" -H "Authorization: Bearer $POHF_KEY" \\
-  -H 'Content-Type: application/json' -d '{"sessionId": "article-7"}' | jq -c '{kind, assurance, components}'`,
-    prints: '',
+    example: `view() {
+  curl -s "$POHF_URL/api/agents/verify" -H "Authorization: Bearer $POHF_KEY" \\
+    -H 'Content-Type: application/json' -d "{\\"sessionId\\": \\"$1\\"}" | jq -c '{verified, error}'
+}
+view article-7
+view ses_test_low_quality # answers 409: nobody attended`,
+    prints: '{"verified":true,"error":null}\n{"verified":null,"error":"session_rejected"}',
   },
 ]
 
@@ -155,14 +161,12 @@ export const proves = [
 export const provesNot = [
   'Who the person is. There is no name in it.',
   'That it was a person, where a network is all that stands behind it.',
-  'That nobody forced or paid them, or that they understood.',
-  'That their answer is true, or their work good.',
+  'That nobody forced or paid them, that they understood, or that their answer is true.',
   'That they have no second credential, unless a root counts people.',
 ] as const
 export const neverLive = [
-  'Cards ran against a simulator; purchases and wallets on a local chain.',
-  'Security keys, phones and passkeys were test certificates and virtual authenticators.',
-  'Company sign-ins ran against identity providers on the same machine, mails against a mail catcher.',
+  'Cards ran against a simulator, purchases and wallets on a local chain, mails against a mail catcher.',
+  'Devices and passkeys were test certificates and virtual authenticators; company sign-ins ran on one machine.',
   'No public deployment exists, no visitor was measured, and pages were tried in Chromium only.',
 ] as const
 
@@ -171,17 +175,17 @@ export const rootTexts = [
   { kind: 'network', name: 'a network address', use: 'slow floods' },
   { kind: 'authenticator', name: 'a certified security key', use: 'ask for a device in the act' },
   { kind: 'app', name: 'a genuine app on a phone', use: 'ask for a device in the act' },
-  { kind: 'payout_account', name: 'an account that was paid', use: 'make each further person cost cents' },
-  { kind: 'organization', name: 'a sign-in at a company', use: 'accept people of companies that you list' },
-  { kind: 'world_id', name: 'World ID', use: 'count people cheaply', isPlanned: true },
-  { kind: 'vendor', name: 'a hosted document check', use: 'count people where money is at stake', isPlanned: true },
+  { kind: 'payout_account', name: 'an account that was paid', use: 'count people, at cents each' },
+  { kind: 'organization', name: 'a sign-in at a company', use: 'count people of companies you list' },
+  { kind: 'world_id', name: 'World ID', use: 'count people, at cents each', isPlanned: true },
+  { kind: 'vendor', name: 'a hosted document check', use: 'count people, at a dollar each', isPlanned: true },
 ] as const
 
 /** For operators. */
 export const operators = [
   'To try it, `npm ci` and `npm run dev` start everything on one machine, without containers.',
   'For a site, `npm start` runs it beside one PostgreSQL.',
-  'To sell it, three database nodes with Patroni, a role for each process, and ClickHouse for many views. Nothing is ever sent home.',
+  'To sell it, three nodes with Patroni, a role for each process, and ClickHouse for many views. Nothing is ever sent home.',
 ] as const
 
 /** The descriptions of the published packages, by their folders. */

@@ -2,8 +2,7 @@ import type { Assurance, ForgingFile } from '@pohf/protocol'
 import { rootTexts } from '@pohf/protocol/story'
 import { html, type Html } from '../platform/http/html.ts'
 
-type ForgingEntry = ForgingFile['entries'][number]
-type Cost = ForgingEntry['humans']
+type Cost = ForgingFile['entries'][number]['humans']
 
 /** Three bars, the sign of assurance on every page. */
 export const assuranceChip = (assurance: Assurance): Html => {
@@ -22,10 +21,7 @@ const classWords = {
 } as const
 
 /** A cost that a reader can compare with what they protect. */
-const costWords = (cost: Cost): string => {
-  if (cost === 'named') return 'no market price'
-  return cost === 'not_counted' ? 'not counted' : classWords[cost.class]
-}
+const costWords = (cost: Cost): string => (cost === 'named' ? 'no market price' : classWords[cost.class])
 
 type RootRow = {
   readonly name: string
@@ -39,20 +35,26 @@ type RootRow = {
 /** The kind of credential that most readers get. The table of the evidence has the others. */
 const shownKind = 'view'
 
+type PricedRoots = {
+  readonly entries: ForgingFile['entries']
+  readonly inputs: Pick<ForgingFile['inputs'], 'roots'>
+}
+
 /** One row for each root of the story, with the prices of the table that the service signs. */
-export const rootRows = ({ entries }: Pick<ForgingFile, 'entries'>): readonly RootRow[] =>
+export const rootRows = ({ entries, inputs }: PricedRoots): readonly RootRow[] =>
   rootTexts.flatMap((text) => {
     const entry = entries.find(({ kind, root }) => kind === shownKind && root === text.kind)
     // An operator may serve a table with fewer roots.
     if (!entry) return []
     const { level, actsB, acts1, humans } = entry
+    const isCounted = inputs.roots[entry.root]?.counted === true
     return {
       name: 'isPlanned' in text ? `${text.name} (not built)` : text.name,
       level: level === 'named' ? 'low' : level,
       acts: costWords(actsB),
       // A limit for each person needs a root that counts people.
-      actsOneADay: humans === 'not_counted' ? 'no limit' : costWords(acts1),
-      humans: costWords(humans),
+      actsOneADay: isCounted ? costWords(acts1) : 'not counted',
+      humans: isCounted ? costWords(humans) : 'not counted',
       use: text.use,
     }
   })
@@ -67,7 +69,7 @@ export const rootHeads = [
 ] as const
 
 /** What a forgery costs today, in acts and in people, by root. */
-export const rootTable = (forging: Pick<ForgingFile, 'entries'>): Html =>
+export const rootTable = (forging: PricedRoots): Html =>
   html`<div class="scroll" tabindex="0" role="region" aria-label="Costs of forgeries by root">
     <table class="roots">
       <thead>

@@ -90,7 +90,7 @@ test('every example is a block of the README that runs, and its output is compar
   for (const { title, example, prints } of doors) {
     const step = steps.find(({ code }) => code.includes(example))
     assert.equal(step?.kind, 'run', title)
-    assert.equal(step?.expected?.text.trim(), prints, title)
+    assert.equal(step?.expected?.text.trim(), prints.trim(), title)
   }
 })
 
