@@ -87,7 +87,10 @@ for (const [width, height] of [
     await page.goto(url)
     for (const text of firstScreen) {
       const box = await page.locator('.hero p', { hasText: text }).boundingBox()
-      assert.ok(box && box.y >= 0 && box.y + box.height <= height, `${text}: ends at ${box && box.y + box.height}`)
+      assert.ok(
+        box && box.y >= 0 && box.y + box.height <= height,
+        `${text}: ends at ${box && box.y + box.height}`,
+      )
     }
   })
 

@@ -28,8 +28,6 @@ const manifestFile = (path: string, folder?: string): GeneratedFile => {
 /** The manifests and SECURITY.md with the address of the sources. */
 export const repositoryFiles = (): GeneratedFile[] => [
   manifestFile('package.json'),
-  ...publishedPackages.map(({ folder }) =>
-    manifestFile(`packages/${folder}/package.json`, folder),
-  ),
+  ...publishedPackages.map(({ folder }) => manifestFile(`packages/${folder}/package.json`, folder)),
   withGeneratedPart('SECURITY.md', 'contact', `Contact: <${repositoryUrl()}/security/advisories/new>`),
 ]

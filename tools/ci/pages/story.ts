@@ -28,8 +28,7 @@ const wrap = (text: string, indent = ''): string => {
   }
   return lines.join('\n')
 }
-const listOf = (items: readonly string[]): string =>
-  items.map((item) => wrap(`- ${item}`, '  ')).join('\n')
+const listOf = (items: readonly string[]): string => items.map((item) => wrap(`- ${item}`, '  ')).join('\n')
 
 const [beforeQuestion = '', theQuestion = ''] = sentence.split(/(?<=: )/)
 const opening = [
@@ -90,9 +89,6 @@ export const storyFiles = (): GeneratedFile[] => {
       operators: listOf(operators),
     }),
     withGeneratedParts('docs/README.md', { doors: doors.map(hubItemOf).join('\n') }),
-    ...doors.map(({ name }): GeneratedFile => [
-      `docs/pictures/${name}.svg`,
-      doorPictureFile(name, palettes),
-    ]),
+    ...doors.map(({ name }): GeneratedFile => [`docs/pictures/${name}.svg`, doorPictureFile(name, palettes)]),
   ]
 }

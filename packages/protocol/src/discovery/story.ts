@@ -16,7 +16,8 @@ export const reasons = [
 
 /** What a reader asks first, each answered by one sentence. `sentence` answers what it is. */
 export const answers = {
-  forWhom: 'It is for teams that run agents, owners of sites, communities, buyers of human work, and publishers.',
+  forWhom:
+    'It is for teams that run agents, owners of sites, communities, buyers of human work, and publishers.',
   fiveMinutes:
     'In five minutes a clone gives you the running service and a credential that you verified yourself.',
   limit: 'A credential never says who the person is, that nobody forced them, or that their answer is right.',
@@ -197,5 +198,8 @@ export const packageDescriptions: Readonly<Record<string, string>> = Object.from
     sdk: 'A typed client: one method for each endpoint, and retries that never act twice.',
     tag: 'What a page embeds: the collector of a session, and the check for forms.',
     cli: 'The command line: verify credentials, receive webhooks, buy, list and operate.',
-  }).map(([folder, part]) => [folder, `PoHF: ${question.charAt(0).toLowerCase()}${question.slice(1)} ${part}`]),
+  }).map(([folder, part]) => [
+    folder,
+    `PoHF: ${question.charAt(0).toLowerCase()}${question.slice(1)} ${part}`,
+  ]),
 )

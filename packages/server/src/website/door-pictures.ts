@@ -115,9 +115,7 @@ const drawings: Readonly<Record<DoorName, readonly string[]>> = {
 
 /** What a picture shows, for those who do not see it. */
 const captionsOf = (name: DoorName): string =>
-  drawings[name]
-    .flatMap((part) => /^<text class="m"[^>]*>([^<]*)/.exec(part)?.[1] ?? [])
-    .join(', ')
+  drawings[name].flatMap((part) => /^<text class="m"[^>]*>([^<]*)/.exec(part)?.[1] ?? []).join(', ')
 
 const titleOf = (name: DoorName): string =>
   `${doors.find((door) => door.name === name)?.title ?? name}: ${captionsOf(name)}`

@@ -40,7 +40,12 @@ const doorBlock = (door: Door, docsPath: string): Html => {
     </div>
     <div>
       ${doorPicture(name)} ${codeBlock(`Example: ${title}`, example)}
-      <pre class="prints" tabindex="0" role="region" aria-label="What it prints: ${title}"><samp>${prints}</samp></pre>
+      <pre
+        class="prints"
+        tabindex="0"
+        role="region"
+        aria-label="What it prints: ${title}"
+      ><samp>${prints}</samp></pre>
     </div>
   </div>`
 }

@@ -96,34 +96,34 @@ const itself = ({ forging, docsPath }: LandingOptions): Html =>
   html`<section aria-labelledby="itself">
     <h2 id="itself">What it says about itself</h2>
     <div class="stack rows">
-    <div class="card pad">
-      <h3>What a credential proves</h3>
-      ${listOf('yes', proves)}
-    </div>
-    <div class="card pad">
-      <h3 id="costs">What a forgery costs today</h3>
-      <p class="muted small">
-        US dollars for 1,000 forged views, by the cheapest way we know. <em>People</em> are distinct subjects
-        of one agent.
-      </p>
-      ${rootTable(forging)}
-      <p class="faint small gap">
-        An estimate of ${forging.date} and no warranty; cheaper ways may exist. The table is
-        <a href="/.well-known/pohf-forging.json">signed</a>, and your verifier refuses what is too cheap.
-        <a href="${documentPath(docsPath, 'guides/forging')}">What to require for what</a>
-      </p>
-    </div>
-    <div class="two">
       <div class="card pad">
-        <h3>What it does not prove</h3>
-        ${listOf('no', provesNot)}
+        <h3>What a credential proves</h3>
+        ${listOf('yes', proves)}
       </div>
       <div class="card pad">
-        <h3>What was never run live</h3>
-        ${listOf('no', neverLive)}
-        <p class="linkrow"><a href="${documentPath(docsPath, 'limits')}">All limits, and bad figures</a></p>
+        <h3 id="costs">What a forgery costs today</h3>
+        <p class="muted small">
+          US dollars for 1,000 forged views, by the cheapest way we know. <em>People</em> are distinct
+          subjects of one agent.
+        </p>
+        ${rootTable(forging)}
+        <p class="faint small gap">
+          An estimate of ${forging.date} and no warranty; cheaper ways may exist. The table is
+          <a href="/.well-known/pohf-forging.json">signed</a>, and your verifier refuses what is too cheap.
+          <a href="${documentPath(docsPath, 'guides/forging')}">What to require for what</a>
+        </p>
       </div>
-    </div>
+      <div class="two">
+        <div class="card pad">
+          <h3>What it does not prove</h3>
+          ${listOf('no', provesNot)}
+        </div>
+        <div class="card pad">
+          <h3>What was never run live</h3>
+          ${listOf('no', neverLive)}
+          <p class="linkrow"><a href="${documentPath(docsPath, 'limits')}">All limits, and bad figures</a></p>
+        </div>
+      </div>
     </div>
   </section>`
 

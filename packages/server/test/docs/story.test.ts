@@ -33,11 +33,14 @@ const questions: readonly (readonly [question: string, answer: string])[] = [
 ]
 /** As a reader sees it: without marks of code and emphasis, on one line. A heading begins with a capital. */
 const asRead = (text: string): string =>
-  text
-    .replaceAll(/[`*]/g, '')
-    .replaceAll(/\s+/g, ' ')
-    .replace('act: Did a person', 'act: did a person')
-const entities: Readonly<Record<string, string>> = { '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'", '&amp;': '&' }
+  text.replaceAll(/[`*]/g, '').replaceAll(/\s+/g, ' ').replace('act: Did a person', 'act: did a person')
+const entities: Readonly<Record<string, string>> = {
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+  '&amp;': '&',
+}
 const textOf = (page: string): string =>
   asRead(page.replaceAll(/<[^>]*>/g, '').replaceAll(/&[a-z#\d]+;/g, (name) => entities[name] ?? name))
 
