@@ -80,7 +80,7 @@ const firstScreen = [sentenceStart, ...Object.values(answers).map((answer) => an
 
 for (const [width, height] of [
   [1280, 900],
-  [390, 1000],
+  [390, 844],
 ] as const)
   visit(`on ${width} px the first screen answers what a reader asks first`, async ({ page, url }) => {
     await page.setViewportSize({ width, height })

@@ -120,7 +120,7 @@ test('the table of roots is that of the price table, and the sentence about low 
 test('the manifest, llms.txt, the help and the packages quote the story', async () => {
   assert.equal((await harness.call('GET', '/api/agents/discovery')).json.summary, sentence)
   assert.ok((await harness.call('GET', '/llms.txt')).text.includes(`> ${sentence}\n`))
-  assert.ok(readText('docs/reference/cli.md').includes(sentence))
+  assert.ok(asRead(readText('docs/reference/cli.md')).includes(sentence))
   assert.ok(asRead(readText('docs/README.md')).includes(asRead(doors[0]?.value ?? 'none')))
   for (const published of publishedPackages)
     assert.equal(readSourceManifest(published).description, packageDescriptions[published.folder])
