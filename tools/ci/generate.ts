@@ -8,7 +8,6 @@ import { architectureFiles } from './pages/architecture.ts'
 import { checkFiles } from './pages/checks.ts'
 import { cliFiles } from './pages/cli.ts'
 import { endpointFiles } from './pages/endpoints.ts'
-import { errorRateFiles } from './pages/error-rates.ts'
 import { errorFiles, errorsFolder } from './pages/errors.ts'
 import { eventFiles } from './pages/events.ts'
 import { indexRateFiles } from './pages/index-rate.ts'
@@ -18,6 +17,7 @@ import { metricFiles } from './pages/metrics.ts'
 import { repositoryFiles } from './pages/repository.ts'
 import { settingFiles } from './pages/settings.ts'
 import { wordFiles } from './pages/words.ts'
+import { storyFiles } from './pages/story.ts'
 import { databaseFiles } from './schema/database.ts'
 
 const check = process.argv.includes('--check')
@@ -67,7 +67,6 @@ const expectedFiles = new Map<string, string>([
   ...cliFiles(),
   ...(await endpointFiles()),
   ...errorFiles(),
-  ...errorRateFiles(),
   ...eventFiles(),
   ...indexRateFiles(),
   ...masterKeyFiles(),
@@ -75,6 +74,7 @@ const expectedFiles = new Map<string, string>([
   ...repositoryFiles(),
   ...settingFiles(),
   ...wordFiles(),
+  ...storyFiles(),
   ['docs/openapi.json', `${printDocument(openApiDocument())}\n`],
   ['packages/chain/src/contracts.ts', contractsFile()],
   ['packages/sdk/src/operations.ts', sdkOperations()],

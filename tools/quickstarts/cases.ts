@@ -26,6 +26,14 @@ export const cases: readonly Case[] = [
     limitCommands: 3,
   },
   {
+    name: 'reader of the README',
+    result: 'the five ways in, each once',
+    page: 'README.md',
+    lastBlock: 'view article-7',
+    withInstallation: true,
+    limitSeconds: 300,
+  },
+  {
     name: 'relying party',
     result: 'a credential accepted, without an account',
     page: 'docs/quickstart/relying-party.md',

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { sentence } from '@pohf/protocol/story'
 import { Command } from 'commander'
 import { accountGroup } from './account/commands.ts'
 import { administrationGroup } from './administration/commands.ts'
@@ -32,7 +33,7 @@ const readVersion = (): string => {
 export const createProgram = (): Command => {
   const program = new Command('pohf')
     .description(
-      'Did a person do this, and what would it cost to fake?\n\nA name in parentheses is a group: pohf help GROUP lists its commands with examples.',
+      `${sentence}\n\nA name in parentheses is a group: pohf help GROUP lists its commands with examples.`,
     )
     .usage('COMMAND [options]')
     .configureHelp({ formatHelp })

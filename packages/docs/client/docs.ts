@@ -1,12 +1,6 @@
 import './docs.css'
 import './print.css'
 
-const find = <T extends Element>(selector: string, kind: new () => T): T => {
-  const found = document.querySelector(selector)
-  if (!(found instanceof kind)) throw new Error(`${selector} is not in the page`)
-  return found
-}
-
 /** Every block of code gets a button that copies it. */
 const addCopyButtons = (): void => {
   for (const block of document.querySelectorAll('.code')) {
@@ -28,7 +22,9 @@ const addCopyButtons = (): void => {
 
 /** The menu is a column on a wide screen and folded on a narrow one. */
 const foldMenu = (): void => {
-  const menu = find('#menu', HTMLDetailsElement)
+  const menu = document.querySelector('#menu')
+  // The hub has none.
+  if (!(menu instanceof HTMLDetailsElement)) return
   const wide = matchMedia('(min-width: 900px)')
   const apply = () => (menu.open = wide.matches)
   wide.addEventListener('change', apply)
@@ -43,9 +39,10 @@ const isTyping = (target: EventTarget | null): boolean =>
 const open = (): void => void import('./search.ts').then(({ openSearch }) => openSearch())
 
 const offerSearch = (): void => {
-  const button = find('#search-open', HTMLButtonElement)
-  button.hidden = false
-  button.addEventListener('click', open)
+  for (const button of document.querySelectorAll<HTMLButtonElement>('[data-opens-search]')) {
+    button.hidden = false
+    button.addEventListener('click', open)
+  }
   addEventListener('keydown', (event) => {
     const isShortcut = event.key === '/' || (event.key === 'k' && (event.ctrlKey || event.metaKey))
     if (!isShortcut || isTyping(event.target)) return

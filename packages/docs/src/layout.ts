@@ -1,6 +1,6 @@
 import { pageAddressOf } from './documents.ts'
 import { escapeHtml, type Heading } from './markdown.ts'
-import { menuPathOf, sections } from './menu.ts'
+import { hubPath, menuPathOf, sections } from './menu.ts'
 
 export type PageContent = {
   readonly path: string
@@ -28,7 +28,7 @@ const menuOf = (path: string, titles: Site['titles']): string => {
       const mark = own !== current ? '' : own === path ? ' aria-current="page"' : ' aria-current="true"'
       return `<li>${linkOf(own, titles, mark)}</li>`
     })
-    const open = paths.includes(current ?? 'docs/README.md') ? ' open' : ''
+    const open = paths.includes(current ?? hubPath) ? ' open' : ''
     return `<details${open}><summary>${title}</summary><ul>${links.join('')}</ul></details>`
   })
   return groups.join('\n')
@@ -55,6 +55,15 @@ const pagerOf = ([previous, next]: PageContent['neighbours'], titles: Site['titl
   return links === '' ? '' : `<nav class="pager" aria-label="Previous and next page">${links}</nav>`
 }
 
+const menuPart = (path: string, titles: Site['titles']): string =>
+  `<nav class="menu" aria-label="Documentation"><details id="menu"><summary>Menu</summary>
+${menuOf(path, titles)}
+</details></nav>`
+
+/** On the hub the search is a part of the page, and the ways in are the menu. */
+const hubSearch =
+  '<p class="hub-search"><button class="btn" type="button" data-opens-search hidden>Search all pages <kbd aria-hidden="true">/</kbd></button></p>'
+
 const searchDialog = `<dialog id="search" aria-label="Search the documentation">
 <label for="search-text">Search the documentation</label>
 <div class="search-row"><input id="search-text" type="search" autocomplete="off" spellcheck="false"><button class="btn" type="button" id="search-close">Close</button></div>
@@ -65,6 +74,7 @@ const searchDialog = `<dialog id="search" aria-label="Search the documentation">
 /** The whole page. Styles and scripts are files: the policy of the server allows none inside. */
 export const pageOf = (content: PageContent, { titles, script, style, index }: Site): string => {
   const { path, title, description, html, headings, neighbours } = content
+  const isHub = path === hubPath
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -79,20 +89,19 @@ export const pageOf = (content: PageContent, { titles, script, style, index }: S
 <a class="skip" href="#content">Skip to the content</a>
 <header class="top">
 <a class="brand" href="/docs">PoHF <span>documentation</span></a>
-<button class="btn" type="button" id="search-open" aria-keyshortcuts="/" hidden>Search <kbd aria-hidden="true">/</kbd></button>
+<button class="btn" type="button" id="search-open" data-opens-search aria-keyshortcuts="/" hidden>Search <kbd aria-hidden="true">/</kbd></button>
 <nav aria-label="Site"><a href="/docs/reference/api">API</a> <a href="/docs/errors">Errors</a> <a href="/">Service</a></nav>
 </header>
-<div class="frame">
-<nav class="menu" aria-label="Documentation"><details id="menu"><summary>Menu</summary>
-${menuOf(path, titles)}
-</details></nav>
+<div class="${isHub ? 'hub' : 'frame'}">
+${isHub ? '' : menuPart(path, titles)}
 <main id="content" tabindex="-1">
+${isHub ? hubSearch : ''}
 <article>
 ${html}
 </article>
-${pagerOf(neighbours, titles)}
+${isHub ? '' : pagerOf(neighbours, titles)}
 </main>
-${contentsOf(headings)}
+${isHub ? '' : contentsOf(headings)}
 </div>
 ${searchDialog}
 </body>

@@ -5,71 +5,97 @@ export type Section = { readonly title: string; readonly paths: readonly string[
 const inFolder = (folder: string, names: string): string[] =>
   names.split(' ').map((name) => `docs/${folder}/${name}.md`)
 
-/** The menu, in the order of "previous" and "next". */
+/** The hub: the ways in and the roles, without a menu beside them. */
+export const hubPath = 'docs/README.md'
+
+/** The menu, in the order of "previous" and "next": the ways in, what all of them share, and the roles. */
 export const sections: readonly Section[] = [
-  { title: 'Start', paths: ['docs/README.md', 'docs/glossary.md', 'docs/limits.md'] },
   {
-    title: 'Quick starts',
-    paths: inFolder(
-      'quickstart',
-      'README site-owner relying-party agent-builder guard-a-tool buyer worker member operator auditor',
-    ),
+    title: 'Start',
+    paths: [hubPath, ...inFolder('quickstart', 'README'), 'docs/glossary.md', 'docs/limits.md'],
   },
   {
-    title: 'Check visitors',
-    paths: inFolder(
-      'guides',
-      'check tag-check siteverify migrate-recaptcha migrate-hcaptcha migrate-turnstile sessions tracking visits attention tasks devices presence',
-    ),
+    title: 'Guard a tool',
+    paths: [
+      ...inFolder('quickstart', 'guard-a-tool'),
+      ...inFolder('guides', 'guard-a-tool approvals oversight'),
+    ],
+  },
+  {
+    title: 'Gate a form',
+    paths: [
+      ...inFolder('quickstart', 'site-owner'),
+      ...inFolder(
+        'guides',
+        'check tag-check siteverify migrate-recaptcha migrate-hcaptcha migrate-turnstile devices',
+      ),
+    ],
+  },
+  {
+    title: 'Count people',
+    paths: [...inFolder('quickstart', 'member'), ...inFolder('guides', 'members wallets onchain presence')],
+  },
+  {
+    title: 'Buy human work',
+    paths: [
+      ...inFolder('quickstart', 'buyer agent-builder'),
+      ...inFolder(
+        'guides',
+        'ask-human work buy keyless-orders mcp discovery partners index-vhh index-methodology forwards',
+      ),
+    ],
+  },
+  {
+    title: 'Prove attention',
+    paths: inFolder('guides', 'sessions tracking visits attention tasks'),
   },
   {
     title: 'Verify credentials',
-    paths: inFolder('guides', 'verify verify-python-go forging bind wallets onchain'),
+    paths: [
+      ...inFolder('quickstart', 'relying-party'),
+      ...inFolder('guides', 'verify verify-python-go forging bind'),
+    ],
   },
   {
     title: 'Keys, credits and events',
     paths: inFolder('guides', 'sandbox keys accounts console credits lists webhooks'),
   },
   {
-    title: 'People and work',
+    title: 'Reference',
     paths: inFolder(
-      'guides',
-      'members work ask-human approvals keyless-orders workers buy mcp discovery partners index-vhh index-methodology forwards',
+      'reference',
+      'api endpoints errors/README events cli settings metrics telemetry status-lists forging words master-key',
     ),
   },
   {
-    title: 'Approvals of actions',
-    paths: inFolder('guides', 'approvals guard-a-tool approve-page oversight'),
-  },
-  {
-    title: 'Reference',
+    title: 'Operators',
     paths: [
+      ...inFolder('quickstart', 'operator'),
       ...inFolder(
-        'reference',
-        'api endpoints errors/README events cli settings metrics telemetry status-lists forging words master-key',
+        'operate',
+        'install operations checklist containers systemd high-availability scale clickhouse keys master-key backup restore upgrade release support branding observability runbooks budgets faults',
       ),
     ],
   },
   {
-    title: 'Operate',
-    paths: inFolder(
-      'operate',
-      'install operations checklist containers systemd high-availability scale clickhouse keys master-key backup restore upgrade release support branding observability runbooks budgets faults threat-model abuse-cases',
-    ),
-  },
-  {
-    title: 'Evidence',
+    title: 'Auditors',
     paths: [
+      ...inFolder('quickstart', 'auditor'),
+      ...inFolder('operate', 'threat-model abuse-cases'),
       ...inFolder('evidence', 'scoring motion replay arena price approval-attacks'),
       'docs/guides/arena.md',
       'docs/reports',
     ],
   },
   {
-    title: 'Project',
+    title: 'Workers and approvers',
+    paths: [...inFolder('quickstart', 'worker'), ...inFolder('guides', 'workers approve-page')],
+  },
+  {
+    title: 'Contributors',
     paths: [
-      'ARCHITECTURE.md',
       'CONTRIBUTING.md',
+      'ARCHITECTURE.md',
       'docs/decisions/README.md',
       'conformance/README.md',
       'SECURITY.md',

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { doors } from '@pohf/protocol/story'
 import { anchorsOf } from '../../server/test/docs/links.ts'
 import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { renderMarkdown } from '../src/markdown.ts'
@@ -107,10 +108,31 @@ test('links become addresses, and a file that the site does not have becomes tex
   assert.match(render('| a |\n| --: |\n| 1 |'), /<td class="num">1<\/td>/)
 })
 
+/** The addresses that the content of a page leads to. */
+const linksIn = (page: string): string[] => {
+  const article = /<article>([^]*)<\/article>/.exec(page)?.[1] ?? ''
+  return [...article.matchAll(/<li>[^]*?<a href="([^"]+)"/g)].map(([, link = '']) => link)
+}
+
+test('the hub has the ways in of the story, four roles and the search, and nothing else', () => {
+  const hub = pages.get('/docs') ?? ''
+  const roles = ['quickstart/operator', 'quickstart/auditor', 'quickstart/worker', 'project/contributing']
+  assert.deepEqual(
+    linksIn(hub),
+    [...doors.map(({ start }) => start.replace(/\/README$/, '')), ...roles].map((page) => `/docs/${page}`),
+  )
+  assert.equal(hub.match(/<button[^>]* data-opens-search/g)?.length, 2)
+  assert.doesNotMatch(hub, /id="menu"|class="pager"|class="contents"/)
+  assert.match(pages.get('/docs/glossary') ?? '', /id="menu"/)
+})
+
 test('previous and next follow the menu, and decisions follow their names', () => {
   const documents = readDocuments()
-  assert.deepEqual(neighboursOf('docs/glossary.md', documents), ['docs/README.md', 'docs/limits.md'])
-  assert.deepEqual(neighboursOf('docs/README.md', documents), [undefined, 'docs/glossary.md'])
+  assert.deepEqual(neighboursOf('docs/glossary.md', documents), [
+    'docs/quickstart/README.md',
+    'docs/limits.md',
+  ])
+  assert.deepEqual(neighboursOf('docs/README.md', documents), [undefined, 'docs/quickstart/README.md'])
   const page = 'docs/decisions/ledger.md'
   const pages = documents.map(({ path }) => path).filter((path) => path.startsWith('docs/decisions/'))
   const [previous, next] = neighboursOf(page, documents)

@@ -37,7 +37,7 @@ const paragraph = (text, className = 'gap') => {
 const showKey = ({ apiKey, agentId }) => {
   const box = document.createElement('pre')
   const code = document.createElement('code')
-  code.textContent = `POHF_KEY=${apiKey}\nPOHF_SITE=${agentId}`
+  code.textContent = `export POHF_URL=${location.origin}\nexport POHF_KEY=${apiKey}\nexport POHF_AGENT_ID=${agentId}`
   box.append(code)
   box.tabIndex = 0
   box.setAttribute('role', 'region')

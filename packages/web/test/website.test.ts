@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
+import { answers, sentenceStart } from '@pohf/protocol/story'
 import { freePort } from '../../server/dev/cluster.ts'
 import { builtPages } from '../../server/test/fixtures/processes/built-pages.ts'
 import { startHarness } from '../../server/test/fixtures/harness.ts'
@@ -74,6 +75,24 @@ visit(
     await lookInEveryView(page, 'landing-tables')
   },
 )
+
+const firstScreen = [sentenceStart, ...Object.values(answers).map((answer) => answer.replaceAll('`', ''))]
+
+for (const [width, height] of [
+  [1280, 900],
+  [390, 844],
+] as const)
+  visit(`on ${width} px the first screen answers what a reader asks first`, async ({ page, url }) => {
+    await page.setViewportSize({ width, height })
+    await page.goto(url)
+    for (const text of firstScreen) {
+      const box = await page.locator('.hero p', { hasText: text }).boundingBox()
+      assert.ok(
+        box && box.y >= 0 && box.y + box.height <= height,
+        `${text}: ends at ${box && box.y + box.height}`,
+      )
+    }
+  })
 
 for (const path of ['pricing', 'status'])
   visit(`/${path} is in order in every view`, async ({ page, url }) => {

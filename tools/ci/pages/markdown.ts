@@ -27,11 +27,19 @@ export const paddedTableOf = (head: readonly string[], rows: readonly (readonly 
   return [lineOf(first), lineOf(widths.map((width) => '-'.repeat(width))), ...others.map(lineOf)].join('\n')
 }
 
-/** A page that is written by hand, with the part between two markers replaced. */
-export const withGeneratedPart = (path: string, name: string, content: string): GeneratedFile => {
-  const page = readFileSync(join(root, path), 'utf8')
-  const [start, end] = [`<!-- ${name}: written by npm run generate -->`, `<!-- end of ${name} -->`]
-  const [before, after] = [page.indexOf(start), page.indexOf(end)]
-  if (before === -1 || after < before) throw new Error(`${path} has no markers for the ${name}`)
-  return [path, `${page.slice(0, before + start.length)}\n\n${content}\n\n${page.slice(after)}`]
-}
+/** A page that is written by hand, with the parts between its markers replaced. */
+export const withGeneratedParts = (path: string, parts: Readonly<Record<string, string>>): GeneratedFile => [
+  path,
+  Object.entries(parts).reduce(
+    (page, [name, content]) => {
+      const [start, end] = [`<!-- ${name}: written by npm run generate -->`, `<!-- end of ${name} -->`]
+      const [before, after] = [page.indexOf(start), page.indexOf(end)]
+      if (before === -1 || after < before) throw new Error(`${path} has no markers for the ${name}`)
+      return `${page.slice(0, before + start.length)}\n\n${content}\n\n${page.slice(after)}`
+    },
+    readFileSync(join(root, path), 'utf8'),
+  ),
+]
+
+export const withGeneratedPart = (path: string, name: string, content: string): GeneratedFile =>
+  withGeneratedParts(path, { [name]: content })

@@ -2,6 +2,7 @@ import { z } from 'zod'
 import { consoleCookie, errorsOf, memberCookie, type Endpoint } from './endpoint.ts'
 import { sharedRequestSchemas, sharedSchemas } from '../components.ts'
 import { apiVersion, endpoints } from '../endpoints.ts'
+import { sentence } from '../discovery/story.ts'
 import { errorCatalogue, type ErrorCode } from './errors.ts'
 import { errorBody } from './fields.ts'
 import { shareResponses, shareSchemas } from './openapi-references.ts'
@@ -131,7 +132,7 @@ export const unsharedOpenApiDocument = () => {
     info: {
       title: 'PoHF',
       version: apiVersion,
-      summary: 'Proof-of-human verification: credentials that a real human did a specific act.',
+      summary: sentence,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],

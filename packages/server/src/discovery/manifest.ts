@@ -6,9 +6,9 @@ import {
   rails,
   type Mode,
 } from '@pohf/protocol'
+import { sentence } from '@pohf/protocol/story'
 import type { ResultOf } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
-import { summary } from './documents/index.ts'
 
 /** Which payments are configured; passed in by the wiring. */
 export type PaymentOptions = {
@@ -107,7 +107,7 @@ export const manifest = async (
   const now = ctx.clock.now().toISOString()
   return {
     service: 'PoHF',
-    summary,
+    summary: sentence,
     provides: [...capabilities],
     credential: {
       format: 'JWT (compact JWS)',

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { errorCatalogue, errorCodes } from '@pohf/protocol'
+import { answers, question, sentence } from '@pohf/protocol/story'
 import type { Page } from '../platform/http/call.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { html, renderPage } from '../platform/http/html.ts'
@@ -39,11 +40,8 @@ export const home: Page = {
   handler: async () => {
     const page = renderPage(
       'Proof of human',
-      html`<h1>Did a person do this?</h1>
-        <p class="muted">
-          This service signs credentials about one act: what was recorded and what answered. A signed table
-          says what forgeries cost. Anyone checks them offline against public keys.
-        </p>
+      html`<h1>${question}</h1>
+        <p class="muted">${sentence} ${answers.limit}</p>
         <ul class="plain">
           <li><a href="/verify">Verify a credential</a></li>
           ${addresses.map(({ path, title }) => html`<li><a href="${path}">${title}</a></li>`)}

@@ -1,5 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
+import { answers, question, sentence } from '@pohf/protocol/story'
 import { z } from 'zod'
 import { ConfigFaults } from '../platform/ops/config.ts'
 import { colourNames, contrastFaults, linesOfJson, type ColourName, type Palette } from './rules.ts'
@@ -79,10 +80,9 @@ const ownCard = (): Buffer => readFileSync(new URL('../../assets/card.png', impo
 /** What the pages say without a file. */
 export const ownTexts = {
   name: 'PoHF',
-  headline: 'Did a person do this, and what would it cost to fake?',
-  lead: 'PoHF answers with a signed credential for one act: it names what was recorded and what answered, and a signed table says what a thousand forgeries would cost. Anybody verifies it offline. It is for teams that run agents, owners of sites, communities and buyers of human work, on their own servers.',
-  description:
-    'A signed credential for one act, which anybody can verify offline: what was recorded and what answered, with a signed table of what forgeries cost.',
+  headline: question,
+  lead: `${answers.forWhom} ${answers.fiveMinutes}`,
+  description: sentence,
   footer: 'Open source, and self-hosted.',
 } as const
 

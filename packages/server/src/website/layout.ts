@@ -4,6 +4,7 @@ import type { PageResponse } from '../platform/http/call.ts'
 import { Html, html } from '../platform/http/html.ts'
 import type { Language } from '../platform/http/negotiation.ts'
 import { designSheet, type Branding } from './branding.ts'
+import { doorSheet } from './door-pictures.ts'
 import type { Palette } from './rules.ts'
 
 /** The own parts of a page; the rest is the same for all. */
@@ -36,6 +37,7 @@ const styleOf = ({ changedColours: { light, dark } }: Pick<Branding, 'changedCol
   [
     designSheet,
     ownSheet,
+    doorSheet,
     `:root{${declarationsOf(light)}}`,
     `@media (prefers-color-scheme: dark){:root{${declarationsOf(dark)}}}`,
   ]
@@ -56,8 +58,8 @@ const policyOf = (style: string, hasScripts: boolean): string =>
   ].join('; ')
 
 const menuLinks = [
-  ['/#uses', 'Uses'],
-  ['/#evidence', 'Evidence'],
+  ['/#doors', 'Uses'],
+  ['/#costs', 'Costs'],
   ['/pricing', 'Pricing'],
 ] as const
 

@@ -5,7 +5,7 @@ import { html, type Html } from '../platform/http/html.ts'
 import { indexPicture, indexTable, monthName, usd } from './index-picture.ts'
 import type { CachedValue } from './cached-reader.ts'
 import type { PageParts, RenderWebsitePage } from './layout.ts'
-import { guidePath } from './uses.ts'
+import { documentPath } from './doors.ts'
 
 /** One reading serves all visitors for this long. */
 export const indexCacheSeconds = 60
@@ -94,7 +94,7 @@ const method = (docsPath: string): Html =>
     <p class="muted gap measure">
       A month is closed 24 hours after its end and signed. A correction is a new signed revision; the old one
       stays. Buyers that the service cannot connect count as several clusters.
-      <a href="${guidePath(docsPath, 'index-methodology')}"
+      <a href="${documentPath(docsPath, 'guides/index-methodology')}"
         >The methodology, its limits and a simulation of attacks</a
       >
     </p>
@@ -169,7 +169,7 @@ const bodyOf = (history: readonly Epoch[], latest: Epoch, { docsPath, baseUrl }:
           A forward is a request for prepaid hours of a later month at a price that refers to this index. It
           is not transferable, not resellable and never settled in cash.
         </p>
-        <p class="linkrow"><a href="${guidePath(docsPath, 'forwards')}">How forwards work</a></p>
+        <p class="linkrow"><a href="${documentPath(docsPath, 'guides/forwards')}">How forwards work</a></p>
       </div>
     </section>`
 

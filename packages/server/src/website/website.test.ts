@@ -3,13 +3,13 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { freeSealsPerMonth, packNames, packs } from '@pohf/protocol'
+import { forgingClasses, freeSealsPerMonth, packNames, packs } from '@pohf/protocol'
 import { startHarness, type TestResponse } from '../../test/fixtures/harness.ts'
 import { leastStatements } from '../../test/fixtures/plans/statements.ts'
 import { moveProcessTime } from '../../test/fixtures/time/process-time.ts'
 import { readForgingFile } from '../credentials/forging/prices.ts'
 import { home } from '../discovery/index.ts'
-import { errorRates, priceRows, usd } from './pictures.ts'
+import { rootRows } from './roots.ts'
 
 const baseUrl = 'https://pohf.example'
 const harness = await startHarness({ BASE_URL: baseUrl, DEMO_SITE: 'platform' })
@@ -33,7 +33,7 @@ test('a program gets from / what it always got, whatever it accepts; a browser g
   }
   const page = await browse('/')
   assert.equal(page.status, 200)
-  assert.match(page.text, /id="evidence"/)
+  assert.match(page.text, /id="doors"/)
   assert.match(page.headers['vary'] ?? '', /accept\b/)
   assert.equal(page.headers['link'], '</.well-known/api-catalog>; rel="api-catalog"')
 })
@@ -73,16 +73,20 @@ test('the landing page with its scripts and styles is at most 60 KB gzipped', as
   assert.ok(bytes <= 60_000, `${bytes} bytes`)
 })
 
-test('the pictures show the figures of the price table and of the evidence', async () => {
+test('the table of roots shows what the price table says, and a table of an operator with fewer roots is shown too', async () => {
   const { text } = await browse('/')
   const table = readForgingFile('')
-  for (const row of priceRows(table)) assert.ok(text.includes(`>${usd(row.costPer1000)}<`), row.root)
-  assert.equal(priceRows(table).length, 5)
-  assert.ok(text.includes(`Table of ${table.date}`))
-  const shown = errorRates.filter(({ seconds }) => seconds === 3)
-  assert.ok(shown.length >= 10)
-  for (const { equalError, low, high } of shown)
-    assert.ok(text.includes(`${low.toFixed(1)}–${high.toFixed(1)}`) && text.includes(equalError.toFixed(1)))
+  assert.ok(text.includes(`An estimate of ${table.date}`))
+  assert.equal(text.match(/<th scope="row">/g)?.length, rootRows(table).length)
+  const [first] = table.entries.filter(({ kind }) => kind === 'view')
+  assert.ok(first)
+  const wordsOf = (actsB: typeof first.actsB) =>
+    rootRows({ ...table, entries: [{ ...first, actsB }] }).map(({ acts }) => acts)
+  assert.deepEqual(
+    forgingClasses.map((name) => wordsOf({ usd: 1, class: name })),
+    [['under $1'], ['$1 to 10'], ['$10 to 100'], ['$100 to 1,000'], ['$1,000 or more']],
+  )
+  assert.deepEqual(wordsOf('named'), ['no market price'])
 })
 
 test('the prices are those of the packs that the server sells, and every button leads somewhere', async () => {

@@ -35,7 +35,7 @@ export const groups = {
 /** Why the blocks marked `no-run` are not run: one reason for each of them, in the order of the page. */
 export const notRunReasons: Readonly<Record<string, readonly string[]>> = {
   'docs/guides/guard-a-tool.md': ['npm run battery -- guards runs it, with the frameworks'],
-  'README.md': ['the test starts npm run dev itself', 'production'],
+  'README.md': ['the test starts npm run dev itself'],
   'docs/guides/arena.md': [
     'it plays for a minute; packages/arena/test/arena.test.ts plays the same bot',
     'it needs a screen of its own; packages/arena/test/person.test.ts plays the person',

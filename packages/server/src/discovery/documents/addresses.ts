@@ -8,9 +8,6 @@ export type DocumentFacts = {
   readonly asset?: string | undefined
 }
 
-export const summary =
-  'Signed credentials about one act (what was recorded and what answered), a signed table of what forgeries cost, and paid human work.'
-
 export const catalogueAddress = '/.well-known/api-catalog'
 /** RFC 8288: where the home page leads programs. */
 export const catalogueLink = `<${catalogueAddress}>; rel="api-catalog"`

@@ -4,7 +4,7 @@ import { llmsText } from './llms-text.ts'
 import { servedOpenApi } from './openapi.ts'
 import { serverJson } from './server-json.ts'
 
-export { addresses, catalogueLink, summary } from './addresses.ts'
+export { addresses, catalogueLink } from './addresses.ts'
 
 /** The text is made when it is asked for: OpenAPI takes 0.2 s of CPU, and most processes of a test never serve it. */
 type Document = { readonly path: string; readonly mediaType: string; readonly makeText: () => string }

@@ -1,4 +1,5 @@
 import { specification, type Endpoint } from '@pohf/protocol'
+import { answers, doors, reasons, sentence } from '@pohf/protocol/story'
 import { addresses, mcpSurfaces, type DocumentFacts } from './addresses.ts'
 
 const authLabels: Record<Endpoint['auth'], string> = {
@@ -20,7 +21,11 @@ const lineOf = (baseUrl: string, row: Endpoint): string =>
 /** /llms.txt: what a language model needs to use the service, generated from the endpoint table. */
 export const llmsText = ({ baseUrl }: DocumentFacts): string => `# PoHF
 
-> Proof of human: signed credentials (ES256 JWT) about one act, which say what was recorded and what answered; a signed table says what forgeries cost. Anyone checks them offline against public keys.
+> ${sentence}
+
+${reasons.join(' ')} ${answers.limit} ${answers.cost}
+
+${doors.map(({ title, value, notFor }) => `- ${title}: ${value} Not for: ${notFor}`).join('\n')}
 
 A key comes from \`POST ${baseUrl}/api/agents/register\` with \`{"name", "contactEmail", "mode"}\`; mode \`test\` is a free sandbox whose credentials are marked \`test:true\` and are never proof. Send \`Authorization: Bearer <key>\`. Every error is \`{"ok": false, "error", "message", "docs", ...}\`; \`error\` is one of a closed list.
 
