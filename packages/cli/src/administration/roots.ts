@@ -86,9 +86,13 @@ export const addRoots = (program: Command): void => {
         .choices(['keep', 'suspend', 'revoke'])
         .default('suspend'),
     )
+    .option(
+      '--from <time>',
+      'proofs that the issuer checked before this time stay, such as 2026-11-20T00:00:00Z',
+    )
     .requiredOption('--reason <text>', 'reason, for the audit log and the agents')
     .action(async (kind: string, name: string, options) => {
-      const { credentials, reason } = options
+      const { credentials, from, reason } = options
       let after: string | undefined
       do {
         const answer = await requestOperator(options, 'POST', '/operator/roots/suspend', {
@@ -96,6 +100,7 @@ export const addRoots = (program: Command): void => {
           name,
           credentials,
           reason,
+          ...(from === undefined ? {} : { from }),
           ...(after === undefined ? {} : { after }),
         })
         const { next } = (answer ?? {}) as { next?: string | null }

@@ -4,6 +4,7 @@ import { uniquenessLevels } from '../credentials/operations.ts'
 import { modes } from '../platform/ids.ts'
 import { recordedChunks } from '../sessions/operations.ts'
 import { instant, json, queryInteger, reference, text, unitInterval } from '../platform/fields.ts'
+import { begunCheck, finishedCheck, shownProof } from '../issuers/operations.ts'
 
 const memberStatuses = ['invited', 'consented', 'enrolled', 'withdrawn'] as const
 
@@ -157,8 +158,7 @@ export const me = operation({
         }),
       )
       .max(20),
-    proofs: z.array(z.object({ issuer: z.string(), at: instant() })).max(10),
-    signal: z.string().meta({ description: 'The signal that a proof of an external issuer must cover.' }),
+    proofs: z.array(shownProof.extend({ withdrawn: z.boolean() })).max(10),
     recoveryCodesLeft: z.int().min(0),
     memberships: z
       .array(
@@ -223,12 +223,26 @@ export const codesRenew = operation({
   body: z.object({ credential: passkey }),
   response: z.object({ recoveryCodes: recoveryCodes.meta({ description: 'Shown once.' }) }),
 })
-export const proofAdd = operation({
-  summary: 'Add a uniqueness proof of an external issuer.',
+const issuerName = text(128).meta({ description: 'The name of an outside issuer in the settings.' })
+export const proofBegin = operation({
+  summary: 'Begin a check with an outside issuer for the person who is signed in.',
   limit: 'tasks',
-  errors: ['not_found', 'proof_refused', 'member_not_enrolled'],
-  body: z.object({ issuer: text(64), proof: json(65_536) }),
-  response: z.object({ added: z.literal(true) }),
+  showsSecret: true,
+  errors: ['not_found', 'proof_refused', 'issuer_unavailable'],
+  body: z.object({
+    issuer: issuerName,
+    memberId: text(64).optional().meta({
+      description: 'A membership of the person. Some issuers count for the agent of that membership alone.',
+    }),
+  }),
+  response: begunCheck,
+})
+export const proofFinish = operation({
+  summary: 'Finish a check with an outside issuer and store what it showed.',
+  limit: 'tasks',
+  errors: ['proof_refused', 'member_not_enrolled', 'issuer_unavailable'],
+  body: finishedCheck,
+  response: shownProof,
 })
 export const operatorInvite = operation({
   summary: 'Invite a person to work for this deployment.',

@@ -65,9 +65,9 @@ export const errorCatalogue = {
   ),
   proof_refused: entry(
     400,
-    'This proof could not be verified.',
-    'The issuer did not confirm it, or it was issued for somebody else.',
-    'Request a new proof from the issuer, over the signal that GET /api/members/me returns.',
+    'The outside issuer did not confirm this.',
+    'The answer of the issuer was refused by a rule: it is old, used, for somebody else, or not of a kind that counts.',
+    'Look at details[0].code, which names the rule, and begin a new check with the issuer.',
   ),
   sign_in_required: entry(
     401,
@@ -264,6 +264,14 @@ export const errorCatalogue = {
       'The service is being restored from a backup.',
       'The database was restored to an earlier state, and an operator must complete the restore. Until then nothing is minted or changed. Stored data, keys and status lists can be read.',
       'Wait for Retry-After seconds and repeat the call with the same Idempotency-Key.',
+    ),
+  ),
+  issuer_unavailable: asRetryable(
+    entry(
+      503,
+      'The outside issuer did not answer.',
+      'The sign-in of a company or another outside issuer cannot be reached, or answered with an error of its own.',
+      'Wait for Retry-After seconds and begin the check again.',
     ),
   ),
   chain_unreachable: asRetryable(

@@ -35,7 +35,18 @@ export const operatorSuspended = operation({
   summary: 'List the suspended models, apps and issuers.',
   query: listPage,
   response: z.object({
-    suspended: z.array(z.object({ ...suspendedRoot, suspendedAt: instant(), reason: z.string() })).max(200),
+    suspended: z
+      .array(
+        z.object({
+          ...suspendedRoot,
+          suspendedAt: instant(),
+          from: instant()
+            .nullable()
+            .meta({ description: 'What was checked before stays. Null: nothing rests on it.' }),
+          reason: z.string(),
+        }),
+      )
+      .max(200),
     nextCursor,
   }),
 })
@@ -60,6 +71,10 @@ export const operatorSuspend = operation({
     name,
     credentials: z.enum(['keep', 'suspend', 'revoke']).meta({
       description: 'What becomes of the credentials that rest on it, 100 for each call.',
+    }),
+    from: z.iso.datetime({ offset: true }).optional().meta({
+      description:
+        'For an issuer: proofs that it checked before this time stay, and so do credentials of before. Without it, nothing rests on the root.',
     }),
     after: text(128)
       .optional()

@@ -1,5 +1,4 @@
 export { eraseAgain, type Erasure } from './people/erase-person.ts'
-export type { ExternalIssuer } from './people/external.ts'
 export {
   listOwnPasskeys,
   recordAssertion,
@@ -16,11 +15,12 @@ export { authenticate, requirePerson } from './people/login.ts'
 export { isAttentionChallenge, originOf, type Member } from './rules.ts'
 export {
   deleteExpiredTokens,
+  deleteOldProofs,
   listPeopleCreated,
   listValidProofs,
   voidSignIns,
-  type ValidProof,
 } from './people/store.ts'
+export type { ValidProof } from './people/valid-proof.ts'
 export { languageOf, type Language } from './pages/messages.ts'
 export { listEligibleMemberships } from './membership/workers.ts'
 export { inviteMember } from './membership/create.ts'

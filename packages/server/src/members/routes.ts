@@ -12,7 +12,8 @@ import { me } from './people/me.ts'
 import { operatorErase, type OperatorEraseDeps } from './people/operator-erase.ts'
 import { passkeyAdd } from './people/passkey-add.ts'
 import { passkeyOptions } from './people/passkey-options.ts'
-import { proofAdd } from './people/proof-add.ts'
+import { proofBegin } from './people/proof-begin.ts'
+import { proofFinish } from './people/proof-finish.ts'
 import { operatorInvite, type OperatorInviteDeps } from './membership/operator-invite.ts'
 import { read } from './membership/read.ts'
 import { recording } from './people/recording.ts'
@@ -46,7 +47,8 @@ export const routes = (deps: MembersDeps): Route[] => {
     route('members.people.export', (call) => exportAll(deps, call.person)),
     route('members.membership.withdraw', (call) => withdraw(deps, call.person, call.body)),
     route('members.people.erase', (call) => erase(deps, call.person)),
-    route('members.people.proof-add', (call) => proofAdd(deps, call.person, call.body)),
+    route('members.people.proof-begin', (call) => proofBegin(deps, call.person, call.body)),
+    route('members.people.proof-finish', (call) => proofFinish(deps, call.person, call.body)),
     route('members.people.codes-renew', (call) => codesRenew(deps, call.person, call.body.credential)),
     route('members.people.passkey-add', (call) => passkeyAdd(deps, call.person, call.body.credential)),
   ]

@@ -1,5 +1,5 @@
 import { memberCookie, type Mode, type RootClass, type uniquenessLevels } from '@pohf/protocol'
-import type { ValidProof } from './people/store.ts'
+import type { ValidProof } from './people/valid-proof.ts'
 import { hmacOf } from '../platform/ops/secrets.ts'
 
 /** Version of the consent text. A change of its meaning needs a new version. Enrolled members are not asked again. */
@@ -33,9 +33,7 @@ export const uniquenessOf = (
   passkeys: readonly PasskeyAssurance[],
   proofs: readonly Pick<ValidProof, 'class' | 'counted'>[],
 ): Uniqueness => {
-  const counted = proofs
-    .filter((proof) => proof.counted)
-    .map((proof) => countedBy[proof.class] ?? 'external')
+  const counted = proofs.filter((proof) => proof.counted).map((proof) => countedBy[proof.class] ?? 'external')
   const byIssuer = uniquenessOrder.find((one) => counted.includes(one))
   if (byIssuer !== undefined) return byIssuer
   if (passkeys.length === 0) return 'none'
@@ -65,10 +63,6 @@ export const attentionChallenge = (key: Buffer, member: Membership): string =>
 /** Whether a session says of itself that it is an attention check of a member. */
 export const isAttentionChallenge = (challenge: string | null): boolean =>
   challenge?.startsWith('att_') ?? false
-
-/** What an external proof must cover, so that it belongs to this person. */
-export const signalOf = (key: Buffer, personId: string): string =>
-  hmacOf(key).update(personId).digest('base64url')
 
 /** One human, one action, one nullifier. Fields are length-prefixed, so that no two lists encode alike. */
 export const nullifierOf = (key: Buffer, fields: readonly string[]): Buffer =>

@@ -29,22 +29,6 @@ create index enrolment_links_expires_at_idx on enrolment_links (expires_at);
 -- row-level security by agent_id
 -- pohf_app may select, insert, update, delete
 
-create table issuer_requests (
-  state_hash bytea not null check (length(state_hash) = 32),
-  issuer text not null check (length(issuer) between 1 and 128),
-  person_id text,
-  session_id text,
-  origin text not null check (length(origin) <= 256),
-  expires_at timestamptz not null,
-  used_at timestamptz,
-  primary key (state_hash)
-);
-create index issuer_requests_expires_at_idx on issuer_requests (expires_at);
-create index issuer_requests_person_id_idx on issuer_requests (person_id) where person_id is not null;
-create index issuer_requests_session_id_idx on issuer_requests (session_id) where session_id is not null;
--- row-level security hidden from agents
--- pohf_app may select, insert, update, delete
-
 create table member_attention (
   agent_id text not null,
   mode text not null,

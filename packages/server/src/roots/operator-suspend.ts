@@ -23,6 +23,7 @@ type Input = {
   readonly kind: ShownRootKind | 'network'
   readonly name: string
   readonly credentials: 'keep' | 'suspend' | 'revoke'
+  readonly from?: string | undefined
   readonly after?: string | undefined
   readonly reason: string
 }
@@ -71,13 +72,15 @@ const listOfNetwork = async (tx: Tx, ctx: Ctx, { name, after = '' }: Input): Pro
 export const operatorSuspend = (deps: SuspendDeps, operator: Operator, input: Input) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
     const { kind, name, credentials, after, reason } = input
-    if (kind !== 'network') await insertSuspension(tx, { kind, name }, reason)
+    const from = input.from === undefined ? null : new Date(input.from)
+    if (kind !== 'network') await insertSuspension(tx, { kind, name, from, reason })
     const nothing: Page = { credentialIds: [], next: null }
     const listed = async (): Promise<Page> => {
       if (credentials === 'keep') return nothing
       if (kind === 'network') return listOfNetwork(tx, deps.ctx, input)
       const [, afterId = ''] = (after ?? '').split(' ')
-      return pageOf(await listRootCredentials(tx, { kind, name }, { after: afterId, limit: batchMax }), kind)
+      const page = { from, after: afterId, limit: batchMax }
+      return pageOf(await listRootCredentials(tx, { kind, name }, page), kind)
     }
     const { credentialIds, next } = await listed()
     const to = credentials === 'revoke' ? 'revoked' : 'suspended'
@@ -88,7 +91,7 @@ export const operatorSuspend = (deps: SuspendDeps, operator: Operator, input: In
       action: 'root.suspend',
       // The name of a network is an address, which is stored nowhere.
       target: kind === 'network' ? 'network' : `${kind} ${name}`,
-      details: { credentials, changed: credentialIds.length, reason },
+      details: { credentials, changed: credentialIds.length, from: from?.toISOString() ?? null, reason },
     })
     return { kind, name, credentials: credentialIds.length, next }
   })

@@ -22,6 +22,7 @@ export const operatorSuspended = (ctx: Ctx, { after = '', limit = 50 }: Query) =
         kind: row.kind,
         name: row.name,
         suspendedAt: row.suspended_at.toISOString(),
+        from: row.from_at?.toISOString() ?? null,
         reason: row.reason,
       })),
       nextCursor: last && rows.length === limit ? `${last.kind} ${last.name}` : null,

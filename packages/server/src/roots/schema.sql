@@ -94,6 +94,7 @@ create table root_suspensions (
   name text not null,
   suspended_at timestamptz not null default pohf_now(),
   reason text not null,
+  from_at timestamptz,
   primary key (kind, name)
 );
 -- pohf_app may select, insert, update, delete
@@ -247,13 +248,14 @@ begin
         array_agg(side.spender))
       from unnest(charges, agents, results, granted) given (charge, agent_id, result, granted)
       cross join lateral jsonb_to_recordset(given.charge -> 'counters')
-        counter (tag text, day int, "agentDay" int, strong boolean)
+        counter (tag text, day int, "agentDay" int, strong boolean, "limit" boolean)
       cross join lateral (values ('', counter.day), (given.agent_id, counter."agentDay")) side (spender, day_limit)
       where not given.granted and side.day_limit is not null
-        and (given.result = 'spent' or given.result = 'reserved' and counter.strong is not null and not exists (
-          select from root_reservations held where held.session_id = given.charge ->> 'session'
-            and held.root = given.charge -> 'root' ->> 'ref' and held.spender = given.agent_id
-            and held.expires_at > minted))
+        and (given.result = 'spent' or given.result = 'reserved' and (counter."limit" is not null
+          or counter.strong is not null and not exists (
+            select from root_reservations held where held.session_id = given.charge ->> 'session'
+              and held.root = given.charge ->> 'ref' and held.spender = given.agent_id
+              and held.expires_at > minted)))
       having count(*) > 0;
   end if;
 
@@ -261,13 +263,13 @@ begin
   -- others are locked already.
   if exists (
     select from unnest(charges, results, granted) given (charge, result, granted)
-    where given.granted and (given.result = 'reserved' or given.charge ? 'root')
+    where given.granted and (given.result = 'reserved' or given.charge ? 'ref')
   ) then
     with row as materialized (
       select given.charge ->> 'session' as session_id, given.agent_id, given.result,
-        given.charge -> 'root' ->> 'ref' as root
+        given.charge ->> 'ref' as root
       from unnest(charges, agents, results, granted) given (charge, agent_id, result, granted)
-      where given.granted and (given.result = 'reserved' or given.charge ? 'root')
+      where given.granted and (given.result = 'reserved' or given.charge ? 'ref')
     ), ended as (
       delete from root_reservations held using row
       where held.session_id = row.session_id and held.spender = row.agent_id
@@ -299,9 +301,10 @@ begin
     cross join lateral jsonb_array_elements(given.charge -> 'networks') network
     where given.granted;
   insert into root_credentials (kind, name, credential_id, at)
-    select given.charge -> 'root' ->> 'kind', given.charge -> 'root' ->> 'name', given.credential_id, minted
+    select distinct shown.kind, shown.name, given.credential_id, minted
     from unnest(charges, credential_ids, granted) given (charge, credential_id, granted)
-    where given.granted and given.charge ? 'root';
+    cross join lateral jsonb_to_recordset(given.charge -> 'roots') shown (kind text, name text)
+    where given.granted and given.charge ? 'ref';
 end $$;
 
 -- pohf_mint may execute it
@@ -337,7 +340,7 @@ begin
     ) given
     left join lateral (
       -- All reservations of the session are locked here, before any counter, because all of them end with the mint.
-      select max(locked.root) filter (where locked.root in ('', given.charge -> 'root' ->> 'ref')
+      select max(locked.root) filter (where locked.root in ('', given.charge ->> 'ref')
         and locked.spender = given.agent_id and locked.expires_at > minted) as root
       from (
         select held.root, held.spender, held.expires_at from root_reservations held
@@ -345,8 +348,13 @@ begin
       ) locked
     ) held on true
     left join lateral (
-      select suspended.kind from root_suspensions suspended where suspended.kind = given.charge -> 'root' ->> 'kind'
-        and suspended.name = given.charge -> 'root' ->> 'name'
+      -- What was checked before the suspension began goes on to count.
+      select found.kind from jsonb_to_recordset(given.charge -> 'roots') shown (kind text, name text, at timestamptz)
+      cross join lateral (
+        select suspended.kind from root_suspensions suspended where suspended.kind = shown.kind
+          and suspended.name = shown.name and coalesce(suspended.from_at, '-infinity') <= shown.at
+        limit 1
+      ) found
       limit 1
     ) suspended on true
   ) row;
@@ -359,13 +367,13 @@ begin
       select given.n::int, counter.tag, side.spender, side.hour_limit, side.day_limit
       from unnest(charges, agents, results, held_roots) with ordinality given (charge, agent_id, result, held_root, n)
       cross join lateral jsonb_to_recordset(given.charge -> 'counters')
-        counter (tag text, hour int, day int, "agentHour" int, "agentDay" int, strong boolean)
+        counter (tag text, hour int, day int, "agentHour" int, "agentDay" int, strong boolean, "limit" boolean)
       cross join lateral (values ('', counter.hour, counter.day),
         (given.agent_id, counter."agentHour", counter."agentDay")) side (spender, hour_limit, day_limit)
       where side.day_limit is not null
-        -- The counters of a row whose reservation holds all places are not read at all.
-        and (given.result = 'spent' or given.result = 'reserved' and given.charge ? 'root' and given.held_root = '')
-        and (given.result = 'spent' or counter.strong is not null)
+        -- A reservation holds places of networks, and of the roots that it names, but none of a limit for each human.
+        and (given.result = 'spent' or given.result = 'reserved' and (counter."limit" is not null
+          or counter.strong is not null and given.charge ? 'ref' and given.held_root = ''))
       order by given.n
     ) row;
   if ns is null then return results; end if;
@@ -385,7 +393,7 @@ begin
     for i in first .. last loop
       at := array_position(over_keys, tags[i] || ' ' || spenders[i]);
       if over_places[at] = 0 and refusal is distinct from 'day' then
-        refusal := case when over_days[at] then 'day' else 'hour' end;
+        refusal := case when tags[i] like 'human.%' then 'limit' when over_days[at] then 'day' else 'hour' end;
       end if;
     end loop;
     if refusal is not null then
@@ -425,7 +433,9 @@ begin
       insert into root_counters as counter (day, tag, spender, used, hours, day_limit, hour_limit)
         select at_day, entry.tag, entry.spender, of_day * count(*)::int,
           array_fill(count(*)::int, array[1], array[at_hour]),
-          min(entry.day_limit) - least(day_lost, min(entry.day_limit) / 2)::int,
+          -- How many acts of one human a restore lost is not known: all that are allowed.
+          case when entry.tag like 'human.%' then case when day_lost > 0 then 0 else min(entry.day_limit) end
+            else min(entry.day_limit) - least(day_lost, min(entry.day_limit) / 2)::int end,
           min(entry.hour_limit) - least(hour_lost, min(entry.hour_limit) / 2)::int
         from unnest(tags, spenders, hour_limits, day_limits) entry (tag, spender, hour_limit, day_limit)
         group by entry.tag, entry.spender

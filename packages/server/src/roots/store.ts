@@ -249,11 +249,12 @@ export const listSites = async (tx: Tx, page: { readonly after: string; readonly
 
 type NamedRoot = { readonly kind: ShownRootKind; readonly name: string }
 
-/** Suspends a root; a second time changes the reason. */
-export const insertSuspension = async (tx: Tx, { kind, name }: NamedRoot, reason: string): Promise<void> => {
+type Suspension = NamedRoot & { readonly from: Date | null; readonly reason: string }
+/** Suspends a root; a second time changes the date and the reason. */
+export const insertSuspension = async (tx: Tx, { kind, name, from, reason }: Suspension): Promise<void> => {
   await sql`
-    insert into root_suspensions (kind, name, reason) values (${kind}, ${name}, ${reason})
-    on conflict (kind, name) do update set reason = excluded.reason`.execute(tx)
+    insert into root_suspensions (kind, name, from_at, reason) values (${kind}, ${name}, ${from}, ${reason})
+    on conflict (kind, name) do update set from_at = excluded.from_at, reason = excluded.reason`.execute(tx)
 }
 
 /** Whether one of these roots is suspended since before it was checked. */
@@ -294,7 +295,7 @@ export const listSuspensions = async (
 ) =>
   tx
     .selectFrom('root_suspensions')
-    .select(['kind', 'name', 'suspended_at', 'reason'])
+    .select(['kind', 'name', 'suspended_at', 'from_at', 'reason'])
     .where(sql<boolean>`(kind, name) > (${page.after.kind}, ${page.after.name})`)
     .orderBy('kind')
     .orderBy('name')
@@ -307,15 +308,17 @@ export const deleteSuspension = async (tx: Tx, { kind, name }: NamedRoot): Promi
   return numAffectedRows === 1n
 }
 
-/** Credentials that rest on a stronger root, in the order of their ids, after `after`. */
+/** Credentials that rest on a stronger root since a time, in the order of their ids, after `after`. */
 export const listRootCredentials = async (
   tx: Tx,
   { kind, name }: NamedRoot,
-  page: { readonly after: string; readonly limit: number },
+  page: { readonly from: Date | null; readonly after: string; readonly limit: number },
 ): Promise<string[]> => {
   const { rows } = await sql<{ credential_id: string }>`
     select credential_id from root_credentials where kind = ${kind} and name = ${name}
-      and credential_id > ${page.after} order by credential_id limit ${page.limit}`.execute(tx)
+      and at >= coalesce(${page.from}::timestamptz, '-infinity') and credential_id > ${page.after} order by credential_id limit ${page.limit}`.execute(
+    tx,
+  )
   return rows.map((row) => row.credential_id)
 }
 

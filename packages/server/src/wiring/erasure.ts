@@ -10,6 +10,7 @@ import { unitDepsOf } from './settlement.ts'
 
 /** What erasure of a person covers in other modules. The api and the worker each build one. */
 export const erasureOf = (ctx: Ctx): members.Erasure => ({
+  tombstoneDays: ctx.config.PROOF_TOMBSTONE_DAYS,
   erasers: [
     evidence.eraseEvidence,
     credentials.eraseCredentialLinks,

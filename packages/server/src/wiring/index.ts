@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 import type { FastifyInstance } from 'fastify'
 import * as agents from '../agents/index.ts'
 import * as evidence from '../evidence/index.ts'
-import type { ExternalIssuer } from '../members/index.ts'
+import type { OutsideIssuer } from '../issuers/index.ts'
 import type { CostBudget } from '../platform/http/cost-budget.ts'
 import { addGracefulClose, type ServingState } from '../platform/http/http-connections.ts'
 import type { Ctx } from '../platform/ops/context.ts'
@@ -74,11 +74,8 @@ const makeSeeding = (ctx: Ctx, { restoreGuard, signer }: Services) => {
   }
 }
 
-/**
- * Builds both listeners of the api process. `issuers` are plug-ins: the outside issuers that a deployment trusts to tell
- * one human from another.
- */
-export const buildApp = (ctx: Ctx, issuers: readonly ExternalIssuer[] = []): App => {
+/** Builds both listeners of the api process. `issuers` are outside issuers besides those of ISSUERS_FILE. */
+export const buildApp = (ctx: Ctx, issuers: readonly OutsideIssuer[] = []): App => {
   const state: ServingState = { value: 'serving' }
   const services = buildServices(ctx, issuers)
   const health = makeHealth(services, () => state.value)

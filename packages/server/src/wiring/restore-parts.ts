@@ -1,6 +1,7 @@
 import * as accounts from '../accounts/index.ts'
 import * as credentials from '../credentials/index.ts'
 import * as evidence from '../evidence/index.ts'
+import * as issuers from '../issuers/index.ts'
 import * as members from '../members/index.ts'
 import * as operators from '../operators/index.ts'
 import * as partners from '../partners/index.ts'
@@ -29,6 +30,7 @@ export const restorePartsOf = ({ ctx, chainSettlement, cardProvider }: Services)
       },
       { name: 'sessions', run: sessions.voidSessions },
       { name: 'nonces', run: evidence.voidNonces },
+      { name: 'issuerRequests', run: issuers.voidRequests },
       { name: 'signIns', run: members.voidSignIns },
       { name: 'consoleSignIns', run: accounts.voidConsoleSignIns },
       { name: 'operatorSignIns', run: operators.voidSignIns },

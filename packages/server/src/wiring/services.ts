@@ -4,6 +4,7 @@ import * as agents from '../agents/index.ts'
 import * as credentials from '../credentials/index.ts'
 import * as credits from '../credits/index.ts'
 import * as evidence from '../evidence/index.ts'
+import { makeIssuers, readIssuersFile, type OutsideIssuer } from '../issuers/index.ts'
 import * as members from '../members/index.ts'
 import * as operators from '../operators/index.ts'
 import * as payments from '../payments/index.ts'
@@ -68,7 +69,7 @@ const signInVerifierOf = (loadDeviceTrust: evidence.LoadDeviceTrust): PasskeyVer
 }
 
 /** What both listeners of the api process share. */
-export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer[]) => {
+export const buildServices = (ctx: Ctx, outsideIssuers: readonly OutsideIssuer[]) => {
   const consoleBearers = accounts.makeBearers(ctx)
   const operatorBearers = operators.makeBearers(ctx)
   const authenticator = agents.makeAuthenticator(ctx, consoleBearers)
@@ -83,7 +84,7 @@ export const buildServices = (ctx: Ctx, issuers: readonly members.ExternalIssuer
   const loadDeviceTrust = evidence.makeLoadDeviceTrust(ctx)
   return {
     ctx,
-    issuers,
+    issuers: makeIssuers([...readIssuersFile(ctx, members.originOf(ctx.config).origin), ...outsideIssuers]),
     authenticator,
     consoleBearers,
     operatorBearers,

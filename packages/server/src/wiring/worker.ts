@@ -4,6 +4,7 @@ import * as approvals from '../approvals/index.ts'
 import * as credentials from '../credentials/index.ts'
 import * as credits from '../credits/index.ts'
 import * as evidence from '../evidence/index.ts'
+import * as issuers from '../issuers/index.ts'
 import * as ledger from '../ledger/index.ts'
 import * as members from '../members/index.ts'
 import * as microtasks from '../microtasks/index.ts'
@@ -42,7 +43,9 @@ const deletions = [
   accounts.deleteExpired,
   agents.deleteOldMailTokens,
   approvals.eraseOldEnvelopes,
+  issuers.deleteOldRequests,
   members.deleteExpiredTokens,
+  members.deleteOldProofs,
   operators.deleteExpired,
   credentials.deleteExpiredWallets,
   evidence.deleteOldNonces,

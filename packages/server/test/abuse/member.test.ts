@@ -1,33 +1,19 @@
 import assert from 'node:assert/strict'
-import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
-import type { ExternalIssuer } from '../../src/members/index.ts'
 import { startHarness } from '../fixtures/harness.ts'
 import { enrolMember, registerConfirmedAgent } from '../fixtures/people/member.ts'
+import { officeIssuer, showProof } from '../fixtures/people/outside-proof.ts'
 import { pollUntil } from '../fixtures/polling.ts'
+import { assertRefusal } from '../fixtures/refusal.ts'
 
-/** An issuer for the test: its key signs that a signal belongs to a human. */
-const proofOf = (human: string, signal: string) =>
-  createHmac('sha256', 'held by the issuer alone').update(`${human} ${signal}`).digest('base64url')
-const testIssuer: ExternalIssuer = {
-  name: 'office',
-  verify: async (proof, signal) => {
-    const { human, seal } = proof as { human: string; seal: string }
-    return seal === proofOf(human, signal) ? human : undefined
-  },
-}
-const harness = await startHarness({}, [testIssuer])
+const harness = await startHarness({}, [officeIssuer])
 const live = await registerConfirmedAgent(harness, 'live', 'dev@member.example')
 const call = (path: string, body: unknown) =>
   harness.call('POST', `/api/agents/${path}`, { key: live.apiKey, body })
 
 type EnrolledPerson = Awaited<ReturnType<typeof enrolMember>>
-const showProof = async ({ browser }: EnrolledPerson, human: string) => {
-  const signal = String((await browser.get('me')).json.signal)
-  const shown = await browser.post('me/proofs', {
-    issuer: 'office',
-    proof: { human, seal: proofOf(human, signal) },
-  })
+const prove = async ({ browser }: EnrolledPerson, human: string) => {
+  const shown = await showProof(browser, human)
   assert.equal(shown.status, 200, shown.text)
 }
 
@@ -37,18 +23,24 @@ const vote = async ({ memberId }: EnrolledPerson) => {
   return json.first as boolean
 }
 
-test('a person who deletes everything and enrols again with the same proof does not act a second time', async () => {
+test('a person who deletes everything is no second human for a year, and never acts a second time', async () => {
   const before = await enrolMember(harness, live)
-  await showProof(before, 'citizen-1')
+  await prove(before, 'citizen-1')
   assert.equal(await vote(before), true)
   const erased = await before.browser.post('me/erase', { confirm: 'delete everything' })
   assert.equal(erased.status, 200, erased.text)
-  const after = await enrolMember(harness, live)
-  await showProof(after, 'citizen-1')
-  assert.equal(await vote(after), false)
+  const later = await enrolMember(harness, live)
+  const refused = await showProof(later.browser, 'citizen-1')
+  assertRefusal(refused, 400, 'proof_refused')
+  assert.equal(refused.json.details[0].code, 'erased')
   const other = await enrolMember(harness, live)
-  await showProof(other, 'citizen-2')
+  await prove(other, 'citizen-2')
   assert.equal(await vote(other), true)
+  await harness.advance(366 * 86_400_000)
+  await harness.runJobs()
+  const returned = await enrolMember(harness, live)
+  await prove(returned, 'citizen-1')
+  assert.equal(await vote(returned), false)
 })
 
 /** Runs `work` while no credential can be written: calls that have read everything wait for their commit. */

@@ -1,25 +1,36 @@
 import assert from 'node:assert/strict'
+import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { endpoints, type Endpoint } from '@pohf/protocol'
-import type { ExternalIssuer } from '../../src/members/index.ts'
 import { startHarness, type TestResponse } from '../fixtures/harness.ts'
 import { enrolMember, openBrowser, type PersonBrowser } from '../fixtures/people/member.ts'
 import { createPasskey, makePasskey, usePasskey, type Passkey } from '../fixtures/people/authenticator.ts'
 import { findTablesHolding } from '../architecture/personal-data.ts'
 import { makeAdministration } from '../fixtures/people/approvals.ts'
 import { enrolApprover } from '../fixtures/people/approver.ts'
+import { makeOffice } from '../fixtures/people/outside-proof.ts'
 import { makeWorker } from '../fixtures/people/worker.ts'
 
 /** Vouches for whoever brings a code; `meanwhile` happens while it looks. */
 let meanwhile: () => Promise<unknown> = async () => undefined
-const issuer: ExternalIssuer = {
+const issuer = makeOffice({
   name: 'registry',
-  verify: async (proof) => {
+  finish: async ({ answer }) => {
     await meanwhile()
-    return String(proof)
+    const human = String(answer)
+    const checkedAt = new Date()
+    return {
+      ok: true,
+      level: 'high',
+      human,
+      counted: true,
+      checkedAt,
+      expiresAt: new Date(checkedAt.getTime() + 86_400_000),
+      evidenceHash: createHash('sha256').update(human).digest(),
+    }
   },
-}
+})
 const harness = await startHarness({}, [issuer])
 const { origin } = openBrowser(harness)
 const home = await harness.register('test')
@@ -57,6 +68,9 @@ const confirmed = async (browser: PersonBrowser, passkey: Passkey) =>
   usePasskey(passkey, { challenge: await challengeOf(browser, 'confirm'), origin, flags: 5, counter: 0 })
 const created = async (browser: PersonBrowser, passkey: Passkey) =>
   createPasskey(passkey, { challenge: await challengeOf(browser, 'create'), origin }, { fmt: 'none' })
+
+const begunState = async (cookie: string): Promise<string> =>
+  (await ask('members.proof-begin', cookie, { body: { issuer: 'registry' } })).json.state
 
 /** Somebody who enrolled in their own browser and has a unit of work in hand. */
 const makePerson = async (externalRef: string) => {
@@ -122,7 +136,12 @@ test("another person's session shows and changes nothing of the first", async ()
     'members.recording': { params, ends: 'not_found' },
     'members.export': { ends: 200 },
     'members.withdraw': { body: { memberId: first.memberId, language: 'en' }, ends: 'not_found' },
-    'members.proof-add': { body: { issuer: 'registry', proof: 'second human' }, ends: 200 },
+    'members.proof-begin': { body: { issuer: 'registry' }, ends: 200 },
+    // The state of the first person's check.
+    'members.proof-finish': {
+      body: { state: await begunState(first.cookie), answer: 'second human' },
+      ends: 'proof_refused',
+    },
     'members.codes-renew': {
       body: { credential: await confirmed(second.browser, first.passkey) },
       ends: 'passkey_refused',
@@ -188,7 +207,11 @@ test('nothing is written for a person who was erased after the call was let in',
   const writes: Readonly<Record<string, readonly [ends: unknown, body: (person: Made) => unknown]>> = {
     'members.attention': ['not_found', ({ token, sessionId }) => ({ token, sessionId })],
     'members.withdraw': ['sign_in_required', ({ memberId }) => ({ memberId, language: 'en' })],
-    'members.proof-add': ['sign_in_required', () => ({ issuer: 'registry', proof: 'erased human' })],
+    'members.proof-begin': ['sign_in_required', () => ({ issuer: 'registry' })],
+    'members.proof-finish': [
+      'proof_refused',
+      async ({ cookie }) => ({ state: await begunState(cookie), answer: 'erased human' }),
+    ],
     'members.codes-renew': [
       'passkey_refused',
       async ({ browser, passkey }) => ({ credential: await confirmed(browser, passkey) }),
@@ -234,8 +257,8 @@ test('nothing is written for a person who was erased after the call was let in',
 test('a proof that was judged while its person was erased is kept of nobody', async () => {
   const { cookie, personId } = await makePerson('customer-judged')
   meanwhile = () => ask('members.erase', cookie, { body: { confirm: 'delete everything' } })
-  const body = { issuer: 'registry', proof: 'a human who went' }
-  assert.equal(outcomeOf(await ask('members.proof-add', cookie, { body })), 'sign_in_required')
+  const body = { state: await begunState(cookie), answer: 'a human who went' }
+  assert.equal(outcomeOf(await ask('members.proof-finish', cookie, { body })), 'sign_in_required')
   meanwhile = async () => undefined
   assert.deepEqual(await findTablesHolding(harness.owner, personId), [])
 })

@@ -9,13 +9,8 @@ import { platformAgentId } from '../../src/agents/platform-agent.ts'
 import { pairwiseSubject } from '../../src/credentials/rules.ts'
 import { freeAccountOf } from '../../src/credits/rules.ts'
 import { singleChunkTelemetry } from '../../src/evidence/proof.ts'
-import {
-  attentionChallenge,
-  loginCookie,
-  expiredLoginCookie,
-  nullifierOf,
-  signalOf,
-} from '../../src/members/rules.ts'
+import { humanHashOf, signalOf } from '../../src/issuers/rules.ts'
+import { attentionChallenge, loginCookie, expiredLoginCookie, nullifierOf } from '../../src/members/rules.ts'
 import { initialHash, hashEntry } from '../../src/operators/rules.ts'
 import { claimOf, holdAccountOf, payoutAccountOf, userAccountOf } from '../../src/partners/rules.ts'
 import type { Ctx } from '../../src/platform/ops/context.ts'
@@ -158,6 +153,10 @@ const codesOf = (secrets: Secrets): Record<string, string> => {
       mode,
       memberId,
     }),
+    'hash of the human of an outside proof': humanHashOf(
+      secrets.derive('external-codes'),
+      'https://login.example.com\u0000golden',
+    ).toString('base64url'),
     'signal of an external proof': signalOf(secrets.accepted('external')[0], personId),
     nullifier: nullifierOf(secrets.derive('nullifier'), [agentId, mode, 'vote', personId]).toString('hex'),
     'view token': makeViewToken(signing, { agentId, mode, sessionId, viewedAt: at }),

@@ -3,7 +3,7 @@ import type { Ctx } from '../../platform/ops/context.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { Erasure } from '../people/erase-person.ts'
-import type { ExternalIssuer } from '../people/external.ts'
+import type { Issuers } from '../../issuers/index.ts'
 import { requireInvited } from './invitation.ts'
 import {
   findSignedIn,
@@ -34,14 +34,20 @@ import {
   type MemberKey,
   type MemberRow,
 } from './store.ts'
-import { insertPasskey, insertPerson, listPasskeys, listValidProofs, consumeChallenge } from '../people/store.ts'
+import {
+  insertPasskey,
+  insertPerson,
+  listPasskeys,
+  listValidProofs,
+  consumeChallenge,
+} from '../people/store.ts'
 
 export type MembersDeps = Erasure & {
   readonly ctx: Ctx
   readonly passkeyVerifier: PasskeyVerifier
   /** Injected by the wiring: the name of an agent; undefined when it may not act. */
   readonly findName: (tx: Tx, agentId: string) => Promise<string | undefined>
-  readonly issuers: readonly ExternalIssuer[]
+  readonly issuers: Issuers
   /** Injected by the wiring: data of a member in other modules, for the export. */
   readonly exportMember: (tx: Tx, member: MemberKey) => Promise<object>
 }
@@ -94,11 +100,15 @@ export const refreshAssurance = async (tx: Tx, personId: string): Promise<void> 
   const at = await readNow(tx)
   for (const agentId of new Set((await listMemberships(tx, personId)).map((member) => member.agentId))) {
     const proofs = await listValidProofs(tx, personId, { agentId, at })
-    await updateMemberAssurance(tx, { personId, agentId }, {
-      uniqueness: uniquenessOf(passkeys, proofs),
-      methods: ['passkey', 'attention', ...proofs.map(({ name }) => `${proofPrefix}${name}`)],
-      passkeyAssurance: bestAssurance(passkeys) ?? null,
-    })
+    await updateMemberAssurance(
+      tx,
+      { personId, agentId },
+      {
+        uniqueness: uniquenessOf(passkeys, proofs),
+        methods: ['passkey', 'attention', ...proofs.map(({ name }) => `${proofPrefix}${name}`)],
+        passkeyAssurance: bestAssurance(passkeys) ?? null,
+      },
+    )
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Mode } from '@pohf/protocol'
 import { readNow, type Tx } from '../../platform/db/db.ts'
-import { listPasskeys, listValidProofs, type ValidProof } from '../people/store.ts'
+import { listPasskeys, listValidProofs } from '../people/store.ts'
+import type { ValidProof } from '../people/valid-proof.ts'
 import {
   attentionDaysMax,
   proofPrefix,

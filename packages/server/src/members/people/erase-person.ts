@@ -2,11 +2,12 @@ import type { Mode } from '@pohf/protocol'
 import type { Tx } from '../../platform/db/db.ts'
 import { eraseResponses } from '../../platform/db/idempotency.ts'
 import { enqueue, eraseEvents, publish, type OutboxRow } from '../../platform/queue/outbox.ts'
+import { deleteRequests } from '../../issuers/index.ts'
 import { eraseSession, listSessionsOfMember } from '../../sessions/index.ts'
 import { eraseDeliveries } from '../../webhooks/index.ts'
 import { sessionOwnersOf, type PlatformAgentOf } from '../membership/session-owners.ts'
 import { deleteMember, listMemberships, type MemberKey, type MemberRow } from '../membership/store.ts'
-import { deletePerson, lockPerson } from './store.ts'
+import { deletePerson, insertTombstones, lockPerson } from './store.ts'
 
 /** Injected by the wiring: erases data of a member in another module. */
 type EraseMemberData = (
@@ -29,6 +30,8 @@ type CompletedWork = {
   readonly erasePerson: (tx: Tx, personId: string) => Promise<void>
 }
 export type Erasure = {
+  /** How long the code of a human who was erased is no second person. */
+  readonly tombstoneDays: number
   readonly erasers: readonly EraseMemberData[]
   readonly completedWork: CompletedWork
   readonly platformAgentOf: PlatformAgentOf
@@ -102,7 +105,7 @@ export const eraseAgain = async (tx: Tx, erasure: Erasure, rows: readonly Outbox
  * verifying.
  */
 export const erasePerson = async (tx: Tx, erasure: Erasure, personId: string): Promise<number> => {
-  const { erasers, completedWork } = erasure
+  const { erasers, completedWork, tombstoneDays } = erasure
   await lockPerson(tx, personId)
   const memberships = await listMemberships(tx, personId)
   for (const member of memberships) await eraseMember(tx, erasure, member)
@@ -112,6 +115,8 @@ export const erasePerson = async (tx: Tx, erasure: Erasure, personId: string): P
   }
   await completedWork.erasePerson(tx, personId)
   await eraseResponses(tx, 'system', [personId])
+  await insertTombstones(tx, personId, tombstoneDays)
+  await deleteRequests(tx, personId)
   await deletePerson(tx, personId)
   return memberships.length
 }

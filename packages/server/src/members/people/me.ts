@@ -3,7 +3,6 @@ import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { listSessionsOfMember, memberSessionsMax, type Session } from '../../sessions/index.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
 import { sessionOwnersOf } from '../membership/session-owners.ts'
-import { signalOf } from '../rules.ts'
 import { listConsents, listMemberships, type MemberRow } from '../membership/store.ts'
 import { countRecoveryCodes, listPasskeys, listProofs } from './store.ts'
 
@@ -52,7 +51,17 @@ export const readAccount = async (tx: Tx, personId: string) => ({
     synced: passkey.synced,
     model: passkey.model ?? null,
   })),
-  proofs: (await listProofs(tx, personId)).map(({ issuer, at }) => ({ issuer, at: at.toISOString() })),
+  proofs: (await listProofs(tx, personId)).map((proof) => ({
+    issuer: proof.issuer,
+    issuerId: proof.issuer_id,
+    kind: proof.kind,
+    class: proof.source_class,
+    level: proof.level,
+    counted: proof.counted,
+    checkedAt: proof.checked_at.toISOString(),
+    expiresAt: proof.expires_at.toISOString(),
+    withdrawn: proof.withdrawn_at !== null,
+  })),
   recoveryCodesLeft: await countRecoveryCodes(tx, personId),
 })
 
@@ -85,7 +94,4 @@ export const readPerson = async (
 export type PersonData = Awaited<ReturnType<typeof readPerson>>
 
 export const me = async (deps: MembersDeps, { personId }: Person) =>
-  inTransaction(deps.ctx, 'system', async (tx) => {
-    const signal = signalOf(deps.ctx.secrets.accepted('external')[0], personId)
-    return { ...(await readPerson(tx, deps, personId)), signal }
-  })
+  inTransaction(deps.ctx, 'system', (tx) => readPerson(tx, deps, personId))

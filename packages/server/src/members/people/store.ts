@@ -1,8 +1,10 @@
+import { createHash } from 'node:crypto'
 import { sql, type Selectable } from 'kysely'
 import { now, type Tx } from '../../platform/db/db.ts'
 import type { DB } from '../../platform/db/schema.ts'
 import { listSuspendedFrom } from '../../roots/index.ts'
 import type { Passkey } from './passkeys.ts'
+import type { ValidProof } from './valid-proof.ts'
 
 type Challenge = {
   readonly challenge: string
@@ -209,20 +211,57 @@ export const deletePerson = async (tx: Tx, personId: string): Promise<void> => {
   await tx.deleteFrom('passkey_challenges').where('bound_to', '=', `person ${personId}`).execute()
 }
 
-type Proof = { readonly issuer: string; readonly hash: Buffer; readonly personId: string }
+type ProofRow = Selectable<DB['person_proofs']>
+type NewProof = {
+  readonly issuer: string
+  readonly issuerId: string
+  readonly codeHash: Buffer
+  readonly personId: string
+  readonly kind: ProofRow['kind']
+  readonly sourceClass: ProofRow['source_class']
+  readonly level: ProofRow['level']
+  readonly counted: boolean
+  readonly named: boolean
+  readonly fresh: boolean
+  readonly model: string | null
+  readonly agents: string[] | null
+  readonly checkedAt: Date
+  readonly expiresAt: Date
+  readonly evidenceHash: Buffer
+}
 
-/** Stores a proof; returns the person it belongs to. */
-export const insertProof = async (tx: Tx, proof: Proof): Promise<string> => {
+/** Stores a proof, or renews the one of this human where it is this person's; returns the person it belongs to. */
+export const upsertProof = async (tx: Tx, proof: NewProof): Promise<string> => {
+  const shown = {
+    issuer_id: proof.issuerId,
+    kind: proof.kind,
+    source_class: proof.sourceClass,
+    level: proof.level,
+    counted: proof.counted,
+    named: proof.named,
+    fresh: proof.fresh,
+    model: proof.model,
+    agents: proof.agents,
+    checked_at: proof.checkedAt,
+    expires_at: proof.expiresAt,
+    evidence_hash: proof.evidenceHash,
+    withdrawn_at: null,
+  }
   await tx
     .insertInto('person_proofs')
-    .values({ issuer: proof.issuer, code_hash: proof.hash, person_id: proof.personId })
-    .onConflict((conflict) => conflict.doNothing())
+    .values({ issuer: proof.issuer, code_hash: proof.codeHash, person_id: proof.personId, ...shown })
+    .onConflict((conflict) =>
+      conflict
+        .columns(['issuer', 'code_hash'])
+        .doUpdateSet(shown)
+        .where('person_proofs.person_id', '=', proof.personId),
+    )
     .execute()
   const row = await tx
     .selectFrom('person_proofs')
     .select('person_id')
     .where('issuer', '=', proof.issuer)
-    .where('code_hash', '=', proof.hash)
+    .where('code_hash', '=', proof.codeHash)
     .executeTakeFirstOrThrow(
       () =>
         new Error(
@@ -232,45 +271,103 @@ export const insertProof = async (tx: Tx, proof: Proof): Promise<string> => {
   return row.person_id
 }
 
+const proofsMax = 10
+
+/** Every proof of a person, those that no longer count too. */
 export const listProofs = async (tx: Tx, personId: string) =>
   tx
     .selectFrom('person_proofs')
-    .select(['issuer', 'at'])
+    .select([
+      'issuer',
+      'issuer_id',
+      'kind',
+      'source_class',
+      'level',
+      'counted',
+      'checked_at',
+      'expires_at',
+      'withdrawn_at',
+    ])
     .where('person_id', '=', personId)
     .orderBy('issuer')
-    .limit(10)
+    .orderBy('code_hash')
+    .limit(proofsMax)
     .execute()
 
-/** The keyed hashes of what external issuers call this person, by issuer. */
+/** The keyed hashes of what outside issuers that count humans call this person, by issuer. */
 export const listProofCodes = async (tx: Tx, personId: string) =>
   tx
     .selectFrom('person_proofs')
     .select(['issuer', 'code_hash'])
     .where('person_id', '=', personId)
+    .where('counted', '=', true)
     .orderBy('issuer')
     .orderBy('code_hash')
-    .limit(10)
+    .limit(proofsMax)
     .execute()
 
-type ProofRow = Selectable<DB['person_proofs']>
-/** A proof that counts for an agent at a time. */
-export type ValidProof = {
-  /** The issuer as readers of a credential know it: its address or name. */
-  readonly issuer: string
-  /** The issuer's name in the settings, by which it is suspended. */
-  readonly name: string
-  readonly kind: ProofRow['kind']
-  readonly class: ProofRow['source_class']
-  readonly level: ProofRow['level']
-  /** Whether the issuer counts each human once. */
-  readonly counted: boolean
-  /** Whether it is worth what the reader thinks of the issuer. */
-  readonly named: boolean
-  /** A keyed hash of the issuer's code of the human, the same for every agent; undefined where the issuer counts nobody. */
-  readonly human: string | undefined
-  readonly checkedAt: Date
-  /** Whether it was shown for an act of the last minutes. */
-  readonly fresh: boolean
+/** What stays of a counted proof after an erasure: nobody finds it without the key of the codes and the code. */
+const tombstone = (issuer: string, codeHash: Buffer): Buffer =>
+  createHash('sha256').update(issuer).update('\0').update(codeHash).digest()
+
+/** Keeps the codes of a person who is erased, so that the same human is no second person for the life of the proofs. */
+export const insertTombstones = async (tx: Tx, personId: string, days: number): Promise<void> => {
+  const proofs = await tx
+    .selectFrom('person_proofs')
+    .select(['issuer', 'code_hash'])
+    .select(sql<Date>`greatest(expires_at, pohf_now() + make_interval(days => ${days}))`.as('until'))
+    .where('person_id', '=', personId)
+    .where('counted', '=', true)
+    .execute()
+  if (days === 0 || proofs.length === 0) return
+  await tx
+    .insertInto('proof_tombstones')
+    .values(
+      proofs.map((proof) => ({
+        code_hash: tombstone(proof.issuer, proof.code_hash),
+        expires_at: proof.until,
+      })),
+    )
+    .onConflict((conflict) =>
+      conflict.column('code_hash').doUpdateSet({
+        expires_at: sql<Date>`greatest(proof_tombstones.expires_at, excluded.expires_at)`,
+      }),
+    )
+    .execute()
+}
+
+export const hasTombstone = async (tx: Tx, issuer: string, codeHash: Buffer): Promise<boolean> => {
+  const row = await tx
+    .selectFrom('proof_tombstones')
+    .select('expires_at')
+    .where('code_hash', '=', tombstone(issuer, codeHash))
+    .where('expires_at', '>', now())
+    .executeTakeFirst()
+  return row !== undefined
+}
+
+/** An issuer takes its word back, for this human; returns the person. */
+export const updateProofWithdrawn = async (
+  tx: Tx,
+  issuer: string,
+  codeHash: Buffer,
+): Promise<string | undefined> => {
+  const row = await tx
+    .updateTable('person_proofs')
+    .set({ withdrawn_at: now() })
+    .where('issuer', '=', issuer)
+    .where('code_hash', '=', codeHash)
+    .where('withdrawn_at', 'is', null)
+    .returning('person_id')
+    .executeTakeFirst()
+  return row?.person_id
+}
+
+/** Deletes tombstones that are over, and expired proofs that count nobody: no later proof replaces these. */
+export const deleteOldProofs = async (tx: Tx): Promise<void> => {
+  await sql`delete from proof_tombstones where expires_at < pohf_now()`.execute(tx)
+  await sql`
+    delete from person_proofs where not counted and expires_at < pohf_now() - interval '30 days'`.execute(tx)
 }
 
 /** How long a proof that was shown for an act is fresh: as long as its sign-in may take. */
@@ -294,8 +391,7 @@ export const listValidProofs = async (
   )
   const counts = ({ kind, issuer, checked_at }: ProofRow): boolean =>
     !suspended.some(
-      (root) =>
-        root.kind === kind && root.name === issuer && (root.from === null || root.from <= checked_at),
+      (root) => root.kind === kind && root.name === issuer && (root.from === null || root.from <= checked_at),
     )
   return rows.filter(counts).map((row) => ({
     issuer: row.issuer_id,

@@ -75,19 +75,20 @@ export const secretPurposes = {
       'Anybody who reaches the operators’ listener and knows the id of an open session of an operator can make a bearer for it. The database and the audit log hold these ids.',
   },
   external: {
-    protects: 'The signal that a proof of an external issuer must cover, derived from the person id.',
+    protects:
+      'The signal that the answer of an outside issuer must cover, derived from the person or session.',
     rotation: { how: 'expires', hours: 24 },
-    ifLost: 'A proof that was made for the old signal and not submitted yet is refused.',
-    ifLeaked: 'With the database, an issuer can match the signals that it saw to person ids.',
+    ifLost: 'A check with an outside issuer that is under way is refused. The person begins it again.',
+    ifLeaked: 'With the database, an issuer can match the signals that it saw to people and sessions.',
   },
   'external-codes': {
-    protects: 'The stored hashes of the codes by which external issuers identify one human.',
+    protects: 'The stored hashes of the codes by which outside issuers identify one human.',
     rotation: {
       how: 'kept',
       why: 'Only the hashes of the codes are stored, and the issuer does not send a code again.',
     },
     ifLost:
-      'The hashes match nothing any more, so a human can add the same external proof to a second person.',
+      'The hashes match nothing any more, so a human can show the same proof for a second person, and a person whom a company removes keeps the proof until it expires.',
     ifLeaked: 'With the database, an issuer can find the person to whom a code belongs.',
   },
   fingerprint: {
@@ -129,6 +130,13 @@ export const secretPurposes = {
       'A month that is restated later has other pseudonyms. Published epochs and their inputs stay valid.',
     ifLeaked:
       'With the database, the rows of published inputs can be matched to buyers, and the listed workers to the codes of their Star accounts.',
+  },
+  'issuer-state': {
+    protects: 'What a browser keeps of a check with an outside issuer, from its begin to its answer.',
+    rotation: { how: 'expires', hours: 1 },
+    ifLost: 'Checks of the last ten minutes are refused. The person begins again.',
+    ifLeaked:
+      'Anybody who holds the state of a browser reads the secrets of that sign-in. Each works once, for the same person and within ten minutes.',
   },
   journal: {
     protects:

@@ -203,6 +203,18 @@ const makeSecrets = (read: () => MasterKeyFile): Secrets => {
   }
 }
 
+/** Seals under a key of this deployment what a client keeps for a short time: `accepted` gives the keys. */
+export const sealUnder = (key: Buffer, plain: string): string => seal(key, plain)
+/** Opens it with the key that made it; undefined where none of them did, or where it is spelled in another way. */
+export const openUnder = (keys: readonly Buffer[], sealed: string): string | undefined => {
+  if (Buffer.from(sealed, 'base64url').toString('base64url') !== sealed) return undefined
+  for (const key of keys) {
+    const plain = resultOf(() => open(key, sealed))
+    if (plain !== undefined) return plain
+  }
+  return undefined
+}
+
 /** Seals under a key that only the holder of `secret` has, such as a caller's API key. */
 export const sealFor = (secret: string, plain: string): string => seal(deriveKey(secret, 'caller'), plain)
 export const openFor = (secret: string, sealed: string): string => open(deriveKey(secret, 'caller'), sealed)

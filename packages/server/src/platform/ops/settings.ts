@@ -174,6 +174,16 @@ export const settings = z.object({
   BRANDING_FILE: path(
     'JSON file with the name, colours and texts of the landing page, pricing, status and error pages. Read at the start; a wrong file refuses it. See operate/branding.md.',
   ),
+  ISSUERS_FILE: z.string().max(4_096).default('').meta({
+    description:
+      'JSON file with the outside issuers that vouch for people or count them, such as the sign-in of a company. Read at the start; a wrong file refuses it. See operate/issuers.md.',
+  }),
+  PROOF_TOMBSTONE_DAYS: integer(
+    0,
+    3_650,
+    365,
+    'Days for which a keyed hash of the code of a person who erased everything is kept, so that the same human is not counted a second time. At least the life of the proof. 0: none is kept, and a price of people must be divided by the persons that one human can be in a year.',
+  ),
   REGISTER_LIMIT_PER_HOUR: integer(
     1,
     10_000_000,

@@ -54,6 +54,11 @@ const SuspendedTable = (props: { api: Api; roots: readonly SuspendedRoot[]; acti
             <td class="cut">{root.reason}</td>
             <td>
               <Moment at={root.suspendedAt} now={now} />
+              {root.from === null ? null : (
+                <div class="small muted">
+                  what was checked before <Moment at={root.from} now={now} /> stays
+                </div>
+              )}
             </td>
             <td>
               <ReinstateForm api={props.api} root={root} action={props.action} />

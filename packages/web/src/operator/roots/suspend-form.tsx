@@ -17,10 +17,24 @@ type Draft = {
   readonly kind: string
   readonly name: string
   readonly credentials: string
+  /** A day, from whose begin on nothing counts; empty for ever. */
+  readonly from: string
   readonly reason: string
   readonly isSure: boolean
 }
-const emptyDraft: Draft = { kind: 'authenticator', name: '', credentials: 'keep', reason: '', isSure: false }
+const emptyDraft: Draft = {
+  kind: 'authenticator',
+  name: '',
+  credentials: 'keep',
+  from: '',
+  reason: '',
+  isSure: false,
+}
+
+const devices: readonly string[] = ['authenticator', 'app', 'network']
+/** An issuer may have lost its key at a known time: what it checked before stays. */
+const fromOf = ({ kind, from }: Draft): { readonly from?: string } =>
+  devices.includes(kind) || from.trim() === '' ? {} : { from: `${from.trim()}T00:00:00Z` }
 
 /** Sends one call for every 100 credentials, until none is left. */
 const suspendAll = async (api: Api, draft: Draft, onProgress: (changed: number) => void): Promise<void> => {
@@ -32,6 +46,7 @@ const suspendAll = async (api: Api, draft: Draft, onProgress: (changed: number) 
       name: draft.name.trim(),
       credentials: draft.credentials,
       reason: draft.reason.trim(),
+      ...fromOf(draft),
       ...(after === undefined ? {} : { after }),
     })
     changed += answer.credentials
@@ -59,6 +74,18 @@ const SuspendFields = ({ draft, set }: FieldsProps) => (
       value={draft.name}
       onValue={(name) => set({ name })}
     />
+    {devices.includes(draft.kind) ? null : (
+      <TextField
+        id="root-from"
+        label="From this day on, optional"
+        hint="YYYY-MM-DD in UTC: what the issuer checked before stays"
+        maxLength={10}
+        required={false}
+        pattern="\d{4}-\d{2}-\d{2}"
+        value={draft.from}
+        onValue={(from) => set({ from })}
+      />
+    )}
     <SelectField
       id="root-credentials"
       label="Credentials that rest on it"

@@ -1,0 +1,27 @@
+import type { Tx } from '../platform/db/db.ts'
+import { assertKind, type OutsideIssuer } from './port.ts'
+
+/** The outside issuers of a deployment. */
+export type Issuers = {
+  /** An issuer that an agent's credentials may rest on; without an agent, one that every agent's may. */
+  readonly find: (tx: Tx, name: string, agentId: string | undefined) => Promise<OutsideIssuer | undefined>
+  /** Those that a person may show to this agent. */
+  readonly list: (tx: Tx, agentId: string) => Promise<readonly OutsideIssuer[]>
+}
+
+const serves = ({ agents }: OutsideIssuer, agentId: string | undefined): boolean =>
+  agents === undefined || (agentId !== undefined && agents.includes(agentId))
+
+export const makeIssuers = (configured: readonly OutsideIssuer[]): Issuers => {
+  for (const issuer of configured) assertKind(issuer)
+  const byName = new Map(configured.map((issuer) => [issuer.name, issuer]))
+  if (byName.size < configured.length)
+    throw new Error(`two outside issuers have one name: ${configured.map(({ name }) => name).join(', ')}`)
+  return {
+    find: async (_tx, name, agentId) => {
+      const issuer = byName.get(name)
+      return issuer && serves(issuer, agentId) ? issuer : undefined
+    },
+    list: async (_tx, agentId) => configured.filter((issuer) => serves(issuer, agentId)),
+  }
+}

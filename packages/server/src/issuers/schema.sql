@@ -1,0 +1,20 @@
+-- The tables, types and functions of `issuers` after all migrations, to be read and not run. Written by npm run generate from
+-- the catalogue of a database; do not edit. Left out are names that PostgreSQL chose, the types of constants, and the role that
+-- migrates. A table has row-level security where a line below it says so. Every role may execute a function, unless a line
+-- above it says which may.
+
+create table issuer_requests (
+  state_hash bytea not null check (length(state_hash) = 32),
+  issuer text not null check (length(issuer) between 1 and 128),
+  person_id text,
+  session_id text,
+  origin text not null check (length(origin) <= 256),
+  expires_at timestamptz not null,
+  used_at timestamptz,
+  primary key (state_hash)
+);
+create index issuer_requests_expires_at_idx on issuer_requests (expires_at);
+create index issuer_requests_person_id_idx on issuer_requests (person_id) where person_id is not null;
+create index issuer_requests_session_id_idx on issuer_requests (session_id) where session_id is not null;
+-- row-level security hidden from agents
+-- pohf_app may select, insert, update, delete

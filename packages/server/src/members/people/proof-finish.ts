@@ -1,0 +1,66 @@
+import { finishCheck, refusalOf, type CheckedProof } from '../../issuers/index.ts'
+import type { Person } from '../../platform/http/call.ts'
+import { inTransaction, type Tx } from '../../platform/db/db.ts'
+import { Refusal } from '../../platform/http/errors.ts'
+import { refreshAssurance, type MembersDeps } from '../membership/enrol.ts'
+import { originOf } from '../rules.ts'
+import { requirePerson } from './login.ts'
+import { proofAct } from './proof-begin.ts'
+import { hasTombstone, upsertProof } from './store.ts'
+
+type Input = { readonly state: string; readonly answer: unknown }
+
+/** Stores what an issuer showed of a person. At each issuer, one human is one person here, also after an erasure. */
+export const storeProof = async (
+  tx: Tx,
+  personId: string,
+  { issuer, codeHash, shown }: CheckedProof,
+): Promise<void> => {
+  await requirePerson(tx, personId)
+  if (await hasTombstone(tx, issuer.name, codeHash)) throw refusalOf('erased')
+  const owner = await upsertProof(tx, {
+    issuer: issuer.name,
+    issuerId: issuer.issuerId,
+    codeHash,
+    personId,
+    kind: issuer.kind,
+    sourceClass: issuer.sourceClass,
+    level: shown.level,
+    counted: shown.counted,
+    named: issuer.named,
+    fresh: issuer.fresh,
+    model: shown.model ?? null,
+    agents: issuer.agents === undefined ? null : [...issuer.agents],
+    checkedAt: shown.checkedAt,
+    expiresAt: shown.expiresAt,
+    evidenceHash: shown.evidenceHash,
+  })
+  if (owner !== personId)
+    throw new Refusal('member_not_enrolled', {
+      message: 'This proof already belongs to an enrolled person.',
+      details: [{ path: 'body.answer', code: 'duplicate', message: 'this human is already enrolled' }],
+    })
+  await refreshAssurance(tx, personId)
+}
+
+/** What a page learns of a proof. */
+export const describeProof = ({ issuer, shown }: CheckedProof) => ({
+  issuer: issuer.name,
+  issuerId: issuer.issuerId,
+  kind: issuer.kind,
+  class: issuer.sourceClass,
+  level: shown.level,
+  counted: shown.counted,
+  checkedAt: shown.checkedAt.toISOString(),
+  expiresAt: shown.expiresAt.toISOString(),
+})
+
+/** Finishes a check of the signed-in person and stores the proof. */
+export const proofFinish = async (deps: MembersDeps, { personId }: Person, { state, answer }: Input) => {
+  const { ctx } = deps
+  const { origin } = originOf(ctx.config)
+  const subject = { personId, sessionId: null, jkt: null, act: proofAct, origin }
+  const checked = await finishCheck(deps, { ...subject, state, answer })
+  await inTransaction(ctx, 'system', (tx) => storeProof(tx, personId, checked))
+  return describeProof(checked)
+}
