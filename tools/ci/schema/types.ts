@@ -74,10 +74,10 @@ const listColumns = async (url: string): Promise<Column[]> => {
 const literalsOf = (column: Column): string | undefined => {
   for (const constraint of column.constraints) {
     const [, list = ''] =
-      /^CHECK \(\(\w+ = (?:ANY \(ARRAY\[)?((?:'\w+'::text(?:, )?)+)(?:\]\))?\)\)(?: NOT VALID)?$/.exec(
+      /^CHECK \(\(\w+ = (?:ANY \(ARRAY\[)?((?:'[\w:]+'::text(?:, )?)+)(?:\]\))?\)\)(?: NOT VALID)?$/.exec(
         constraint,
       ) ?? []
-    const values = [...list.matchAll(/'(\w+)'::text/g)].map((match) => `'${match[1] ?? ''}'`)
+    const values = [...list.matchAll(/'([\w:]+?)'::text/g)].map((match) => `'${match[1] ?? ''}'`)
     if (values.length > 0) return values.join(' | ')
   }
   return column.name === 'mode' ? "'live' | 'test'" : undefined

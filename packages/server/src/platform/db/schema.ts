@@ -1157,7 +1157,7 @@ export interface PersonProofs {
   model: string | null;
   named: Generated<boolean>;
   person_id: string;
-  source_class: Generated<string>;
+  source_class: Generated<'device:phone' | 'number' | 'bank' | 'deposit' | 'document' | 'biometric:world' | 'employer'>;
   withdrawn_at: Timestamp | null;
 }
 
