@@ -10,9 +10,9 @@ create table company_issuers (
   client_id text not null check (length(client_id) between 1 and 256),
   -- Null for a client without a secret.
   client_secret_sealed text check (length(client_secret_sealed) <= 8192),
-  -- Admitted values of acr, and sets of amr.
+  -- Admitted values of acr, and sets of amr, the values of each with a space between them.
   acr text[] not null default '{}' check (cardinality(acr) <= 16),
-  amr jsonb not null default '[]' check (pg_column_size(amr) <= 16384),
+  amr text[] not null default '{}' check (cardinality(amr) <= 16),
   -- What the record has to say. It is of this row alone, so a record that was published for another agent proves nothing.
   token text not null check (length(token) between 32 and 64),
   created_at timestamptz not null default pohf_now(),

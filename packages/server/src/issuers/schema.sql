@@ -12,7 +12,7 @@ create table company_issuers (
   client_id text not null check (length(client_id) between 1 and 256),
   client_secret_sealed text check (length(client_secret_sealed) <= 8192),
   acr text[] not null default '{}' check (cardinality(acr) <= 16),
-  amr jsonb not null default '[]' check (pg_column_size(amr) <= 16384),
+  amr text[] not null default '{}' check (cardinality(amr) <= 16),
   token text not null check (length(token) between 32 and 64),
   created_at timestamptz not null default pohf_now(),
   changed_at timestamptz not null default pohf_now(),

@@ -16,6 +16,7 @@ import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { unlessUnavailable } from '../platform/db/unless-unavailable.ts'
 import { makeReadTexts } from '../platform/net/dns-texts.ts'
 import { makeImageLoader } from '../platform/net/images.ts'
+import { send } from '../platform/net/outbound.ts'
 import { mountArrival } from '../platform/http/http-arrival.ts'
 import { makeRateLimits } from '../platform/http/rate-limits.ts'
 import type { ErrorPage, Page, Route } from '../platform/http/call.ts'
@@ -198,6 +199,7 @@ const apiRoutes = (services: Services): Route[] => {
       ctx,
       origin: members.originOf(ctx.config).origin,
       readTexts: makeReadTexts(ctx.config.DNS_RESOLVERS),
+      send,
       withdrawProofs: members.withdrawProofsOf,
     }),
     ...evidence.routes(ctx, {

@@ -1,12 +1,16 @@
 import { z } from 'zod'
 import type { CompanyFault } from '@pohf/protocol'
 import type { ReadTexts } from '../../platform/net/dns-texts.ts'
-import { send } from '../../platform/net/outbound.ts'
+import type { send } from '../../platform/net/outbound.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
 import { entraTenantOf, isEntraTenant, recordNameOf, recordValueOf } from './rules.ts'
 import type { CompanyRow } from './store.ts'
 
-export type ProveDeps = { readonly ctx: Pick<Ctx, 'config' | 'log'>; readonly readTexts: ReadTexts }
+export type ProveDeps = {
+  readonly ctx: Pick<Ctx, 'config' | 'log'>
+  readonly readTexts: ReadTexts
+  readonly send: typeof send
+}
 type Company = Pick<CompanyRow, 'agent_id' | 'issuer_id' | 'issuer' | 'domain' | 'token'>
 
 const callMs = 5_000
@@ -14,9 +18,12 @@ const metadataBytesMax = 262_144
 const metadata = z.looseObject({ issuer: z.string().max(256) })
 
 /** How the provider at this address calls itself; undefined where no public address answers so. */
-const readIssuer = async ({ ctx }: ProveDeps, address: string): Promise<string | undefined> => {
+const readIssuer = async (
+  { ctx, send: sendOut }: ProveDeps,
+  address: string,
+): Promise<string | undefined> => {
   try {
-    const { status, complete, body } = await send({
+    const { status, complete, body } = await sendOut({
       url: `${address.replace(/\/$/, '')}/.well-known/openid-configuration`,
       method: 'GET',
       headers: { accept: 'application/json' },

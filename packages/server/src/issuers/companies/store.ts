@@ -6,6 +6,7 @@ import type { SealedColumn } from '../../platform/db/sealed.ts'
 import { checkHours, checkSecondsMin, failedCheckHours, forgottenDays, servesHours } from './rules.ts'
 
 type Row = Selectable<DB['company_issuers']>
+/** `amr` has sets, as the provider of the company may name them. */
 export type CompanyRow = Omit<Row, 'amr'> & { readonly amr: string[][] }
 
 const columns = [
@@ -27,7 +28,8 @@ const columns = [
   'failed_since',
   'fault',
 ] as const
-const companyOf = (row: Row): CompanyRow => ({ ...row, amr: row.amr as string[][] })
+const companyOf = (row: Row): CompanyRow => ({ ...row, amr: row.amr.map((set) => set.split(' ')) })
+const setsOf = (amr: readonly (readonly string[])[]): string[] => amr.map((set) => set.join(' '))
 
 /** Serializes the creation of companies of one agent, so that the limit holds. */
 export const lockCompanies = async (tx: Tx, agentId: string): Promise<void> => {
@@ -88,7 +90,7 @@ export const insertCompany = async (tx: Tx, { acr, amr, ...added }: NewCompany):
   companyOf(
     await tx
       .insertInto('company_issuers')
-      .values({ ...added, acr: [...acr], amr: JSON.stringify(amr) })
+      .values({ ...added, acr: [...acr], amr: setsOf(amr) })
       .returning(columns)
       .executeTakeFirstOrThrow(
         () => new Error(`company ${added.issuer_id} of agent ${added.agent_id} not found after its insert`),
@@ -107,7 +109,7 @@ export const updateCompany = async (
   companyOf(
     await tx
       .updateTable('company_issuers')
-      .set({ ...changed, acr: [...acr], amr: JSON.stringify(amr), changed_at: now() })
+      .set({ ...changed, acr: [...acr], amr: setsOf(amr), changed_at: now() })
       .where('agent_id', '=', agent_id)
       .where('issuer_id', '=', issuer_id)
       .returning(columns)

@@ -461,7 +461,7 @@ export interface Checkouts {
 export interface CompanyIssuers {
   acr: Generated<string[]>;
   agent_id: string;
-  amr: Generated<Json>;
+  amr: Generated<string[]>;
   changed_at: Generated<Timestamp>;
   changed_by: string;
   checked_at: Timestamp | null;
