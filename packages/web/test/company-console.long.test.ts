@@ -34,7 +34,7 @@ const watchStates = (page: Page) => {
   let latest: CompanySignIns['issuers'] = []
   const seen = new Set<string>()
   page.on('response', (response) => {
-    if (!/\/api\/agents\/issuers$/.test(response.url()) || response.request().method() !== 'GET') return
+    if (!response.url().endsWith('/api/agents/issuers') || response.request().method() !== 'GET') return
     void response.json().then(
       (body: CompanySignIns) => {
         latest = body.issuers

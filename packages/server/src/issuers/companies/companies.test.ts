@@ -43,8 +43,6 @@ const makeReady = async () => {
   assert.equal(verified.json.state, 'ready', verified.text)
   return { owner, issuerId: issuerId as string, record }
 }
-const stateOf = async (owner: Administration) =>
-  (await owner.administer('GET', 'issuers')).json.issuers[0].state
 
 test('the company of an owner vouches for a member once its record is seen, and the credential names the issuer', async () => {
   const owner = await makeAdministration(harness, 'live')

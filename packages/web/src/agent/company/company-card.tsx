@@ -36,7 +36,9 @@ const State = ({ company }: { company: CompanySignIn }) => {
 const Record = ({ company }: { company: CompanySignIn }) => (
   <>
     <h3 class="h3 gap">The record to publish at your DNS provider, of type TXT</h3>
+    <p class="small muted gap">Name</p>
     <Commands text={company.record.name} label="name of the record" />
+    <p class="small muted gap">Value</p>
     <Commands text={company.record.value} label="value of the record" />
     <h3 class="h3 gap">The redirect address to register at your identity provider, and no other</h3>
     <Commands text={company.redirectUri} label="redirect address" />

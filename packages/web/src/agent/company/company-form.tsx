@@ -80,9 +80,9 @@ export const CompanyForm = ({ api, action }: { api: Api; action: Action }) => {
         </Field>
         <p class="small muted">
           Of Microsoft Entra, enter the address with the id of your tenant:
-          https://login.microsoftonline.com/…/v2.0, and a domain of that tenant. An address at which many
-          companies sign in, such as that of Google, is refused: a credential could not say which company it
-          was.
+          <code class="address">https://login.microsoftonline.com/…/v2.0</code>, and a domain of that tenant.
+          An address at which many companies sign in, such as that of Google, is refused: a credential could
+          not say which company it was.
         </p>
         <p>
           <button class="btn main" type="submit" disabled={action.busy}>

@@ -33,10 +33,14 @@ const OwnersPage = ({ api }: { api: Api }) => {
       <ActionResult message={action.message} error={action.error} />
       {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
       {!issuers && loaded.slow ? <Skeleton /> : null}
-      {issuers?.map((company) => (
-        <CompanyCard key={company.issuerId} api={api} action={action} company={company} />
-      ))}
-      {issuers && issuers.length < companiesMax ? <CompanyForm api={api} action={action} /> : null}
+      {issuers ? (
+        <div class="endpoints">
+          {issuers.map((company) => (
+            <CompanyCard key={company.issuerId} api={api} action={action} company={company} />
+          ))}
+          {issuers.length < companiesMax ? <CompanyForm api={api} action={action} /> : null}
+        </div>
+      ) : null}
     </>
   )
 }
