@@ -11,6 +11,7 @@ import {
   signInWithOwn,
   startZone,
 } from '../../../test/fixtures/people/own-company.ts'
+import { openStockProvider } from '../../../test/fixtures/people/stock-provider.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 
 const domain = 'nordwind.localhost'
@@ -75,6 +76,23 @@ test('the company of an owner vouches for a member once its record is seen, and 
     roots.map(({ kind, issuer }) => [kind, issuer]),
     [['organization', company.issuer]],
   )
+})
+
+test('a stock provider below the domain serves with the redirect address that the console shows, and an employee is one human', async () => {
+  const stock = 'stock.localhost'
+  const provider = await openStockProvider(`login.${stock}`)
+  const owner = await makeAdministration(harness, 'test')
+  const { issuerId, record, redirectUri } = await setUp(owner, companyBody(provider, stock))
+  provider.serve(redirectUri)
+  zone.publish(record)
+  assert.equal((await check(owner, issuerId)).json.state, 'ready')
+  const [one, two] = [await enrolMember(harness, owner), await enrolMember(harness, owner)]
+  const show = ({ browser, memberId }: typeof one, sub: string) =>
+    signInWithOwn(harness, browser, { company: provider, issuerId, memberId, sub })
+  const shown = await show(one, 'employee-1')
+  assert.deepEqual([shown.status, shown.json.issuerId], [200, provider.issuer], shown.text)
+  assert.equal((await show(two, 'employee-1')).json.details[0].code, 'duplicate')
+  assert.equal((await show(two, 'employee-2')).status, 200)
 })
 
 test('a person of two agents cannot show the company of one agent to the other', async () => {
