@@ -308,7 +308,7 @@ test('a listed organization needs no table, and an approval none', async () => {
 })
 
 test('a demand that is misspelt or of another form throws, and the error names it', async () => {
-  const misuses: readonly (readonly [RegExp, object])[] = [
+  const misuses: readonly (readonly [RegExp, Record<string, unknown>])[] = [
     [/policy\.minForgingHumans is unknown; there are .*minForgingHuman/, { minForgingHumans: 'F2' }],
     [/policy\.trustedIssuer is unknown/, { trustedIssuer: organization }],
     [/policy\.toString is unknown/, { toString: 1 }],
@@ -325,7 +325,7 @@ test('a demand that is misspelt or of another form throws, and the error names i
     [/policy\.approval\.minShownSeconds must be/, { approval: { ...approval, minShownSeconds: Number.NaN } }],
   ]
   for (const [message, more] of misuses)
-    await assert.rejects(judge('view', {}, more as Partial<Policy>), (error) => {
+    await assert.rejects(judge('view', {}, more), (error) => {
       assert.ok(error instanceof TypeError)
       assert.match(error.message, message)
       return true
