@@ -98,6 +98,8 @@ type VerificationResult = {
   readonly outcome: Outcome
   readonly result: Result
   readonly price: ForgingPrice | undefined
+  /** The same in German. */
+  readonly german: Statement | undefined
   readonly nowSeconds: number
   readonly issuer: string
 }
@@ -146,11 +148,11 @@ const Hero = ({ shown, onRetry }: { shown: VerificationResult; onRetry: () => vo
           {outcome.lead}
         </p>
         {outcome.statement ? <Behind statement={outcome.statement} /> : null}
-        {outcome.german ? (
+        {shown.german ? (
           <details lang="de">
             <summary>Auf Deutsch</summary>
-            <p class="gap">{outcome.german.seen}</p>
-            <Behind statement={outcome.german} />
+            <p class="gap">{shown.german.seen}</p>
+            <Behind statement={shown.german} />
           </details>
         ) : null}
         {outcome.mayRetry ? (
