@@ -39,9 +39,8 @@ const Measurements = ({ claims }: { readonly claims: Claims }) => {
         </dl>
       )}
       <p class="gap small muted">
-        Signs that the recording is of a person at a screen
-        {claims.scoring === undefined ? '' : `, by the scorer ${claims.scoring}`}. They are no measure of how
-        much was taken in.
+        What the scorer{claims.scoring === undefined ? '' : ` ${claims.scoring}`} saw in the recording. It is
+        no measure of how much was taken in.
       </p>
       {asked === undefined ? null : <p class="small">{asked}</p>}
       {missing.length > 0 ? <p class="faint small">Not measured: {missing.join(', ')}.</p> : null}
