@@ -99,6 +99,13 @@ export {
   type PackName,
   type Usage,
 } from './credits/operations.ts'
+export {
+  companiesMax,
+  companyFaults,
+  companyStates,
+  recordHost,
+  type CompanyFault,
+} from './issuers/companies.ts'
 export { issuerRules, type IssuerRule } from './issuers/operations.ts'
 export {
   approvalDecisions,

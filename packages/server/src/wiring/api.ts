@@ -7,12 +7,14 @@ import * as credentials from '../credentials/index.ts'
 import * as credits from '../credits/index.ts'
 import * as discovery from '../discovery/index.ts'
 import * as evidence from '../evidence/index.ts'
+import * as issuers from '../issuers/index.ts'
 import * as members from '../members/index.ts'
 import * as microtasks from '../microtasks/index.ts'
 import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { unlessUnavailable } from '../platform/db/unless-unavailable.ts'
+import { makeReadTexts } from '../platform/net/dns-texts.ts'
 import { makeImageLoader } from '../platform/net/images.ts'
 import { mountArrival } from '../platform/http/http-arrival.ts'
 import { makeRateLimits } from '../platform/http/rate-limits.ts'
@@ -145,8 +147,7 @@ const workDepsOf = (services: Services) => {
     listPayoutAccounts: partners.listAccounts,
     payments: services.payments,
     findTokens,
-    forgingPriceUsd: () =>
-      credentials.forgingPriceUsd(services.forging, 'work', 'network', ctx.clock.now()),
+    forgingPriceUsd: () => credentials.forgingPriceUsd(services.forging, 'work', 'network', ctx.clock.now()),
   }
 }
 
@@ -193,6 +194,12 @@ const apiRoutes = (services: Services): Route[] => {
     ...credentials.routes(credentialsDepsOf(services), services.verifyProgress),
     ...sessions.routes(ctx, sessionsDepsOf(services)),
     ...members.routes(membersDepsOf(services)),
+    ...issuers.routes({
+      ctx,
+      origin: members.originOf(ctx.config).origin,
+      readTexts: makeReadTexts(ctx.config.DNS_RESOLVERS),
+      withdrawProofs: members.withdrawProofsOf,
+    }),
     ...evidence.routes(ctx, {
       attest: {
         ctx,
@@ -247,6 +254,7 @@ const apiPages = (services: Services): Page[] => {
     ...discovery.webPages(ctx.config.BASE_URL),
     ...discovery.tagPages(),
     ...members.pages(membersDepsOf(services)),
+    ...issuers.pages,
     ...evidence.pages({ ctx, findName: agents.findName }),
     ...work.pages(ctx, discovery.templateOf('work.html')),
     ...approvals.pages(discovery.templateOf('approve.html')),

@@ -4,12 +4,9 @@ import { z } from 'zod'
 import type { Clock } from '../../platform/ops/clock.ts'
 import type { Logger } from '../../platform/ops/log.ts'
 import { refused, type Finish, type OutsideIssuer, type Refused, type Shown, type Subject } from '../port.ts'
-import { requestMinutes } from '../rules.ts'
+import { requestMinutes, returnPath, returnPathOf } from '../rules.ts'
 import { makeClient, toleranceSeconds, type ClientSettings } from './client.ts'
 import { messagesOf, ruleOf } from './fault.ts'
-
-/** Where the provider leads the browser back; the page there finishes the check. */
-export const returnPath = '/issuers/return'
 
 /** The sign-ins that are admitted, by what the provider says of how the person signed in. */
 export type Admission = {
@@ -37,6 +34,8 @@ const callback = z.object({
   code: parameter.optional(),
   state: parameter,
   iss: parameter.optional(),
+  /** The issuer whose own address the provider led back to; the page of that address adds it. */
+  issuer: parameter.optional(),
   error: parameter.optional(),
   error_description: parameter.optional(),
 })
@@ -117,7 +116,10 @@ const judge = (
 /** The sign-in of a company by OpenID Connect: a fresh one, of one pinned issuer and tenant. */
 export const makeOidcIssuer = (settings: CompanySettings, { origin, clock, log }: Deps): OutsideIssuer => {
   const configuration = makeClient(settings)
-  const redirectUri = `${origin}${returnPath}`
+  // An owner's provider could lead people on to that of another company. With an address of its own, the code of that one never
+  // reaches it (RFC 9700, section 4.4).
+  const ownName = settings.trust === 'user' ? settings.name : undefined
+  const redirectUri = `${origin}${ownName === undefined ? returnPath : returnPathOf(ownName)}`
   const nowSeconds = () => Math.floor(clock.now().getTime() / 1_000)
   const fail = (error: unknown): Refused => {
     const rule = ruleOf(error)
@@ -154,7 +156,8 @@ export const makeOidcIssuer = (settings: CompanySettings, { origin, clock, log }
     const { verifier, secret } = ownState.parse(state)
     const parsed = callback.safeParse(answer)
     if (!parsed.success) return refused('wrong_state')
-    if (parsed.data.state !== subject.handle) return refused('wrong_state')
+    const { issuer: returnedBy, ...parameters } = parsed.data
+    if (parameters.state !== subject.handle || returnedBy !== ownName) return refused('wrong_state')
     const back = new URL(redirectUri)
     for (const [name, value] of Object.entries(parsed.data))
       if (value !== undefined) back.searchParams.set(name, value)

@@ -1,0 +1,15 @@
+import { route, type Route } from '../platform/http/call.ts'
+import { create } from './companies/create.ts'
+import type { CompaniesDeps } from './companies/deps.ts'
+import { list } from './companies/list.ts'
+import { remove } from './companies/remove.ts'
+import { update } from './companies/update.ts'
+import { verify } from './companies/verify.ts'
+
+export const routes = (deps: CompaniesDeps): Route[] => [
+  route('issuers.companies.list', (call) => list(deps, call.agent)),
+  route('issuers.companies.create', (call) => create(deps, call.agent, call.body)),
+  route('issuers.companies.verify', (call) => verify(deps, call.agent, call.params.issuerId)),
+  route('issuers.companies.update', (call) => update(deps, call.agent, { ...call.params, ...call.body })),
+  route('issuers.companies.remove', (call) => remove(deps, call.agent, call.params.issuerId)),
+]
