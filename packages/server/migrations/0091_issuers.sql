@@ -25,7 +25,7 @@ alter table person_proofs
 create index person_proofs_expires_at_idx on person_proofs (expires_at);
 
 -- The proofs of a person that count for an agent at a time. Agents do not see people, so the function sets the tenant.
-create function members_list_proofs(of_person text, of_agent text, at timestamptz)
+create function members_list_proofs(of_person text, of_agent text, at_time timestamptz)
 returns table (issuer text, code_hash bytea, issuer_id text, kind text, source_class text, level text, counted boolean,
   named boolean, fresh boolean, checked_at timestamptz)
 language plpgsql set search_path = public, pg_temp as $$
@@ -38,7 +38,7 @@ begin
     select proof.issuer, proof.code_hash, proof.issuer_id, proof.kind, proof.source_class, proof.level, proof.counted,
       proof.named, proof.fresh, proof.checked_at
     from person_proofs proof
-    where proof.person_id = of_person and proof.expires_at > at and proof.withdrawn_at is null
+    where proof.person_id = of_person and proof.expires_at > at_time and proof.withdrawn_at is null
       and (proof.agents is null or of_agent = any (proof.agents))
     order by proof.issuer, proof.code_hash limit 10;
   perform set_config('pohf.tenant', tenant, true);

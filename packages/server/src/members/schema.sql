@@ -172,7 +172,7 @@ create index proof_tombstones_expires_at_idx on proof_tombstones (expires_at);
 -- row-level security hidden from agents
 -- pohf_app may select, insert, update, delete
 
-create function members_list_proofs(of_person text, of_agent text, at timestamptz)
+create function members_list_proofs(of_person text, of_agent text, at_time timestamptz)
   returns table(issuer text, code_hash bytea, issuer_id text, kind text, source_class text, level text, counted boolean, named boolean, fresh boolean, checked_at timestamptz)
   language plpgsql set search_path to 'public', 'pg_temp' as $$
 #variable_conflict use_column
@@ -184,7 +184,7 @@ begin
     select proof.issuer, proof.code_hash, proof.issuer_id, proof.kind, proof.source_class, proof.level, proof.counted,
       proof.named, proof.fresh, proof.checked_at
     from person_proofs proof
-    where proof.person_id = of_person and proof.expires_at > at and proof.withdrawn_at is null
+    where proof.person_id = of_person and proof.expires_at > at_time and proof.withdrawn_at is null
       and (proof.agents is null or of_agent = any (proof.agents))
     order by proof.issuer, proof.code_hash limit 10;
   perform set_config('pohf.tenant', tenant, true);

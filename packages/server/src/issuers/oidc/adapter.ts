@@ -156,7 +156,8 @@ export const makeOidcIssuer = (settings: CompanySettings, { origin, clock, log }
     if (!parsed.success) return refused('wrong_state')
     if (parsed.data.state !== subject.handle) return refused('wrong_state')
     const back = new URL(redirectUri)
-    for (const [name, value] of Object.entries(parsed.data)) back.searchParams.set(name, value)
+    for (const [name, value] of Object.entries(parsed.data))
+      if (value !== undefined) back.searchParams.set(name, value)
     const tokens = await client.authorizationCodeGrant(await configuration(), back, {
       expectedState: subject.handle,
       expectedNonce: nonceOf(secret, subject),

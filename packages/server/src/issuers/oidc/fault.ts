@@ -25,6 +25,7 @@ const ruleOfInvalid = (error: unknown): Rule => {
   const message = messagesOf(error)
   if (/signature verification failed|"alg"|Invalid JWT|multiple applicable keys/.test(message))
     return 'signature'
+  if (/no authorization code/.test(message)) return 'code_refused'
   if (/claim missing|"id_token"|ID Token/.test(message)) return 'claim_missing'
   if (/"iss"/.test(message)) return 'not_trusted'
   if (/"state"/.test(message)) return 'wrong_state'

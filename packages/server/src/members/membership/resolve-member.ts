@@ -1,6 +1,6 @@
 import type { Mode } from '@pohf/protocol'
 import { readNow, type Tx } from '../../platform/db/db.ts'
-import { listPasskeys, listValidProofs } from '../people/store.ts'
+import { listValidProofs } from '../people/store.ts'
 import type { ValidProof } from '../people/valid-proof.ts'
 import {
   attentionDaysMax,
@@ -20,13 +20,14 @@ type Proven = {
 /** What the proofs say that count now: neither expired nor withdrawn. Most members have none, and their methods say so. */
 const findProven = async (
   tx: Tx,
-  { agentId, methods, uniqueness, personId }: MemberRow,
+  { agentId, methods, uniqueness, personId, passkeyAssurance }: MemberRow,
   at: Date,
 ): Promise<Proven> => {
   if (personId === null || !methods.some((method) => method.startsWith(proofPrefix)))
     return { methods, uniqueness, proofs: [] }
   const proofs = await listValidProofs(tx, personId, { agentId, at })
-  const passkeys = (await listPasskeys(tx, personId)).map(({ assurance }) => assurance)
+  // The passkeys themselves are hidden from the transaction of an agent; the best of them says the same.
+  const passkeys = passkeyAssurance === null ? [] : [passkeyAssurance]
   return {
     methods: [
       ...methods.filter((method) => !method.startsWith(proofPrefix)),
