@@ -42,15 +42,30 @@ const save = (file: string, data: object, table: string): void => {
   writeFileSync(page, `${before}<!-- ${file}:begin -->\n\n${table}\n\n<!-- ${file}:end -->${after}`)
 }
 
-const familyTable = (rows: readonly MeasuredFamily[]): string =>
+type MeasuredFile = { readonly measuredAt: string; readonly families: readonly MeasuredFamily[] }
+
+/** What was played, beside the rows of the families that were not. The date is that of the oldest row. */
+const mergeRows = (before: MeasuredFile, rows: readonly MeasuredFamily[]): MeasuredFile => {
+  const played = new Set(rows.map(({ name }) => name))
+  const kept = before.families.filter(({ name }) => !played.has(name))
+  return { measuredAt: kept.length === 0 ? today() : before.measuredAt, families: [...kept, ...rows] }
+}
+
+const rootsText = ({ rootsSpent }: MeasuredFamily): string =>
+  rootsSpent
+    .map(({ kind }) => kind)
+    .filter((kind, _index, kinds) => kind !== 'network' || kinds.length === 1)
+    .join(' + ')
+
+const familyTable = ({ measuredAt, families: rows }: MeasuredFile, playedAlone: readonly string[]): string =>
   [
-    `Measured on ${today()}: ${values.attempts} attempts of each, ${values['browser-attempts']} of those with a browser.`,
+    `${values.attempts} attempts of each, ${values['browser-attempts']} of those with a browser. Measured on ${measuredAt}${playedAlone.length === 0 ? '' : `, and on ${today()}: ${playedAlone.join(', ')}`}.`,
     '',
     '| Family | Credential | Root | Assurance | Success | Wall | CPU | Bytes | Bought once |',
     '| --- | --- | --- | --- | --- | --- | --- | --- | --- |',
     ...rows.map((row) => {
       const fixed = row.fixed.map(({ item, quantity }) => `${quantity} ${item}`).join(', ')
-      return `| ${row.name} | ${row.kind} | ${row.root} | ${row.assurance} | ${row.successRate === 0 ? 'never' : `${Math.round(row.successRate * 100)} %`} | ${row.wallSeconds.toFixed(1)} s | ${Math.round(row.cpuSeconds * 1_000)} ms | ${row.bytes} | ${fixed} |`
+      return `| ${row.name} | ${row.kind} | ${rootsText(row)} | ${row.assurance} | ${row.successRate === 0 ? 'never' : `${Math.round(row.successRate * 100)} %`} | ${row.wallSeconds.toFixed(1)} s | ${Math.round(row.cpuSeconds * 1_000)} ms | ${row.bytes} | ${fixed} |`
     }),
   ].join('\n')
 
@@ -66,7 +81,11 @@ const measure = async (): Promise<void> => {
     families,
     log: (line) => console.error(line),
   })
-  save('families', { measuredAt: today(), families: rows }, familyTable(rows))
+  const before = JSON.parse(
+    readFileSync(join(root, 'packages/arena/data/families.json'), 'utf8'),
+  ) as MeasuredFile
+  const merged = mergeRows(before, rows)
+  save('families', merged, familyTable(merged, values.family ?? []))
 }
 
 const capacity = ({ perHour, perDay, isLimited }: DayNeeds['low']['address']): string =>

@@ -97,7 +97,18 @@ const familyRow = (table: ForgingFile, family: ForgingFamily): string[] => [
 
 const familyTable = (table: ForgingFile): string =>
   paddedTableOf(
-    ['Family', 'Gets', 'Success', 'Time', 'CPU', 'Bytes', 'Human', 'Roots', 'Fixed, over acts', '1,000 cost'],
+    [
+      'Family',
+      'Gets',
+      'Success',
+      'Time',
+      'CPU',
+      'Bytes',
+      'Human',
+      'Roots',
+      'Fixed, over acts',
+      'Script of 1,000',
+    ],
     table.inputs.families.map((family) => familyRow(table, family)),
   )
 
@@ -248,7 +259,8 @@ A price of 0 is a figure that nobody has published: it enters at its cheapest va
 
 ## Families
 
-Scripts, measured on ${inputs.measuredAt} for one attempt. They decide the price of attention.
+Scripts, measured on ${inputs.measuredAt} or later for one attempt. Those that spend no root but the network decide the price of attention;
+the last column has no root in it but what is bought once.
 
 ${familyTable(table)}
 ${comparisonText(table)}

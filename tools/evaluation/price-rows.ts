@@ -10,7 +10,7 @@ import {
 } from '../../packages/verify/src/index.ts'
 
 /** Roots of which one credential can have several. */
-export const combinations: readonly (readonly string[])[] = [
+const combinations: readonly (readonly string[])[] = [
   ['world_id', 'sms'],
   ['world_id', 'bond'],
   ['world_id', 'payout_account'],

@@ -55,8 +55,8 @@ export const rootWays = z.record(
     ways: z.array(way).max(10),
   }),
 )
-export type RootWays = z.infer<typeof rootWays>
-export type MeasuredFamilies = z.infer<typeof forgingFamilies>
+type RootWays = z.infer<typeof rootWays>
+type MeasuredFamilies = z.infer<typeof forgingFamilies>
 export type PriceData = {
   readonly prices: MarketPrices
   readonly roots: RootWays

@@ -29,21 +29,22 @@ const recompute = (
   return JSON.parse(stdout) as Recomputed
 }
 
+const pricesOf = ({ roots, actsB, acts10, acts1, humans }: Omit<PriceRow, 'level'>) => ({
+  roots,
+  actsB,
+  acts10,
+  acts1,
+  humans,
+})
+
 /** Whether an independent computation from the published inputs gives the published entries and these rows. */
 export const isRecomputed = (table: ForgingFile, kind: PricedKind, rows: readonly PriceRow[]): boolean => {
   const again = recompute(
     table,
     rows.map(({ roots }) => ({ kind, roots })),
   )
-  const prices = ({ roots, actsB, acts10, acts1, humans }: Omit<PriceRow, 'level'>) => ({
-    roots,
-    actsB,
-    acts10,
-    acts1,
-    humans,
-  })
   return (
     isDeepStrictEqual(again.entries, table.entries) &&
-    isDeepStrictEqual(again.combinations.map(prices), rows.map(prices))
+    isDeepStrictEqual(again.combinations.map(pricesOf), rows.map(pricesOf))
   )
 }

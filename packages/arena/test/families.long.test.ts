@@ -18,8 +18,13 @@ import { measureFamilies, rowsOf } from '../src/families/measure.ts'
 import { unitsNeeded, simulateDay } from '../src/families/simulate.ts'
 
 const costs = { wallSeconds: 8.0004, cpuSeconds: 0.0219, bytes: 11_600 }
-const low: Outcome = { assurance: 'low', root: 'network', onchain: false }
-const attested: Outcome = { assurance: 'substantial', root: 'authenticator', onchain: false }
+const low: Outcome = { assurance: 'low', roots: ['network'], onchain: false, subject: 'psu_a' }
+const attested: Outcome = {
+  assurance: 'substantial',
+  roots: ['authenticator'],
+  onchain: false,
+  subject: 'psu_b',
+}
 
 test('a family has a row for each root and assurance that it reached, with the roots that this spends', () => {
   const family = { name: 'key_farm', kind: 'view', fixed: [], aim: 'authenticator' } as const
@@ -123,4 +128,31 @@ test('a family is measured against a running server: bytes on the line, CPU of t
   assert.ok(played.cpuSeconds > 0 && played.cpuSeconds < 5, `${played.cpuSeconds} s of CPU`)
   // Three requests at least, each with its headers, a chunk and a receipt.
   assert.ok(played.bytes > 3_000 && played.bytes < 100_000, `${played.bytes} bytes`)
+})
+
+test('owners who are hired give a subject each, roots are named together, and a limit refuses one act more', async () => {
+  const lines: string[] = []
+  const rows = await measureFamilies({
+    attempts: 2,
+    families: ['hired_owner', 'root_pair', 'act_limit'],
+    log: (line) => lines.push(line),
+  })
+  assert.deepEqual(lines, [
+    'hired_owner, personhood: high by world_id 2; 2 subjects',
+    'root_pair, personhood: high by world_id and sms 2; 2 subjects',
+    'act_limit, presence: high by world_id 6, human_limit_reached 2; 2 subjects',
+  ])
+  assert.deepEqual(
+    rows.map(({ name, root, successRate, rootsSpent }) => [
+      name,
+      root,
+      successRate,
+      rootsSpent.map(({ kind }) => kind),
+    ]),
+    [
+      ['hired_owner', 'world_id', 1, ['network', 'world_id']],
+      ['root_pair', 'world_id', 1, ['network', 'world_id', 'sms']],
+      ['act_limit', 'world_id', 0.75, ['network', 'world_id']],
+    ],
+  )
 })

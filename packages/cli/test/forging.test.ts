@@ -87,12 +87,13 @@ test('pohf verify --min-forging accepts from the class on, refuses below it, and
   assert.equal((await verify(view, '--forging-table', table, '--min-forging', 'F7')).code, 2)
 })
 
+const judge = async (roots: readonly string[], ...more: readonly string[]) => {
+  const claims = { roots: rootsOf(...roots), limit: { perHumanDay: 1 } }
+  const { out, err, code } = await verify(issuer.mint('view', claims), '--forging-table', table, ...more)
+  return code === 0 ? 'accepted' : (/Refused: (\w+)/.exec(out)?.[1] ?? err)
+}
+
 test('pohf verify demands a price of people, trusts issuers that are named, and counts limits of agents that are pinned', async () => {
-  const judge = async (roots: readonly string[], ...more: readonly string[]) => {
-    const claims = { roots: rootsOf(...roots), limit: { perHumanDay: 1 } }
-    const { out, err, code } = await verify(issuer.mint('view', claims), '--forging-table', table, ...more)
-    return code === 0 ? 'accepted' : (/Refused: (\w+)/.exec(out)?.[1] ?? err)
-  }
   assert.equal(await judge(['network'], '--min-forging-human', 'F0'), 'not_counted')
   assert.equal(await judge(['sms'], '--min-forging-human', 'F3'), 'accepted')
   assert.equal(await judge(['sms'], '--min-forging-human', 'F4'), 'forging_too_cheap_human')
@@ -104,19 +105,20 @@ test('pohf verify demands a price of people, trusts issuers that are named, and 
   assert.equal(await judge(['sms'], ...limited, 'agt_aa0123456789'), 'accepted')
 })
 
+const approve = (...more: readonly string[]) =>
+  pohf(
+    'verify',
+    issuer.mint('approval'),
+    '--kinds',
+    'approval',
+    '--min-assurance',
+    'low',
+    '--min-quality',
+    '0',
+    ...more,
+  )
+
 test('pohf verify judges the people who decided, and an option without their account is a misuse', async () => {
-  const approve = (...more: readonly string[]) =>
-    pohf(
-      'verify',
-      issuer.mint('approval'),
-      '--kinds',
-      'approval',
-      '--min-assurance',
-      'low',
-      '--min-quality',
-      '0',
-      ...more,
-    )
   const enrolled = ['--enrolled-by', 'agt_aa0123456789']
   const demands = [
     '--min-approvers',

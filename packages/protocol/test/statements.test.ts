@@ -3,7 +3,6 @@ import { test } from 'node:test'
 import { approverWays } from '../src/approvals/operations.ts'
 import { assurances, credentialKinds, rootKinds, type RootKind } from '../src/credentials/operations.ts'
 import {
-  languages,
   levelText,
   priceText,
   rootRules,
@@ -14,7 +13,10 @@ import {
   type StatementClaims,
   type StatementRoot,
 } from '../src/credentials/statements.ts'
+import { german } from '../src/credentials/statement-texts-de.ts'
+import { english } from '../src/credentials/statement-texts-en.ts'
 
+const languages = [english, german]
 const agent = 'agt_5f1c'
 const issuer = 'https://login.example.com'
 const [company, everybody]: ReaderList[] = [
@@ -65,7 +67,7 @@ const wordsOf = (
   claims: StatementClaims,
   context: Parameters<typeof statementOf>[1] = {},
 ): readonly string[] => {
-  const told = languages.map((language) => sentencesOf(statementOf(claims, { ...context, language })))
+  const told = languages.map((texts) => sentencesOf(statementOf(claims, { ...context, texts })))
   assert.equal(told[0]?.length, told[1]?.length, 'both languages say as much')
   for (const sentence of told.flat()) {
     assert.ok(sentence.length > 10 && /[.]$/.test(sentence), sentence)
@@ -254,12 +256,12 @@ test('a price is said in numbers, for one, with its date, and never in fractions
   assert.doesNotMatch(priceText({ acts: { usd: 1 }, humans: 'not_counted', asOf }), /a person and/)
   assert.match(priceText({ acts: 'named', humans: 'named', asOf }), /no market price/)
   assert.match(priceText(undefined), /not known/)
-  for (const language of languages)
+  for (const texts of languages)
     for (const price of [undefined, { acts: { usd: 1 }, humans: { usd: 10 }, asOf } as const])
-      assert.doesNotMatch(priceText(price, language), forbidden)
+      assert.doesNotMatch(priceText(price, texts), forbidden)
 })
 
 test('each level has its words in both languages', () => {
   for (const level of assurances)
-    for (const language of languages) assert.doesNotMatch(levelText(level, language), forbidden)
+    for (const texts of languages) assert.doesNotMatch(levelText(level, texts), forbidden)
 })

@@ -160,6 +160,7 @@ const shown = (more: object) => ({ approval: { ...decision, ...more } })
 const nobody = { keyBound: false, minApprovers: 1, minKeyAgeDays: 0, minShownSeconds: 0 }
 const approvals: readonly Case[] = [
   ['approved by two, key bound to its device, 34 s', 'approval', {}, { approval }, 'accepted'],
+  ['a denial beside two approvals', 'approval', shown({ decision: 'deny' }), { approval }, 'not_approved'],
   ['by a synced passkey', 'approval', by({ key: 'synced' }), { approval }, 'key_not_bound'],
   ['by a passkey of an unknown kind', 'approval', by({ key: 'unknown' }), { approval }, 'key_not_bound'],
   ['for another agent', 'approval', { agent: 'agt_evil' }, { approval }, 'not_enrolled_by'],
@@ -308,7 +309,7 @@ test('a listed organization needs no table, and an approval none', async () => {
 })
 
 test('a demand that is misspelt or of another form throws, and the error names it', async () => {
-  const misuses: readonly (readonly [RegExp, object])[] = [
+  const misuses: readonly (readonly [RegExp, Record<string, unknown>])[] = [
     [/policy\.minForgingHumans is unknown; there are .*minForgingHuman/, { minForgingHumans: 'F2' }],
     [/policy\.trustedIssuer is unknown/, { trustedIssuer: organization }],
     [/policy\.toString is unknown/, { toString: 1 }],
@@ -325,7 +326,7 @@ test('a demand that is misspelt or of another form throws, and the error names i
     [/policy\.approval\.minShownSeconds must be/, { approval: { ...approval, minShownSeconds: Number.NaN } }],
   ]
   for (const [message, more] of misuses)
-    await assert.rejects(judge('view', {}, more as Partial<Policy>), (error) => {
+    await assert.rejects(judge('view', {}, more), (error) => {
       assert.ok(error instanceof TypeError)
       assert.match(error.message, message)
       return true

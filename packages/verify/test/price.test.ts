@@ -216,11 +216,12 @@ test('a root for a million is F4 where nobody can be hired with it, and the pric
   assert.equal(peopleOf(ways.filter(({ by }) => by === 'buy')), 'F4')
 })
 
+const bought = (name: string): ForgingRoot => {
+  const root = rootOf(published, name)
+  return { ...root, ways: root.ways.filter(({ by }) => by === 'buy') }
+}
+
 test('independent roots that are bought add exactly, and of one class the dearest counts', () => {
-  const bought = (name: string) => {
-    const root = rootOf(published, name)
-    return { ...root, ways: root.ways.filter(({ by }) => by === 'buy') }
-  }
   const attention = 1_000 * attentionCost(published, 'view').usd
   const people = (...names: string[]) => costOf1000Humans(published, 'view', names.map(bought)) - attention
   isNear(people('sms', 'world_id'), people('sms') + people('world_id'))
@@ -228,7 +229,7 @@ test('independent roots that are bought add exactly, and of one class the deares
   isNear(people('card', 'payout_account'), Math.max(people('card'), people('payout_account')))
 })
 
-test('the price of people by what is known moves with the search and the rent as the design says', () => {
+test('the price of people by what is known moves with the search and the rent', () => {
   const root = rootOf(published, 'world_id')
   for (const [searchUsd, rent, expected] of [
     [0.005, 0, 'F1'],

@@ -8,15 +8,15 @@ import {
 } from '../../../packages/protocol/src/index.ts'
 import type { RootKind } from '../../../packages/protocol/src/credentials/operations.ts'
 import {
-  languages,
   levelText,
   priceText,
   rootRules,
   statementOf,
-  type Language,
   type StatementClaims,
   type StatementContext,
 } from '../../../packages/protocol/src/credentials/statements.ts'
+import { german } from '../../../packages/protocol/src/credentials/statement-texts-de.ts'
+import { english } from '../../../packages/protocol/src/credentials/statement-texts-en.ts'
 import { generatedNote, tableOf, type GeneratedFile } from './markdown.ts'
 
 // docs/reference/words.md: every sentence and colour that a live credential can have, from the functions that the pages call.
@@ -69,21 +69,19 @@ const approvalOf = (key: Key, way: string, isVerified: boolean): StatementClaims
   },
 })
 
-const seenIn = (claims: StatementClaims, language: Language, context: StatementContext = {}): string =>
-  statementOf(claims, { ...context, language }).seen
-const behindIn = (claims: StatementClaims, language: Language): string =>
-  statementOf(claims, { language }).behind.join(' ')
+type Texts = typeof english
+const languages = [english, german]
+const seenIn = (claims: StatementClaims, texts: Texts, context: StatementContext = {}): string =>
+  statementOf(claims, { ...context, texts }).seen
+const behindIn = (claims: StatementClaims, texts: Texts): string =>
+  statementOf(claims, { texts }).behind.join(' ')
 
 const head = ['Root', 'Colour', 'English', 'German']
 const kindSection = (kind: Exclude<CredentialKind, 'approval'>): string => {
-  const seen = languages.map((language) => seenIn(actOf(kind), language, { seconds: 41 }))
+  const seen = languages.map((texts) => seenIn(actOf(kind), texts, { seconds: 41 }))
   const rows = rootKinds.map((root) => {
     const claims = { ...actOf(kind), roots: [rootOf(root)] }
-    return [
-      `\`${root}\``,
-      statementOf(claims).colour,
-      ...languages.map((language) => behindIn(claims, language)),
-    ]
+    return [`\`${root}\``, statementOf(claims).colour, ...languages.map((texts) => behindIn(claims, texts))]
   })
   return `## ${kind}\n\n${seen.map((sentence) => `> ${sentence}`).join('\n>\n')}\n\n${tableOf(head, rows)}`
 }
@@ -97,7 +95,7 @@ const approvalRows = (): string[][] =>
         return [
           `${key}, \`${way}\`${isVerified ? '' : ', not verified'}`,
           `${statementOf(claims).colour}; ${listed}`,
-          ...languages.map((language) => behindIn(claims, language)),
+          ...languages.map((texts) => behindIn(claims, texts)),
         ]
       }),
     ),
@@ -123,7 +121,7 @@ credential says only that no person was involved, and a refused one says why.
 The first sentence is what the service saw. Then comes what stands behind it, a few sentences for each root, the strongest first. The last
 one says of a view, of work and of a decision how much of it was taken in:
 
-${languages.map((language) => `> ${statementOf(actOf('view'), { language }).attention ?? ''}`).join('\n>\n')}
+${languages.map((texts) => `> ${statementOf(actOf('view'), { texts }).attention ?? ''}`).join('\n>\n')}
 
 Ids, dates, seconds and questions below are examples; pages say those of the credential.
 
@@ -148,7 +146,7 @@ Ids, dates, seconds and questions below are examples; pages say those of the cre
 
 ${tableOf(
   ['Level', 'English', 'German'],
-  assurances.map((level) => [`\`${level}\``, ...languages.map((language) => levelText(level, language))]),
+  assurances.map((level) => [`\`${level}\``, ...languages.map((texts) => levelText(level, texts))]),
 )}
 
 ## Names
@@ -159,20 +157,20 @@ its host in the letters of DNS. Characters that show nothing or turn the directi
 
 ${languages
   .map(
-    (language) =>
-      `> ${statementOf(approvalOf('synced', 'mail_link', true), { language, agentName: 'Nordbank AG' }).behind[0] ?? ''}`,
+    (texts) =>
+      `> ${statementOf(approvalOf('synced', 'mail_link', true), { texts, agentName: 'Nordbank AG' }).behind[0] ?? ''}`,
   )
   .join('\n>\n')}
 
 ## Price
 
-${languages.map((language) => `> ${priceText(price, language)}`).join('\n>\n')}
+${languages.map((texts) => `> ${priceText(price, texts)}`).join('\n>\n')}
 
 ${acts.map(kindSection).join('\n\n')}
 
 ## approval
 
-${languages.map((language) => `> ${seenIn(approvalOf('device', 'mail_link', true), language)}`).join('\n>\n')}
+${languages.map((texts) => `> ${seenIn(approvalOf('device', 'mail_link', true), texts)}`).join('\n>\n')}
 
 The root of the session is not told where it is \`network\`: a named person signed, and a script needs their key. Others are told as above. The
 second colour is that where you list the agent.

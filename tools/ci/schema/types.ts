@@ -77,7 +77,7 @@ const literalsOf = (column: Column): string | undefined => {
       /^CHECK \(\(\w+ = (?:ANY \(ARRAY\[)?((?:'[\w:]+'::text(?:, )?)+)(?:\]\))?\)\)(?: NOT VALID)?$/.exec(
         constraint,
       ) ?? []
-    const values = [...list.matchAll(/'([\w:]+)'::text/g)].map((match) => `'${match[1] ?? ''}'`)
+    const values = [...list.matchAll(/'([\w:]+?)'::text/g)].map((match) => `'${match[1] ?? ''}'`)
     if (values.length > 0) return values.join(' | ')
   }
   return column.name === 'mode' ? "'live' | 'test'" : undefined

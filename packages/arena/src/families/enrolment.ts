@@ -1,5 +1,4 @@
 // Families that enrol as members with passkeys in software.
-import { randomBytes } from 'node:crypto'
 import { makePasskey } from '../../../server/test/fixtures/people/authenticator.ts'
 import { invite, openBrowser } from '../../../server/test/fixtures/people/member.ts'
 import { makeWalletClients, newWallet } from '../../../server/test/fixtures/people/wallet-clients.ts'
@@ -7,11 +6,11 @@ import { callOver } from '../../../server/test/fixtures/processes/attacked-serve
 import { launchBrowser } from '../bots/index.ts'
 import { addVirtualAuthenticator, openStealthPage, passCheckByKeys, pressIn } from '../browser/stealth.ts'
 import type { Attempt, Outcome, PlayedFamily } from './family.ts'
-import { askSite, outcomeOf, pollUntilScored } from './mint.ts'
+import { askSite, outcomeOf, pollUntilScored, submitPresence } from './mint.ts'
 import { playBot } from './sessions.ts'
 
 /** Enrols by script: a passkey of its own making, and the attention check by its words. */
-const enrolByScript = async (attempt: Attempt): Promise<string> => {
+export const enrolByScript = async (attempt: Attempt): Promise<string> => {
   const { server, site, address } = attempt
   const call = callOver(server.url, { 'x-forwarded-for': address })
   const browser = openBrowser({ ctx: { config: { BASE_URL: server.url } }, call })
@@ -42,7 +41,7 @@ const enrolLoop: PlayedFamily = {
   play: async (attempt) => [await personhoodWithWallet(attempt, await enrolByScript(attempt))],
 }
 
-/** A member is enrolled once and is then wherever the script says. */
+/** A member is enrolled once and is then at many places. */
 const presencesPerMember = 10
 const enrolLoopPresence: PlayedFamily = {
   name: 'enrol_loop',
@@ -54,19 +53,7 @@ const enrolLoopPresence: PlayedFamily = {
   play: async (attempt) => {
     const memberId = await enrolByScript(attempt)
     const outcomes: Outcome[] = []
-    for (let n = 0; n < presencesPerMember; n += 1) {
-      const photoHash = randomBytes(32).toString('hex')
-      const place = { source: 'geo_photo', lat: 48.1, lng: 11.5 }
-      const { server, site } = attempt
-      const submitted = await server.call('POST', '/api/kinetic/submit', {
-        key: site.apiKey,
-        body: { memberId, ...place, photoHash },
-      })
-      const { sessionId } = (submitted.json ?? {}) as { sessionId?: string }
-      outcomes.push(
-        outcomeOf(sessionId === undefined ? submitted : await askSite(attempt, 'verify', { sessionId })),
-      )
-    }
+    for (let n = 0; n < presencesPerMember; n += 1) outcomes.push(await submitPresence(attempt, memberId))
     return outcomes
   },
 }

@@ -2,7 +2,7 @@ import type { Assurance, CredentialKind, ForgingFile, RootClaim } from '@pohf/pr
 import type { AttackedServer } from '../../../server/test/fixtures/processes/attacked-server.ts'
 import type { Random } from '../random.ts'
 
-/** Every known way to get credentials without the human whom they are about, except hiring one, which is only priced. */
+/** Every known way to get credentials without the human whom they are about. What finding and paying a person costs is only priced. */
 export const familyNames = [
   'lean_script',
   'protocol_bot',
@@ -12,6 +12,9 @@ export const familyNames = [
   'proxy_pool',
   'key_farm',
   'agent_app',
+  'hired_owner',
+  'root_pair',
+  'act_limit',
 ] as const
 export type FamilyName = (typeof familyNames)[number]
 
@@ -27,7 +30,14 @@ export type MeasuredFamily = PricedFamily & { readonly name: FamilyName; readonl
 
 /** A credential that was minted, or the code of the refusal. */
 export type Outcome =
-  | { readonly assurance: Assurance; readonly root: RootClaim['kind']; readonly onchain: boolean }
+  | {
+      readonly assurance: Assurance
+      /** The kinds of the roots that the credential names, the strongest first. */
+      readonly roots: readonly [RootClaim['kind'], ...RootClaim['kind'][]]
+      readonly onchain: boolean
+      /** Whom the site sees: the claim `sub`. */
+      readonly subject: string
+    }
   | { readonly refused: string }
 
 export type Site = { readonly agentId: `agt_${string}`; readonly apiKey: string }

@@ -1,4 +1,5 @@
 // Plays every family against a server of its own and says what each got and needed.
+import type { RootClaim } from '@pohf/protocol'
 import {
   startAttackedServer,
   type AttackedServer,
@@ -10,6 +11,7 @@ import { deviceFamilies } from './devices.ts'
 import { enrolmentFamilies } from './enrolment.ts'
 import { ipv4Network } from './day.ts'
 import type { Attempt, FamilyName, MeasuredFamily, Outcome, PlayedFamily, Site } from './family.ts'
+import { ownerFamilies } from './owners.ts'
 import { sessionFamilies } from './sessions.ts'
 
 export type MeasureOptions = {
@@ -27,7 +29,12 @@ export type MeasureOptions = {
 const attemptsMax = 15
 const attemptMsMax = 180_000
 
-const played: readonly PlayedFamily[] = [...sessionFamilies, ...enrolmentFamilies, ...deviceFamilies]
+const played: readonly PlayedFamily[] = [
+  ...sessionFamilies,
+  ...enrolmentFamilies,
+  ...deviceFamilies,
+  ...ownerFamilies,
+]
 
 /** What families that drive a browser lack: programs of this machine, or the scripts and pages that the build makes. */
 const missingForBrowsers = async ({ call }: AttackedServer): Promise<string[]> => {
@@ -83,7 +90,8 @@ const playAll = async (
 
 const rounded = (value: number): number => Math.round(value * 1_000) / 1_000
 
-type ReachedAssurance = Pick<MeasuredFamily, 'root' | 'assurance'>
+type Reached = Pick<Minted, 'roots' | 'assurance'>
+type Minted = Exclude<Outcome, { readonly refused: string }>
 
 /** One row for each root and assurance that was reached; one with a rate of 0 for the aim that was not, or where nothing was. */
 export const rowsOf = (
@@ -92,36 +100,44 @@ export const rowsOf = (
   costs: Costs,
 ): MeasuredFamily[] => {
   const minted = outcomes.flatMap((outcome) => ('refused' in outcome ? [] : [outcome]))
-  const row = ({ root, assurance }: ReachedAssurance, count: number): MeasuredFamily => ({
+  const row = ({ roots, assurance }: Reached, count: number): MeasuredFamily => ({
     name,
     kind,
-    root,
+    root: roots[0],
     assurance,
     successRate: rounded(count / outcomes.length),
     wallSeconds: rounded(costs.wallSeconds),
     cpuSeconds: rounded(costs.cpuSeconds),
     bytes: costs.bytes,
     humanSeconds: 0,
-    rootsSpent: [{ kind: 'network', acts: 1 }, ...(root === 'network' ? [] : [{ kind: root, acts: 1 }])],
+    rootsSpent: [...new Set<RootClaim['kind']>(['network', ...roots])].map((spent) => ({
+      kind: spent,
+      acts: 1,
+    })),
     fixed: [...fixed],
   })
-  const groups = [...Map.groupBy(minted, ({ root, assurance }) => `${root} ${assurance}`).values()]
+  const groups = [
+    ...Map.groupBy(minted, ({ roots, assurance }) => `${roots.join(' ')} ${assurance}`).values(),
+  ]
   const rows = groups.flatMap((group) => (group[0] ? [row(group[0], group.length)] : []))
   if (aim && !rows.some(({ root }) => root === aim))
-    rows.push(row({ root: aim, assurance: 'substantial' }, 0))
-  return rows.length > 0 ? rows : [row({ root: 'network', assurance: 'low' }, 0)]
+    rows.push(row({ roots: [aim], assurance: 'substantial' }, 0))
+  return rows.length > 0 ? rows : [row({ roots: ['network'], assurance: 'low' }, 0)]
 }
 
-const told = (outcomes: readonly Outcome[]): string =>
-  [
-    ...Map.groupBy(outcomes, (outcome) =>
-      'refused' in outcome
-        ? outcome.refused
-        : `${outcome.assurance} by ${outcome.root}${outcome.onchain ? ' and on chain' : ''}`,
-    ),
-  ]
-    .map(([text, all]) => `${text} ${all.length}`)
-    .join(', ')
+/** How many subjects the site saw in these credentials. */
+const countSubjects = (outcomes: readonly Outcome[]): number =>
+  new Set(outcomes.flatMap((outcome) => ('refused' in outcome ? [] : [outcome.subject]))).size
+
+const told = (outcomes: readonly Outcome[]): string => {
+  const groups = Map.groupBy(outcomes, (outcome) =>
+    'refused' in outcome
+      ? outcome.refused
+      : `${outcome.assurance} by ${outcome.roots.join(' and ')}${outcome.onchain ? ' and on chain' : ''}`,
+  )
+  const counts = [...groups].map(([text, all]) => `${text} ${all.length}`)
+  return `${counts.join(', ')}; ${countSubjects(outcomes)} subjects`
+}
 
 /** Plays the families, with a site of its own for each, and gives their rows. Everything stays on this machine. */
 export const measureFamilies = async (options: MeasureOptions = {}): Promise<MeasuredFamily[]> => {

@@ -1,9 +1,10 @@
+import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Assurance, RootClaim } from '@pohf/protocol'
 import type { TestResponse } from '../../../server/test/fixtures/harness.ts'
 import type { Attempt, Outcome } from './family.ts'
 
-type Claims = { readonly assurance: Assurance; readonly roots?: readonly RootClaim[] }
+type Claims = { readonly sub: string; readonly assurance: Assurance; readonly roots?: readonly RootClaim[] }
 
 const claimsOf = (jwt: string): Claims =>
   JSON.parse(Buffer.from(jwt.split('.')[1] ?? '', 'base64url').toString('utf8')) as Claims
@@ -13,12 +14,9 @@ export const outcomeOf = ({ status, json }: TestResponse): Outcome => {
   const { pohf_jwt: jwt, error, onchain } = (json ?? {}) as Record<string, unknown>
   if (status !== 200 || typeof jwt !== 'string')
     return { refused: typeof error === 'string' ? error : `status ${status}` }
-  const { assurance, roots } = claimsOf(jwt)
-  return {
-    assurance,
-    root: roots?.[0]?.kind ?? 'network',
-    onchain: onchain !== undefined,
-  }
+  const { sub, assurance, roots = [] } = claimsOf(jwt)
+  const [strongest = 'network', ...others] = roots.map(({ kind }) => kind)
+  return { assurance, roots: [strongest, ...others], onchain: onchain !== undefined, subject: sub }
 }
 
 /** A worker of the server scores a session soon after its end. */
@@ -39,3 +37,15 @@ export const askSite = ({ server, site }: Attempt, path: string, body: unknown):
 
 export const verifySession = async (attempt: Attempt, sessionId: string): Promise<Outcome> =>
   outcomeOf(await askSite(attempt, 'verify', { sessionId }))
+
+/** The member is wherever the script says. */
+export const submitPresence = async (attempt: Attempt, memberId: string): Promise<Outcome> => {
+  const photoHash = randomBytes(32).toString('hex')
+  const { server, site } = attempt
+  const submitted = await server.call('POST', '/api/kinetic/submit', {
+    key: site.apiKey,
+    body: { memberId, source: 'geo_photo', lat: 48.1, lng: 11.5, photoHash },
+  })
+  const { sessionId } = (submitted.json ?? {}) as { sessionId?: string }
+  return sessionId === undefined ? outcomeOf(submitted) : verifySession(attempt, sessionId)
+}

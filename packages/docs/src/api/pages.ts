@@ -19,7 +19,7 @@ const groupTitles: Readonly<Record<string, string>> = {
   credits: 'Credits',
   discovery: 'Discovery and MCP',
   evidence: 'Evidence: wallets, devices, presence',
-  issuers: 'Company sign-in',
+  issuers: 'Outside issuers and company sign-in',
   members: 'Members',
   partners: 'Partners',
   payments: 'Payments',

@@ -1,6 +1,11 @@
 // Fills the sentences of statement-texts.ts with the figures of a credential. No dependencies.
 import type { RootKind } from './operations.ts'
-import type { StatementApprover, StatementClaims, StatementContext, StatementRoot } from './statements.ts'
+import type {
+  StatementApprover,
+  StatementClaims,
+  StatementContext,
+  StatementRoot,
+} from './statement-claims.ts'
 import type { StatementTexts } from './statement-texts.ts'
 
 export type Writer = { readonly texts: StatementTexts; readonly context: StatementContext }
@@ -10,7 +15,7 @@ export const fill = (text: string, values: Readonly<Record<string, string | numb
 
 export const dayOf = (seconds: number): string => new Date(seconds * 1_000).toISOString().slice(0, 10)
 
-const nameCharsMax = 80
+const nameStart = /^.{0,80}/u
 const rightToLeft = /\p{Script=Hebrew}|\p{Script=Arabic}|\p{Script=Syriac}|\p{Script=Thaana}|\p{Script=Nko}/u
 /**
  * A name that somebody chose, in quotes that it cannot close. Characters that show nothing, or turn the direction of the text,
@@ -18,7 +23,7 @@ const rightToLeft = /\p{Script=Hebrew}|\p{Script=Arabic}|\p{Script=Syriac}|\p{Sc
  */
 const quoted = (name: string, [open, close]: StatementTexts['quotes']): string => {
   const plain = name.replaceAll(/["'`´‘’‚‛“”„‟«»‹›]/g, '').replaceAll(/[\p{C}\p{Z}]+/gu, ' ')
-  const short = [...plain.trim()].slice(0, nameCharsMax).join('')
+  const [short = ''] = nameStart.exec(plain.trim()) ?? []
   // Isolated, so that its direction is not that of what follows.
   return `${open}${rightToLeft.test(short) ? `\u2068${short}\u2069` : short}${close}`
 }

@@ -8,69 +8,19 @@ import {
   rootSentences,
   seenSentence,
 } from './statement-sentences.ts'
-import { statementTexts, type Language } from './statement-texts.ts'
+import type { ReaderList, StatementClaims, StatementContext, StatementRoot } from './statement-claims.ts'
+import { english } from './statement-texts-en.ts'
+import type { StatementTexts } from './statement-texts.ts'
 
-export { languages, type Language } from './statement-texts.ts'
+export type {
+  ReaderList,
+  StatementApprover,
+  StatementClaims,
+  StatementContext,
+  StatementRoot,
+} from './statement-claims.ts'
 
-type ProbeCount = { readonly asked: number; readonly hit: number }
-export type StatementRoot = {
-  readonly kind: string
-  readonly class: string
-  readonly issuer?: string | undefined
-  readonly counted: boolean
-  readonly fresh: boolean
-  readonly at: number
-}
-export type StatementApprover = {
-  readonly ref: string
-  readonly user_verification: boolean
-  readonly key_age: number
-  readonly key: string
-  readonly model?: string | undefined
-  readonly enrolled: { readonly way: string; readonly at: number }
-  readonly decided: number
-  readonly needed: number
-}
-
-/** The claims that the sentences read. */
-export type StatementClaims = {
-  readonly kind: CredentialKind
-  readonly agent: string
-  readonly roots?: readonly StatementRoot[] | undefined
-  readonly probes?: { readonly pictures: ProbeCount; readonly words: ProbeCount } | undefined
-  readonly presence?: { readonly source: 'receipt' | 'geo_photo' } | undefined
-  readonly personhood?: { readonly checked_at: number } | undefined
-  readonly binding?:
-    | {
-        readonly human: 'session' | 'member' | 'work'
-        readonly checked_at?: number | undefined
-        readonly amount?: string | undefined
-        readonly currency?: string | undefined
-      }
-    | undefined
-  readonly approval?:
-    { readonly decision: 'approve' | 'deny'; readonly shown_seconds?: number | undefined } | undefined
-  readonly approver?: StatementApprover | undefined
-}
-
-/** The issuers and agents that the reader knows. Nothing in a credential or a link adds to it. */
-export type ReaderList = {
-  readonly trustedIssuers: readonly string[]
-  readonly pinnedAgents: readonly string[]
-}
 export const emptyList: ReaderList = { trustedIssuers: [], pinnedAgents: [] }
-
-/** What a page knows besides the claims. */
-export type StatementContext = {
-  readonly language?: Language | undefined
-  readonly list?: ReaderList | undefined
-  /** What the agent calls itself: an owner chose it. */
-  readonly agentName?: string | undefined
-  /** Of the agent, checked by the service. */
-  readonly agentDomain?: string | undefined
-  /** For how long the page was in view, where the recording is at hand. */
-  readonly seconds?: number | undefined
-}
 
 /** Red is for a refused credential, of which nothing is said here. */
 export const statementColours = ['grey', 'blue', 'green', 'amber'] as const
@@ -160,8 +110,7 @@ const hasContent: Readonly<Record<CredentialKind, boolean>> = {
 
 /** What a valid live credential says. Every page, the command line and the documents take it from here. */
 export const statementOf = (claims: StatementClaims, context: StatementContext = {}): Statement => {
-  const { language = 'en', list = emptyList } = context
-  const texts = statementTexts[language]
+  const { texts = english, list = emptyList } = context
   const writer = { texts, context }
   const isApproval = claims.kind === 'approval'
   const roots = (claims.roots ?? []).map((root) => ({ ...root, known: knownKindOf(root) }))
@@ -186,8 +135,8 @@ export const sentencesOf = ({ seen, behind, attention }: Statement): readonly st
 ]
 
 /** What a level demands of the roots. */
-export const levelText = (assurance: Assurance, language: Language = 'en'): string =>
-  statementTexts[language].levels[assurance]
+export const levelText = (assurance: Assurance, { levels }: StatementTexts = english): string =>
+  levels[assurance]
 
 /** What 1,000 forgeries cost in US dollars, as `priceOf` of `@pohf/verify` gives it. */
 export type StatementPrice = {
@@ -198,8 +147,10 @@ export type StatementPrice = {
 }
 
 /** What one forgery costs, in numbers and with a date; undefined: what it costs is not known. */
-export const priceText = (price: StatementPrice | undefined, language: Language = 'en'): string => {
-  const { price: texts } = statementTexts[language]
+export const priceText = (
+  price: StatementPrice | undefined,
+  { price: texts }: StatementTexts = english,
+): string => {
   if (!price) return texts.unknown
   const { acts, humans, asOf } = price
   if (acts === 'named') return texts.named

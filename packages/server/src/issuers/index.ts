@@ -9,7 +9,7 @@ export {
 export { makeOwnIssuers } from './companies/own-issuers.ts'
 export { recheckJob } from './companies/recheck.ts'
 export { sealedColumns } from './companies/store.ts'
-export { readIssuersFile } from './file.ts'
+export { adapters, readIssuersFile } from './file.ts'
 export { makeIssuers, type Issuers } from './issuers.ts'
 export { pages } from './pages.ts'
 export { refused, type OutsideIssuer, type Shown, type Subject } from './port.ts'

@@ -1,6 +1,7 @@
 import type { Claims, ForgingTableResult, Result } from '@pohf/verify'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
-import type { ReaderList } from '@pohf/protocol/statements'
+import { statementOf, type ReaderList } from '@pohf/protocol/statements'
+import { german } from '@pohf/protocol/statements-de'
 import { CopyButton } from '../shared/design/copy-button.tsx'
 import { Seal } from '../shared/design/seal.tsx'
 import { priceIn, readTableInBrowser, verifyInBrowser } from '../shared/credential/check.ts'
@@ -245,6 +246,10 @@ export const VerifyPage = ({ issuer }: { issuer: string }) => {
             result: phase.result,
             price:
               phase.table && phase.result.ok ? priceIn(phase.table, phase.result.claims, list) : undefined,
+            german:
+              outcome.statement && outcome.claims
+                ? statementOf(outcome.claims, { texts: german, list })
+                : undefined,
             nowSeconds: phase.nowSeconds,
             issuer,
           }}

@@ -39,9 +39,8 @@ const Measurements = ({ claims }: { readonly claims: Claims }) => {
         </dl>
       )}
       <p class="gap small muted">
-        Signs that the recording is of a person at a screen
-        {claims.scoring === undefined ? '' : `, by the scorer ${claims.scoring}`}. They are no measure of how
-        much was taken in.
+        What the scorer{claims.scoring === undefined ? '' : ` ${claims.scoring}`} saw in the recording. It is
+        no measure of how much was taken in.
       </p>
       {asked === undefined ? null : <p class="small">{asked}</p>}
       {missing.length > 0 ? <p class="faint small">Not measured: {missing.join(', ')}.</p> : null}
@@ -98,6 +97,8 @@ type VerificationResult = {
   readonly outcome: Outcome
   readonly result: Result
   readonly price: ForgingPrice | undefined
+  /** The same in German. */
+  readonly german: Statement | undefined
   readonly nowSeconds: number
   readonly issuer: string
 }
@@ -146,11 +147,11 @@ const Hero = ({ shown, onRetry }: { shown: VerificationResult; onRetry: () => vo
           {outcome.lead}
         </p>
         {outcome.statement ? <Behind statement={outcome.statement} /> : null}
-        {outcome.german ? (
+        {shown.german ? (
           <details lang="de">
             <summary>Auf Deutsch</summary>
-            <p class="gap">{outcome.german.seen}</p>
-            <Behind statement={outcome.german} />
+            <p class="gap">{shown.german.seen}</p>
+            <Behind statement={shown.german} />
           </details>
         ) : null}
         {outcome.mayRetry ? (

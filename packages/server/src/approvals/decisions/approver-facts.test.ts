@@ -34,17 +34,19 @@ const approverOf = async (answer: Approved) => {
 /** UP and UV; with BE, the key can be copied. */
 const [bound, copyable] = [5, 13]
 
+/** What the credential says of a key with these flags when it was registered and when it was used. */
+const keyOf = async (registered: number, used: number) => {
+  const person = await enrolApprover(harness, agent, { flags: registered })
+  const made = await makeApproval(harness, agent, [person])
+  const sessionId = await attend(person, made)
+  const asked = await person.options(made.approvalId, { decision: 'approve', sessionId })
+  const answer = await person.decide(made.approvalId, asked, person.sign(asked, { flags: used }))
+  assert.equal(answer.status, 200, answer.text)
+  const { key, model: named } = await approverOf(answer)
+  return [key, named]
+}
+
 test('a key is named by the flag of its registration, and is unknown once it says the other', async () => {
-  const keyOf = async (registered: number, used: number) => {
-    const person = await enrolApprover(harness, agent, { flags: registered })
-    const made = await makeApproval(harness, agent, [person])
-    const sessionId = await attend(person, made)
-    const asked = await person.options(made.approvalId, { decision: 'approve', sessionId })
-    const answer = await person.decide(made.approvalId, asked, person.sign(asked, { flags: used }))
-    assert.equal(answer.status, 200, answer.text)
-    const { key, model: named } = await approverOf(answer)
-    return [key, named]
-  }
   assert.deepEqual(await keyOf(bound, bound), ['device', undefined])
   assert.deepEqual(await keyOf(copyable, copyable), ['synced', undefined])
   assert.deepEqual(await keyOf(bound, copyable), ['unknown', undefined])

@@ -7,7 +7,7 @@ import { inViewSecondsOf, type Decision, type OwnApproval } from './facts.ts'
 const secondsOf = (date: Date): number => Math.floor(date.getTime() / 1_000)
 
 /** The passkey that signed. */
-export type SigningKey = Pick<VerifiedAssertion, 'key' | 'model' | 'createdAt'>
+type SigningKey = Pick<VerifiedAssertion, 'key' | 'model' | 'createdAt'>
 
 type SignedDecision = {
   readonly decision: Decision

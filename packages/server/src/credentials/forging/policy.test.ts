@@ -3,15 +3,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
+import { decodeJwt } from 'jose'
 import type { ForgingFile } from '@pohf/protocol'
 import { forgingEntries } from '@pohf/verify'
 import { startHarness, type TestResponse } from '../../../test/fixtures/harness.ts'
 import { grantCredits } from '../../../test/fixtures/payments/ledger.ts'
 import { makeAttestedModel } from '../../../test/fixtures/people/attested-model.ts'
 import { enrolMember } from '../../../test/fixtures/people/member.ts'
-import { addOutsideProof, officeIssuer } from '../../../test/fixtures/people/outside-proof.ts'
 import { playSession } from '../../../test/fixtures/people/play-session.ts'
 import { openSecurityKey } from '../../../test/fixtures/people/security-key.ts'
+import { storeProofs, type StoredProofKind } from '../../../test/fixtures/people/stored-proofs.ts'
 import { makeScoredSession } from '../../../test/fixtures/scored-session.ts'
 import { readForgingFile } from './prices.ts'
 
@@ -37,7 +38,7 @@ writeFileSync(file, JSON.stringify(dearTable()))
 
 const model = await makeAttestedModel()
 after(() => model.close())
-const harness = await startHarness({ ...model.settings, FORGING_FILE: file }, [officeIssuer])
+const harness = await startHarness({ ...model.settings, FORGING_FILE: file })
 type Agent = Awaited<ReturnType<typeof harness.register>>
 const makeAgent = async (): Promise<Agent> => {
   const agent = await harness.register('live')
@@ -50,6 +51,8 @@ const creditsOf = async (agent: Agent) =>
   (await harness.call('GET', '/api/agents/credits/balance', { key: agent.apiKey })).json.balance as number
 const verify = (agent: Agent, body: object) =>
   harness.call('POST', '/api/agents/verify', { key: agent.apiKey, body })
+const prove = (memberId: string, ...kinds: readonly StoredProofKind[]) =>
+  storeProofs((text, values) => harness.owner.query(text, values), memberId, kinds)
 const assertBelow = (
   answer: TestResponse,
   code: 'session_rejected' | 'below_policy',
@@ -168,7 +171,7 @@ test('personhood below the floor is refused with below_policy and not charged', 
 
 test('a member who stepped up gets a stronger credential in place of the stored one', async () => {
   const agent = await makeAgent()
-  const { memberId, browser } = await enrolMember(harness, agent)
+  const { memberId } = await enrolMember(harness, agent)
   const personhood = (body: object = {}) =>
     harness.call('POST', '/api/agents/verify-personhood', {
       key: agent.apiKey,
@@ -176,13 +179,49 @@ test('a member who stepped up gets a stronger credential in place of the stored 
     })
   const weak = await personhood()
   assertBelow(await personhood({ minAssurance: 'high' }), 'below_policy', /asks for high/)
-  await addOutsideProof(browser)
+  await prove(memberId, 'world_id')
   assert.equal((await personhood()).json.pohf_jwt, weak.json.pohf_jwt, 'without a floor it is a repeat')
   const strong = await personhood({ minAssurance: 'high' })
   assert.deepEqual([strong.status, strong.json.assurance], [200, 'high'], strong.text)
   for (const body of [{}, { minAssurance: 'high' }])
     assert.equal((await personhood(body)).json.pohf_jwt, strong.json.pohf_jwt)
   assert.equal(await creditsOf(agent), 18)
+})
+
+test('a price of distinct humans needs a root that counts them, and roots that do not rest on the same thing add', async () => {
+  const agent = await makeAgent()
+  const { memberId } = await enrolMember(harness, agent)
+  const personhood = (minForgingHuman: string) =>
+    harness.call('POST', '/api/agents/verify-personhood', {
+      key: agent.apiKey,
+      body: { memberId, minForgingHuman },
+    })
+  assertBelow(await personhood('F0'), 'below_policy', /no root of the act counts humans.*asks for F0/)
+  await prove(memberId, 'world_id')
+  assertBelow(await personhood('F3'), 'below_policy', /distinct humans costs F2.*asks for F3/)
+  const one = await personhood('F2')
+  assert.equal(one.status, 200, one.text)
+  await prove(memberId, 'sms')
+  const both = await personhood('F3')
+  assert.equal(both.status, 200, both.text)
+  assert.notEqual(both.json.pohf_jwt, one.json.pohf_jwt)
+  assertBelow(await personhood('F4'), 'below_policy', /distinct humans costs F3/)
+  assert.equal(await creditsOf(agent), 18)
+})
+
+test('the limit that an agent sets for each human raises the price of its own acts', async () => {
+  const agent = await makeAgent()
+  const { memberId } = await enrolMember(harness, agent)
+  await prove(memberId, 'vendor')
+  const personhood = () =>
+    harness.call('POST', '/api/agents/verify-personhood', { key: agent.apiKey, body: { memberId } })
+  const floor = { minForging: 'F2', minForgingHuman: 'F4' }
+  await setPolicy(agent, { personhood: floor })
+  assertBelow(await personhood(), 'below_policy', /costs F1.*asks for F2/)
+  await setPolicy(agent, { personhood: { ...floor, maxActsPerHumanPerDay: 1 } })
+  const minted = await personhood()
+  assert.equal(minted.status, 200, minted.text)
+  assert.deepEqual(decodeJwt(minted.json.pohf_jwt)['limit'], { perHumanDay: 1 })
 })
 
 test('a test credential has no price, so a class refuses it', async () => {

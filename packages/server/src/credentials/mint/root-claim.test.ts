@@ -37,13 +37,17 @@ const insertAppVerdict = (sessionId: string) =>
 
 test('the claim names the model of a device and the issuer of a proof, and no key', () => {
   const at = new Date('2026-11-20T10:00:00Z')
-  const facts = { counted: false, fresh: false, at: at.getTime() / 1_000 }
+  const month = Date.UTC(2026, 10) / 1_000
+  const facts = { counted: false, fresh: false, at: month }
   const root = { key: 'secret', name: 'name', level: 'low', counted: false, fresh: false, at } as const
   const rows: [Partial<ShownRoot> & Pick<ShownRoot, 'kind' | 'class'>, object][] = [
     [{ kind: 'authenticator', class: 'device:fido' }, { model: 'name' }],
     [{ kind: 'app', class: 'device:phone' }, { model: 'name' }],
     [{ kind: 'world_id', class: 'biometric:world' }, { issuer: 'name' }],
-    [{ kind: 'organization', class: 'employer', issuer: 'https://login.example' }, { issuer: 'https://login.example' }],
+    [
+      { kind: 'organization', class: 'employer', issuer: 'https://login.example' },
+      { issuer: 'https://login.example' },
+    ],
     [{ kind: 'payout_account', class: 'bank' }, {}],
   ]
   for (const [shown, named] of rows) {
@@ -53,7 +57,10 @@ test('the claim names the model of a device and the issuer of a proof, and no ke
     })
     assert.deepEqual(rootsClaim('test', [{ ...root, ...shown }], at), {})
   }
-  assert.deepEqual(rootsClaim('live', [], at), { roots: [{ ...network, at: facts.at }] })
+  const seconds = at.getTime() / 1_000
+  assert.deepEqual(rootsClaim('live', [], at), { roots: [{ ...network, at: seconds }] })
+  const answered = { ...root, kind: 'organization', class: 'employer', fresh: true } as const
+  assert.equal(rootsClaim('live', [answered], at).roots?.[0]?.at, seconds, 'one that answered in the act')
 })
 
 test('every live credential names its roots', async () => {

@@ -9,13 +9,20 @@ const namesOf = ({ kind, name, issuer }: ShownRoot): Pick<RootClaim, 'model' | '
   return kind === 'payout_account' ? {} : { issuer: issuer ?? name }
 }
 
+/**
+ * When a root was checked. One that did not answer in this act is the same at every agent of its person: to the second, its time would
+ * tell two agents that they have the same person. So of it the month is said.
+ */
+const checkedAt = ({ fresh, at }: ShownRoot): number =>
+  fresh ? secondsOf(at) : Date.UTC(at.getUTCFullYear(), at.getUTCMonth()) / 1_000
+
 const claimOf = (root: ShownRoot): RootClaim => ({
   kind: root.kind,
   class: root.class,
   ...namesOf(root),
   counted: root.counted,
   fresh: root.fresh,
-  at: secondsOf(root.at),
+  at: checkedAt(root),
 })
 
 /**

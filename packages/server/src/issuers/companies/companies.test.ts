@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { makeAdministration } from '../../../test/fixtures/people/approvals.ts'
 import { companyClient } from '../../../test/fixtures/people/company.ts'
@@ -11,7 +11,7 @@ import {
   signInWithOwn,
   startZone,
 } from '../../../test/fixtures/people/own-company.ts'
-import { openStockProvider } from '../../../test/fixtures/people/stock-provider.ts'
+import { listenStockProvider, signInAtStock } from '../../../test/fixtures/people/stock-provider.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 
 const domain = 'nordwind.localhost'
@@ -80,15 +80,19 @@ test('the company of an owner vouches for a member once its record is seen, and 
 
 test('a stock provider below the domain serves with the redirect address that the console shows, and an employee is one human', async () => {
   const stock = 'stock.localhost'
-  const provider = await openStockProvider(`login.${stock}`)
+  const provider = await listenStockProvider(`login.${stock}`)
+  after(() => provider.close())
   const owner = await makeAdministration(harness, 'test')
   const { issuerId, record, redirectUri } = await setUp(owner, companyBody(provider, stock))
   provider.serve(redirectUri)
   zone.publish(record)
   assert.equal((await check(owner, issuerId)).json.state, 'ready')
   const [one, two] = [await enrolMember(harness, owner), await enrolMember(harness, owner)]
+  // Browsers know where names below localhost lead; fetch asks a resolver.
+  const signIn = (address: string, login: string) =>
+    signInAtStock(address.replace(`login.${stock}`, '127.0.0.1'), redirectUri, login)
   const show = ({ browser, memberId }: typeof one, sub: string) =>
-    signInWithOwn(harness, browser, { company: provider, issuerId, memberId, sub })
+    signInWithOwn(harness, browser, { company: { signIn }, issuerId, memberId, sub })
   const shown = await show(one, 'employee-1')
   assert.deepEqual([shown.status, shown.json.issuerId], [200, provider.issuer], shown.text)
   assert.equal((await show(two, 'employee-1')).json.details[0].code, 'duplicate')

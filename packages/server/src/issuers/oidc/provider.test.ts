@@ -1,17 +1,21 @@
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
 import { startHarness } from '../../../test/fixtures/harness.ts'
 import { beginSignIn, entryOf, writeIssuersFile } from '../../../test/fixtures/people/company-issuer.ts'
-import { enrolMember, openBrowser, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
-import { openStockProvider } from '../../../test/fixtures/people/stock-provider.ts'
+import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
+import { signInAtStock, startStockProvider } from '../../../test/fixtures/people/stock-provider.ts'
 import { returnPath } from '../rules.ts'
 
-const provider = await openStockProvider()
+const baseUrl = 'http://localhost:3000'
+const returnAddress = `${baseUrl}${returnPath}`
+const provider = await startStockProvider(returnAddress)
+after(() => provider.close())
 const { issuer } = provider
-const harness = await startHarness({ ISSUERS_FILE: writeIssuersFile([entryOf({ issuer })]) })
-const { origin } = openBrowser(harness)
-provider.serve(`${origin}${returnPath}`)
-const { signIn } = provider
+const harness = await startHarness({
+  BASE_URL: baseUrl,
+  ISSUERS_FILE: writeIssuersFile([entryOf({ issuer })]),
+})
+const signIn = (address: string, login: string) => signInAtStock(address, returnAddress, login)
 
 test('an employee signs in at a stock provider, and a credential names the company', async () => {
   const live = await registerConfirmedAgent(harness, 'live', 'provider@example.com')

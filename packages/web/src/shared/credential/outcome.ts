@@ -33,9 +33,8 @@ export type Outcome = {
   readonly headline: string
   readonly lead: string
   readonly claims?: Claims
-  /** Of a valid live credential, in English and in German. */
+  /** Of a valid live credential. */
   readonly statement?: Statement
-  readonly german?: Statement
   readonly mayRetry?: true
 }
 
@@ -57,7 +56,6 @@ const stated = (claims: Claims, { nowSeconds, known }: VerificationContext): Out
     lead: `The act ended ${ago(nowSeconds - claims.event_at)}.`,
     claims,
     statement,
-    german: statementOf(claims, { ...known, language: 'de' }),
   }
 }
 
@@ -215,6 +213,7 @@ const refused = (
     case 'forging_too_cheap_human':
     case 'not_counted':
     case 'approval_policy_missing':
+    case 'not_approved':
     case 'not_enrolled_by':
     case 'too_few_approvers':
     case 'key_not_bound':
