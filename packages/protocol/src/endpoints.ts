@@ -8,6 +8,7 @@ import * as evidence from './evidence/operations.ts'
 import * as approvalAdministration from './approvals/administration.ts'
 import * as approvalEffectiveness from './approvals/effectiveness.ts'
 import * as approvals from './approvals/operations.ts'
+import * as issuers from './issuers/operations.ts'
 import * as members from './members/operations.ts'
 import * as campaigns from './microtasks/campaigns.ts'
 import * as microtasks from './microtasks/operations.ts'
@@ -204,6 +205,7 @@ export const additions = [
   { id: 'approvals.administration.types-list', publicId: 'approvals.types-list', method: 'GET', path: '/api/agents/approval-types', auth: 'bearer', scope: 'approvals', ...approvalAdministration.typesList },
   { id: 'approvals.administration.types-write', publicId: 'approvals.types-write', method: 'POST', path: '/api/agents/approval-types/{type}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.typesWrite },
   { id: 'approvals.administration.types-retire', publicId: 'approvals.types-retire', method: 'DELETE', path: '/api/agents/approval-types/{type}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.typesRetire },
+  { id: 'issuers.list', publicId: 'issuers.list', method: 'GET', path: '/api/agents/issuers', auth: 'bearer', scope: 'approvals', ...issuers.list },
   { id: 'approvals.administration.approvers-list', publicId: 'approvals.approvers-list', method: 'GET', path: '/api/agents/approvers', auth: 'bearer', scope: 'approvals', ...approvalAdministration.approversList },
   { id: 'approvals.administration.approvers-invite', publicId: 'approvals.approvers-invite', method: 'POST', path: '/api/agents/approvers', auth: 'bearer', administratorOnly: true, ...approvalAdministration.approversInvite },
   { id: 'approvals.administration.approvers-remove', publicId: 'approvals.approvers-remove', method: 'DELETE', path: '/api/agents/approvers/{approver}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.approversRemove },

@@ -119,10 +119,7 @@ const claimTaskRecordings = (tx: Tx, agentSessions: readonly AgentSession[]) =>
       .map(({ agent: { agentId, mode }, session: { sessionId } }) => ({ agentId, mode, sessionId })),
   )
 
-const rootRequestOf = (
-  { agent, session }: AgentSession,
-  inputs: SessionAssuranceInputs | undefined,
-) => {
+const rootRequestOf = ({ agent, session }: AgentSession, inputs: SessionAssuranceInputs | undefined) => {
   const roots = inputs?.roots ?? []
   const limit = limitOf(agent, credentialKindOf[session.kind], roots)
   return { agentId: agent.agentId, mode: agent.mode, session, roots, limit }
@@ -410,8 +407,7 @@ const answer = (
   if (outcome === 'short') return { retry: refusalOf(deps.ctx, { outcome, at: signed.row.at }) }
   if (outcome !== 'granted') {
     const { at, root } = signed.row
-    const stepUp =
-      root?.ref === undefined ? stepUpWaysOf(deps.ctx, call.request.agent, mint.session, at) : []
+    const stepUp = root?.ref === undefined ? stepUpWaysOf(deps.ctx, call.request.agent, mint.session, at) : []
     return { error: refusalOf(deps.ctx, { outcome, at, stepUp }) }
   }
   return { value: withViewToken(deps.ctx, call.request.agent, mint.session, signed.answer) }

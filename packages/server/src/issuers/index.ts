@@ -9,4 +9,6 @@ export {
 export { readIssuersFile } from './file.ts'
 export { makeIssuers, type Issuers } from './issuers.ts'
 export { refused, type OutsideIssuer, type Shown, type Subject } from './port.ts'
+export { routes } from './routes.ts'
+export { returnPath } from './rules.ts'
 export { deleteOldRequests, deleteRequests, voidRequests } from './store.ts'

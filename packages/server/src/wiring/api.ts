@@ -7,6 +7,7 @@ import * as credentials from '../credentials/index.ts'
 import * as credits from '../credits/index.ts'
 import * as discovery from '../discovery/index.ts'
 import * as evidence from '../evidence/index.ts'
+import * as issuers from '../issuers/index.ts'
 import * as members from '../members/index.ts'
 import * as microtasks from '../microtasks/index.ts'
 import * as partners from '../partners/index.ts'
@@ -145,8 +146,7 @@ const workDepsOf = (services: Services) => {
     listPayoutAccounts: partners.listAccounts,
     payments: services.payments,
     findTokens,
-    forgingPriceUsd: () =>
-      credentials.forgingPriceUsd(services.forging, 'work', 'network', ctx.clock.now()),
+    forgingPriceUsd: () => credentials.forgingPriceUsd(services.forging, 'work', 'network', ctx.clock.now()),
   }
 }
 
@@ -159,6 +159,7 @@ const approvalsDepsOf = (services: Services): approvals.ApprovalsDeps => ({
   findDecisionTokens,
   mintApproval: credentials.makeApprovalMint(credentialsDepsOf(services)),
   passkeyVerifier: evidence.makePasskeyVerifier(services.loadDeviceTrust),
+  issuers: services.issuers,
   platformAgentOf: unitDepsOf(services.ctx).platformAgentOf,
 })
 
@@ -206,6 +207,7 @@ const apiRoutes = (services: Services): Route[] => {
     ...tracking.routes(ctx, tracking.makeAttentionStore(ctx)),
     ...requests.routes(ctx),
     ...approvals.routes(approvalsDepsOf(services)),
+    ...issuers.routes(services),
     ...work.routes(ctx, workDepsOf(services)),
     ...questions.routes({
       ...workDepsOf(services),

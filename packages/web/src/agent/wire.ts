@@ -30,6 +30,7 @@ export type ActionTypes = AnswerOf<'approvals.types-list'>
 export type ActionTypeRecord = ActionTypes['types'][number]
 export type Approvers = AnswerOf<'approvals.approvers-list'>
 export type Approver = Approvers['approvers'][number]
+export type Issuers = AnswerOf<'issuers.list'>
 export type ApproverGroups = AnswerOf<'approvals.groups-list'>
 export type ApprovalSettings = AnswerOf<'approvals.settings-read'>
 export type ApprovalReport = AnswerOf<'approvals.report'>

@@ -9,13 +9,23 @@ const namesOf = ({ kind, name, issuer }: ShownRoot): Pick<RootClaim, 'model' | '
   return kind === 'payout_account' ? {} : { issuer: issuer ?? name }
 }
 
-const claimOf = (root: ShownRoot): RootClaim => ({
+const dayMs = 86_400_000
+/**
+ * A device answered in one act of one agent. A proof or an account stands behind the acts of its person at every agent, so a second
+ * would tell two agents that they have the same person: the time of the act is named, or the day of the check.
+ */
+const timeOf = ({ kind, fresh, at }: ShownRoot, actAt: Date): number => {
+  if (kind === 'authenticator' || kind === 'app') return secondsOf(at)
+  return secondsOf(fresh ? actAt : new Date(Math.floor(at.getTime() / dayMs) * dayMs))
+}
+
+const claimOf = (root: ShownRoot, actAt: Date): RootClaim => ({
   kind: root.kind,
   class: root.class,
   ...namesOf(root),
   counted: root.counted,
   fresh: root.fresh,
-  at: secondsOf(root.at),
+  at: timeOf(root, actAt),
 })
 
 /**
@@ -31,5 +41,5 @@ export const rootsClaim = (mode: Mode, roots: readonly ShownRoot[], at: Date): {
     fresh: true,
     at: secondsOf(at),
   }
-  return { roots: roots.length === 0 ? [network] : roots.map(claimOf) }
+  return { roots: roots.length === 0 ? [network] : roots.map((root) => claimOf(root, at)) }
 }

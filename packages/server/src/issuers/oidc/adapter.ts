@@ -4,12 +4,9 @@ import { z } from 'zod'
 import type { Clock } from '../../platform/ops/clock.ts'
 import type { Logger } from '../../platform/ops/log.ts'
 import { refused, type Finish, type OutsideIssuer, type Refused, type Shown, type Subject } from '../port.ts'
-import { requestMinutes } from '../rules.ts'
+import { requestMinutes, returnPath } from '../rules.ts'
 import { makeClient, toleranceSeconds, type ClientSettings } from './client.ts'
 import { messagesOf, ruleOf } from './fault.ts'
-
-/** Where the provider leads the browser back; the page there finishes the check. */
-export const returnPath = '/issuers/return'
 
 /** The sign-ins that are admitted, by what the provider says of how the person signed in. */
 export type Admission = {
@@ -27,6 +24,7 @@ export type CompanySettings = ClientSettings & {
   readonly admit: Admission | undefined
   readonly lifeHours: number
   readonly agents: readonly string[] | undefined
+  readonly isOwn: boolean
 }
 type Deps = { readonly origin: string; readonly clock: Clock; readonly log: Logger }
 
@@ -193,6 +191,7 @@ export const makeOidcIssuer = (settings: CompanySettings, { origin, clock, log }
     fresh: true,
     lifeDays: settings.lifeHours / 24,
     agents: settings.agents,
+    isOwn: settings.isOwn,
     begin,
     finish,
   }

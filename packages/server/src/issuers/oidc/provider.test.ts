@@ -7,7 +7,7 @@ import { startHarness } from '../../../test/fixtures/harness.ts'
 import { companyClient } from '../../../test/fixtures/people/company.ts'
 import { beginSignIn, entryOf, writeIssuersFile } from '../../../test/fixtures/people/company-issuer.ts'
 import { enrolMember, openBrowser, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
-import { returnPath } from './adapter.ts'
+import { returnPath } from '../rules.ts'
 
 // The address of the provider is needed before the provider is made.
 const server = createServer()

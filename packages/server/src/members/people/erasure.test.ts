@@ -319,7 +319,7 @@ const valuesOf = (value: unknown): string[] => {
 }
 // Values shared by thousands: vocabulary, the issuers and the status list, short numbers.
 const common =
-  /^(personhood|low|high|network|external(?::[a-z]+)?|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|eoa|eip155:1|[a-z]+\.[a-z_.]+|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
+  /^(personhood|low|high|network|address|world_id|biometric:world|external(?::[a-z]+)?|enrolled|device|passkey|attention|webauthn|software|sha-256|telemetry|eoa|eip155:1|[a-z]+\.[a-z_.]+|[\d.]{1,5}|rules-[\w.+-]+|https?:.*)$/
 const sharedValues = (a: readonly string[], b: readonly string[]) => [
   ...new Set(a.filter((value) => b.includes(value) && !common.test(value) && value !== officeIssuer.name)),
 ]
@@ -374,6 +374,9 @@ test('two agents cannot tell that they have the same person, until the person sh
   const shared = new Set(sharedValues(shown[0] ?? [], shown[1] ?? []).map((value) => value.toLowerCase()))
   assert.ok(shared.delete(wallet.address.toLowerCase()))
   assert.ok(shared.delete(registry))
+  // The day of the check is that of everybody who was checked on it.
+  const day = Math.floor(Date.now() / 86_400_000) * 86_400
+  assert.ok(shared.delete(String(day)))
   // The on-chain nullifier is searched too: it differs at each agent.
   assert.deepEqual([...shared], [])
 })
