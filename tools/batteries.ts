@@ -58,6 +58,10 @@ export const batteries = {
     checks: 'the container image and the units build and run',
     command: program('tools/image/run-image.ts'),
   },
+  issuers: {
+    checks: 'every changed answer of an outside issuer is refused by the rule that names it',
+    command: program('tools/ci/run-issuers.ts'),
+  },
   kill: {
     checks: 'nothing is lost or charged twice while processes are killed',
     command: program('tools/chaos/run-processes.ts'),

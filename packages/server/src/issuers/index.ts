@@ -6,7 +6,7 @@ export {
   type CheckedProof,
   type CheckSubject,
 } from './check.ts'
-export { readIssuersFile } from './file.ts'
+export { adapters, readIssuersFile } from './file.ts'
 export { makeIssuers, type Issuers } from './issuers.ts'
 export { refused, type OutsideIssuer, type Shown, type Subject } from './port.ts'
 export { routes } from './routes.ts'
