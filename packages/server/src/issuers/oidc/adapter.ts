@@ -41,6 +41,7 @@ const callback = z.object({
 const claimText = z.string().min(1).max(255)
 const signInClaims = z.looseObject({
   sub: claimText,
+  aud: z.union([z.string(), z.array(z.string()).max(32)]),
   iat: z.int(),
   auth_time: z.int(),
   acr: z.string().max(255).optional(),
@@ -91,6 +92,8 @@ const judge = (
   { begunAt, at }: { readonly begunAt: number; readonly at: Date },
 ): Shown | Refused => {
   const { tenant, admit, lifeHours } = settings
+  // The library checks that we are among the audiences; a token that is also for another service is none of ours.
+  if ([claims.aud].flat().length > 1) return refused('not_trusted')
   if (areTimesWrong(claims, begunAt, at.getTime() / 1_000)) return refused('expired')
   if (tenant !== undefined) {
     const value = claims[tenant.claim]

@@ -124,6 +124,11 @@ const mutations: readonly (readonly [name: string, rule: string, run: () => Prom
   ['another audience', 'not_trusted', claiming({ aud: 'another service' })],
   ['a second audience', 'not_trusted', claiming({ aud: [companyClient.clientId, 'another service'] })],
   [
+    'a second audience, with us as the authorized party',
+    'not_trusted',
+    claiming({ aud: [companyClient.clientId, 'another service'], azp: companyClient.clientId }),
+  ],
+  [
     'another authorized party',
     'not_trusted',
     claiming({ aud: [companyClient.clientId, 'another service'], azp: 'another service' }),
