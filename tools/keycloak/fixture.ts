@@ -1,5 +1,5 @@
 import { after } from 'node:test'
-import { returnPath } from '../../packages/server/src/issuers/rules.ts'
+import { returnPath } from '../../packages/server/src/issuers/index.ts'
 import { writeIssuersFile } from '../../packages/server/test/fixtures/people/company-issuer.ts'
 import { startLine } from './line.ts'
 import { clientSecret, importRealm, type Keycloak } from './realm.ts'

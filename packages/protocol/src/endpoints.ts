@@ -9,6 +9,7 @@ import * as approvalAdministration from './approvals/administration.ts'
 import * as approvalEffectiveness from './approvals/effectiveness.ts'
 import * as approvals from './approvals/operations.ts'
 import * as companies from './issuers/companies.ts'
+import * as issuers from './issuers/operations.ts'
 import * as members from './members/operations.ts'
 import * as campaigns from './microtasks/campaigns.ts'
 import * as microtasks from './microtasks/operations.ts'
@@ -205,6 +206,7 @@ export const additions = [
   { id: 'approvals.administration.types-list', publicId: 'approvals.types-list', method: 'GET', path: '/api/agents/approval-types', auth: 'bearer', scope: 'approvals', ...approvalAdministration.typesList },
   { id: 'approvals.administration.types-write', publicId: 'approvals.types-write', method: 'POST', path: '/api/agents/approval-types/{type}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.typesWrite },
   { id: 'approvals.administration.types-retire', publicId: 'approvals.types-retire', method: 'DELETE', path: '/api/agents/approval-types/{type}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.typesRetire },
+  { id: 'issuers.list', publicId: 'issuers.list', method: 'GET', path: '/api/agents/issuers', auth: 'bearer', scope: 'approvals', ...issuers.list },
   { id: 'approvals.administration.approvers-list', publicId: 'approvals.approvers-list', method: 'GET', path: '/api/agents/approvers', auth: 'bearer', scope: 'approvals', ...approvalAdministration.approversList },
   { id: 'approvals.administration.approvers-invite', publicId: 'approvals.approvers-invite', method: 'POST', path: '/api/agents/approvers', auth: 'bearer', administratorOnly: true, ...approvalAdministration.approversInvite },
   { id: 'approvals.administration.approvers-remove', publicId: 'approvals.approvers-remove', method: 'DELETE', path: '/api/agents/approvers/{approver}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.approversRemove },
@@ -217,11 +219,11 @@ export const additions = [
   { id: 'approvals.effectiveness.pack', publicId: 'approvals.pack', method: 'GET', path: '/api/agents/approval-report/pack', auth: 'bearer', administratorOnly: true, ...approvalEffectiveness.pack },
   { id: 'approvals.effectiveness.known-bad-list', publicId: 'approvals.known-bad-list', method: 'GET', path: '/api/agents/approval-known-bad', auth: 'bearer', administratorOnly: true, ...approvalEffectiveness.knownBadList },
   { id: 'approvals.effectiveness.known-bad-create', publicId: 'approvals.known-bad-create', method: 'POST', path: '/api/agents/approval-known-bad', auth: 'bearer', administratorOnly: true, ...approvalEffectiveness.knownBadCreate },
-  { id: 'issuers.companies.list', publicId: 'issuers.list', method: 'GET', path: '/api/agents/issuers', auth: 'bearer', administratorOnly: true, ...companies.companyList },
-  { id: 'issuers.companies.create', publicId: 'issuers.create', method: 'POST', path: '/api/agents/issuers', auth: 'bearer', administratorOnly: true, ...companies.companyCreate },
-  { id: 'issuers.companies.verify', publicId: 'issuers.verify', method: 'POST', path: '/api/agents/issuers/{issuerId}/verify', auth: 'bearer', administratorOnly: true, ...companies.companyVerify },
-  { id: 'issuers.companies.update', publicId: 'issuers.update', method: 'PATCH', path: '/api/agents/issuers/{issuerId}', auth: 'bearer', administratorOnly: true, ...companies.companyUpdate },
-  { id: 'issuers.companies.remove', publicId: 'issuers.remove', method: 'DELETE', path: '/api/agents/issuers/{issuerId}', auth: 'bearer', administratorOnly: true, ...companies.companyRemove },
+  { id: 'issuers.companies.list', publicId: 'companies.list', method: 'GET', path: '/api/agents/companies', auth: 'bearer', administratorOnly: true, ...companies.companyList },
+  { id: 'issuers.companies.create', publicId: 'companies.create', method: 'POST', path: '/api/agents/companies', auth: 'bearer', administratorOnly: true, ...companies.companyCreate },
+  { id: 'issuers.companies.verify', publicId: 'companies.verify', method: 'POST', path: '/api/agents/companies/{issuerId}/verify', auth: 'bearer', administratorOnly: true, ...companies.companyVerify },
+  { id: 'issuers.companies.update', publicId: 'companies.update', method: 'PATCH', path: '/api/agents/companies/{issuerId}', auth: 'bearer', administratorOnly: true, ...companies.companyUpdate },
+  { id: 'issuers.companies.remove', publicId: 'companies.remove', method: 'DELETE', path: '/api/agents/companies/{issuerId}', auth: 'bearer', administratorOnly: true, ...companies.companyRemove },
   { id: 'approvals.decisions.list', publicId: 'approvals.approver-list', method: 'GET', path: '/api/approve/approvals', auth: 'member', ...approvals.approverList },
   { id: 'approvals.decisions.figures', publicId: 'approvals.approver-figures', method: 'GET', path: '/api/approve/figures', auth: 'member', ...approvalEffectiveness.ownFigures },
   { id: 'approvals.decisions.read', publicId: 'approvals.approver-read', method: 'GET', path: '/api/approve/approvals/{approvalId}', auth: 'member', ...approvals.approverRead },

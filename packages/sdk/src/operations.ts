@@ -127,6 +127,7 @@ export const operations = [
   { publicId: 'approvals.types-list', method: 'GET', path: '/api/agents/approval-types', keyed: true },
   { publicId: 'approvals.types-write', method: 'POST', path: '/api/agents/approval-types/{type}', keyed: true },
   { publicId: 'approvals.types-retire', method: 'DELETE', path: '/api/agents/approval-types/{type}', keyed: true },
+  { publicId: 'issuers.list', method: 'GET', path: '/api/agents/issuers', keyed: true },
   { publicId: 'approvals.approvers-list', method: 'GET', path: '/api/agents/approvers', keyed: true },
   { publicId: 'approvals.approvers-invite', method: 'POST', path: '/api/agents/approvers', keyed: true },
   { publicId: 'approvals.approvers-remove', method: 'DELETE', path: '/api/agents/approvers/{approver}', keyed: true },

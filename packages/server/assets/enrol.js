@@ -1,3 +1,4 @@
+import { connectButtons } from './issuer.js'
 import { callOurs, createPasskey, signInByPasskey } from './passkey.js'
 
 // Leads an invited person through consent, passkey and attention check. Every text comes from the page.
@@ -13,6 +14,10 @@ const link = {
   },
 }
 const call = (path, body) => callOurs(link, path, body)
+connectButtons(root, { call, say: link.say, words })
+
+/** An owner may want the person to sign in with their company before the end. */
+const last = root.querySelector('#step-company') ? 'company' : 'done'
 
 function show(name) {
   for (const section of root.querySelectorAll('section')) section.hidden = section.id !== `step-${name}`
@@ -44,7 +49,7 @@ function askForCheck({ site, challenge }) {
   check.addEventListener('pohf-done', (event) => {
     result.textContent = words.wait
     tie(event.detail.sessionId).then(
-      () => show('done'),
+      () => show(last),
       (error) => {
         askForCheck({ site, challenge })
         result.textContent = error.message
@@ -56,7 +61,7 @@ function askForCheck({ site, challenge }) {
   check.addEventListener('pohf-failed', (event) => {
     if (event.detail.sessionId)
       tie(event.detail.sessionId).then(
-        () => show('done'),
+        () => show(last),
         () => {
           result.textContent = ''
         },
@@ -65,7 +70,7 @@ function askForCheck({ site, challenge }) {
 }
 
 function next(enrolled) {
-  if (!enrolled.checkRequired) return show('done')
+  if (!enrolled.checkRequired) return show(last)
   askForCheck(enrolled)
   if (!enrolled.recoveryCodes) return show('check')
   root.querySelector('.codes').textContent = enrolled.recoveryCodes.join('\n')

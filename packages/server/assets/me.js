@@ -1,4 +1,5 @@
 // The page of one's own data: sign in, add a passkey, take consent back, delete everything.
+import { connectButtons } from './issuer.js'
 import { callOurs, createPasskey, signInByPasskey, usePasskey } from './passkey.js'
 
 const root = document.getElementById('me')
@@ -12,6 +13,7 @@ const page = {
 }
 const { language } = root.dataset
 const reload = () => location.reload()
+connectButtons(root, { call: (path, body) => callOurs(page, path, body), say: page.say, words })
 
 const acts = {
   'sign-in': () => signInByPasskey(page).then(reload),

@@ -31,13 +31,13 @@ const { openPage, openAsOwner } = ownerBrowser({ browser, service, mailbox })
 
 /** What the API says at the moment; the page shows it in the same words. */
 const watchStates = (page: Page) => {
-  let latest: CompanySignIns['issuers'] = []
+  let latest: CompanySignIns['companies'] = []
   const seen = new Set<string>()
   page.on('response', (response) => {
-    if (!response.url().endsWith('/api/agents/issuers') || response.request().method() !== 'GET') return
+    if (!response.url().endsWith('/api/agents/companies') || response.request().method() !== 'GET') return
     void response.json().then(
       (body: CompanySignIns) => {
-        latest = body.issuers
+        latest = body.companies
       },
       () => undefined,
     )

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
 import { displayName, email, instant, json, reference, text } from '../platform/fields.ts'
-import { actionTypeName, actionTypeView, approvalPolicy, approversMax } from './operations.ts'
+import { actionTypeName, actionTypeView, approvalPolicy, approversMax, approverWays } from './operations.ts'
 
 const jsonPointer = z
   .string()
@@ -50,6 +50,10 @@ export const approver = z.object({
   }),
   createdAt: instant(),
   createdBy: z.string(),
+  way: z.enum(approverWays).meta({ description: 'How the person was enrolled, or is to be.' }),
+  issuer: z.string().nullable().meta({
+    description: 'The outside issuer with which the person has to sign in before they decide.',
+  }),
 })
 export const approversList = operation({
   summary: 'List the people who may approve.',
@@ -57,8 +61,15 @@ export const approversList = operation({
 })
 export const approversInvite = operation({
   summary: 'Invite a person to approve, by a mail to the address. They enrol with a passkey.',
-  errors: ['approval_conflict', 'rate_limited'],
-  body: z.object({ name: displayName(80), email: email() }),
+  errors: ['approval_conflict', 'rate_limited', 'not_found'],
+  body: z.object({
+    name: displayName(80),
+    email: email(),
+    issuer: text(128).optional().meta({
+      description:
+        'Let the person sign in with this company: GET /api/agents/issuers lists those that serve you.',
+    }),
+  }),
   response: approver,
 })
 export const approversRemove = operation({

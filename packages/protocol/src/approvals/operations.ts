@@ -259,6 +259,17 @@ export const approverRead = operation({
       })
       .nullable(),
     consumableAt: instant().nullable(),
+    company: z
+      .object({
+        issuer: z.string(),
+        issuerId: z.string(),
+        memberId: z.string(),
+        state: z.enum(['valid', 'needed', 'withdrawn']),
+        until: instant().nullable(),
+        lifeHours: z.number(),
+      })
+      .nullable()
+      .meta({ description: 'The company with which this person has to sign in before they decide.' }),
   }),
 })
 export const approverOptions = operation({

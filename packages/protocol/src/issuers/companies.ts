@@ -67,7 +67,7 @@ export const company = z.object({
 
 export const companyList = operation({
   summary: 'List the sign-ins of companies that the owners set up, with their state.',
-  response: z.object({ issuers: z.array(company).max(companiesMax) }),
+  response: z.object({ companies: z.array(company).max(companiesMax) }),
 })
 export const companyCreate = operation({
   summary: 'Set up the sign-in of your company, by OpenID Connect.',

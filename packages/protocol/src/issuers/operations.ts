@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { assurances, rootClasses, rootKinds } from '../credentials/operations.ts'
+import { operation } from '../platform/endpoint.ts'
 import { instant, json, text } from '../platform/fields.ts'
 
 /** Why a check with an outside issuer ends without a proof. */
@@ -47,4 +48,34 @@ export const shownProof = z.object({
   counted: z.boolean(),
   checkedAt: instant(),
   expiresAt: instant(),
+})
+/** An issuer that a person may show to an agent of theirs. */
+export const offeredIssuer = z.object({
+  name: z.string(),
+  issuerId: z.string(),
+  lifeDays: z.number(),
+  memberId: z
+    .string()
+    .optional()
+    .meta({ description: 'A membership that the issuer serves: send it along.' }),
+})
+
+export const list = operation({
+  summary: 'List the outside issuers that serve this agent.',
+  response: z.object({
+    issuers: z
+      .array(
+        z.object({
+          name: z.string(),
+          issuerId: z.string(),
+          kind: z.enum(rootKinds),
+          maxLevel: z.enum(assurances),
+          counted: z.boolean(),
+          lifeHours: z.number(),
+          /** Whether an owner of the account set it up, for this agent alone. */
+          isOwn: z.boolean(),
+        }),
+      )
+      .max(200),
+  }),
 })

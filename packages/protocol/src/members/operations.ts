@@ -4,7 +4,7 @@ import { uniquenessLevels } from '../credentials/operations.ts'
 import { modes } from '../platform/ids.ts'
 import { recordedChunks } from '../sessions/operations.ts'
 import { instant, json, queryInteger, reference, text, unitInterval } from '../platform/fields.ts'
-import { begunCheck, finishedCheck, shownProof } from '../issuers/operations.ts'
+import { begunCheck, finishedCheck, offeredIssuer, shownProof } from '../issuers/operations.ts'
 
 const memberStatuses = ['invited', 'consented', 'enrolled', 'withdrawn'] as const
 
@@ -158,7 +158,8 @@ export const me = operation({
         }),
       )
       .max(20),
-    proofs: z.array(shownProof.extend({ withdrawn: z.boolean() })).max(10),
+    proofs: z.array(shownProof.extend({ withdrawn: z.boolean(), countsNow: z.boolean() })).max(10),
+    issuers: z.array(offeredIssuer).max(20),
     recoveryCodesLeft: z.int().min(0),
     memberships: z
       .array(

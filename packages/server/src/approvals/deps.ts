@@ -1,5 +1,6 @@
 import type { Mode } from '@pohf/protocol'
 import type { ApprovalMint } from '../credentials/index.ts'
+import type { Issuers } from '../issuers/index.ts'
 import type { PasskeyVerifier } from '../members/index.ts'
 import type { Tx } from '../platform/db/db.ts'
 import type { Ctx } from '../platform/ops/context.ts'
@@ -28,6 +29,8 @@ export type ApprovalsDeps = {
   /** Mints the credentials of decisions. */
   readonly mintApproval: ApprovalMint
   readonly passkeyVerifier: PasskeyVerifier
+  /** The outside issuers with which approvers may be asked to sign in. */
+  readonly issuers: Issuers
   /** The platform agent of a mode, which owns the recordings of known-bad requests. */
   readonly platformAgentOf: (mode: Mode) => AgentId
 }

@@ -19,6 +19,8 @@ const assets: Record<string, { readonly files: readonly string[]; readonly media
   },
   'enrol.js': { files: ['../../assets/enrol.js'], mediaType: script },
   'step-up.js': { files: ['../../assets/step-up.js'], mediaType: script },
+  'issuer.js': { files: ['../../assets/issuer.js'], mediaType: script },
+  'issuer-return.js': { files: ['../../assets/issuer-return.js'], mediaType: script },
   'me.js': { files: ['../../assets/me.js'], mediaType: script },
   'passkey.js': { files: ['../../assets/passkey.js'], mediaType: script },
   'checkout-page.js': { files: ['../../assets/checkout-page.js'], mediaType: script },

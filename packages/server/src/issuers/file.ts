@@ -128,6 +128,7 @@ export const readIssuersFile = (
         admit: entry.admit,
         lifeHours: entry.lifeHours,
         agents: entry.agents,
+        isOwn: false,
       },
       { origin, clock: ctx.clock, log: ctx.log },
     ),

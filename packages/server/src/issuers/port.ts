@@ -35,6 +35,8 @@ export type IssuerKind = {
   readonly lifeDays: number
   /** The agents whose credentials may rest on it; undefined for all. */
   readonly agents: readonly string[] | undefined
+  /** Whether an owner of an agent set it up, and not the operator. */
+  readonly isOwn: boolean
 }
 
 /** A check that was begun. The module seals the state; the adapter gets it back once. */

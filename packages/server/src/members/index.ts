@@ -25,4 +25,10 @@ export type { ValidProof } from './people/valid-proof.ts'
 export { languageOf, type Language } from './pages/messages.ts'
 export { listEligibleMemberships } from './membership/workers.ts'
 export { inviteMember } from './membership/create.ts'
-export { listConsentedMembers, listMemberships } from './membership/store.ts'
+export { findCompany, listMemberProofs, type Company } from './people/company.ts'
+export {
+  listConsentedMembers,
+  listMemberships,
+  listRequiredIssuers,
+  updateMemberRequiredIssuer,
+} from './membership/store.ts'

@@ -62,6 +62,7 @@ create table members (
   created_at timestamptz not null default pohf_now(),
   consented_at timestamptz,
   invited_by_owner boolean not null default false,
+  required_issuer text check (length(required_issuer) between 1 and 128),
   primary key (agent_id, mode, member_id),
   check (status <> 'enrolled' or person_id is not null and attention_at is not null)
 );

@@ -161,6 +161,7 @@ const approvalsDepsOf = (services: Services): approvals.ApprovalsDeps => ({
   findDecisionTokens,
   mintApproval: credentials.makeApprovalMint(credentialsDepsOf(services)),
   passkeyVerifier: evidence.makePasskeyVerifier(services.loadDeviceTrust),
+  issuers: services.issuers,
   platformAgentOf: unitDepsOf(services.ctx).platformAgentOf,
 })
 
@@ -197,6 +198,7 @@ const apiRoutes = (services: Services): Route[] => {
     ...members.routes(membersDepsOf(services)),
     ...issuers.routes({
       ctx,
+      issuers: services.issuers,
       origin: members.originOf(ctx.config).origin,
       readTexts: makeReadTexts(ctx.config.DNS_RESOLVERS),
       send,

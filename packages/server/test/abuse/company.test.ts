@@ -24,17 +24,17 @@ type Answer = { status: number; json: { error: string; details?: { code: string 
 const faultOf = ({ status, json }: Answer) =>
   status === 200 ? 'passes' : `${json.error} ${json.details?.[0]?.code ?? ''}`.trim()
 const check = (owner: Administration, issuerId: string) =>
-  owner.administer('POST', `issuers/${issuerId}/verify`)
+  owner.administer('POST', `companies/${issuerId}/verify`)
 
 test('an owner who reads the record of another company in its zone cannot use it for their own agent', async () => {
   const domain = 'victim.localhost'
   const company = await openOwnCompany(domain, now)
   const victim = await makeAdministration(harness, 'test')
-  const own = await victim.administer('POST', 'issuers', companyBody(company, domain))
+  const own = await victim.administer('POST', 'companies', companyBody(company, domain))
   zone.publish(own.json.record)
   assert.equal(faultOf(await check(victim, own.json.issuerId)), 'passes')
   const attacker = await makeAdministration(harness, 'test')
-  const copied = await attacker.administer('POST', 'issuers', companyBody(company, domain))
+  const copied = await attacker.administer('POST', 'companies', companyBody(company, domain))
   assert.notEqual(copied.json.record.value, own.json.record.value)
   assert.equal(faultOf(await check(attacker, copied.json.issuerId)), 'company_refused record_missing')
   // Nor does the attacker's own record help, in a zone of the attacker.
@@ -47,7 +47,7 @@ test('an owner names no issuer outside the domain, and none that signs in people
   const attacker = await makeAdministration(harness, 'test')
   const attempt = async (issuer: string) =>
     faultOf(
-      await attacker.administer('POST', 'issuers', {
+      await attacker.administer('POST', 'companies', {
         name: 'Victim',
         issuer,
         domain: 'attacker.example',
@@ -80,7 +80,7 @@ test('an issuer that calls itself by another address is refused, so that a crede
   const domain = 'liar.localhost'
   const company = await openOwnCompany(domain, now)
   const owner = await makeAdministration(harness, 'test')
-  const { json } = await owner.administer('POST', 'issuers', companyBody(company, domain))
+  const { json } = await owner.administer('POST', 'companies', companyBody(company, domain))
   zone.publish(json.record)
   company.state.metadata = { issuer: 'https://login.victim.example' }
   assert.equal(faultOf(await check(owner, json.issuerId)), 'company_refused issuer_mismatch')
@@ -147,7 +147,7 @@ test('a provider of an owner that leads people on to another company does not ge
   ]
   const setUp = async (company: typeof victims, domain: string) => {
     const owner = await makeAdministration(harness, 'test')
-    const { json } = await owner.administer('POST', 'issuers', companyBody(company, domain))
+    const { json } = await owner.administer('POST', 'companies', companyBody(company, domain))
     zone.publish(json.record)
     assert.equal(faultOf(await check(owner, json.issuerId)), 'passes')
     return { owner, issuerId: json.issuerId as string, redirectUri: json.redirectUri as string }

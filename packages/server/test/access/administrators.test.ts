@@ -45,11 +45,11 @@ test('the rows for administrators are those that decide who approves, what is sh
     'approvals.settings-write',
     'approvals.types-retire',
     'approvals.types-write',
-    'issuers.create',
-    'issuers.list',
-    'issuers.remove',
-    'issuers.update',
-    'issuers.verify',
+    'companies.create',
+    'companies.list',
+    'companies.remove',
+    'companies.update',
+    'companies.verify',
   ])
 })
 

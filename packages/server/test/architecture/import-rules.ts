@@ -16,7 +16,7 @@ export const readSources = (root = join(serverRoot, 'src')): SourceFile[] =>
 export const permittedImports: Readonly<Record<string, readonly string[]>> = {
   accounts: [],
   agents: [],
-  approvals: ['credentials', 'evidence', 'members', 'sessions'],
+  approvals: ['credentials', 'evidence', 'issuers', 'members', 'sessions'],
   credentials: ['credits', 'evidence', 'members', 'payments', 'roots', 'sessions', 'signing'],
   credits: ['ledger', 'payments', 'sessions'],
   discovery: [],

@@ -256,6 +256,11 @@ const attacksByFile = {
       insider,
       'approval_refused approver_not_enrolled',
     ],
+    'left-company': [
+      'An approver decides after their company has withdrawn its word for them',
+      insider,
+      'approval_refused company_withdrawn',
+    ],
     'added-passkey': [
       'A passkey that was added after the request approves it',
       thief,

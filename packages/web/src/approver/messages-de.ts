@@ -265,6 +265,23 @@ export const german: Messages = {
     approver_not_enrolled:
       'Ihre Anmeldung ist nicht abgeschlossen, oder Sie haben sie widerrufen. Bitten Sie die Person, die Sie eingeladen hat, um eine neue Einladung.',
     challenge_unknown: 'Sie haben beim Hinweis Ihres Geräts zu lange gewartet. Drücken Sie noch einmal.',
+    company_sign_in_needed:
+      'Ihre Anmeldung mit Ihrer Firma ist abgelaufen. Laden Sie die Seite neu und melden Sie sich an.',
+    company_withdrawn: 'Ihre Firma hat Ihr Konto geschlossen, deshalb können Sie nicht mehr entscheiden.',
+    suspended: 'Der Betreiber dieses Dienstes nimmt zurzeit keine Anmeldungen dieser Firma an.',
+  },
+
+  company: {
+    title: 'Zuerst mit Ihrer Firma anmelden',
+    lead: 'Wer Sie eingeladen hat, möchte, dass {issuer} für Sie bürgt, bevor Sie entscheiden.',
+    withdrawn:
+      '{issuer} hat Ihr Konto geschlossen oder hier zurückgezogen. Wenn das nicht stimmt, lassen Sie es dort wiederherstellen und melden Sie sich neu an.',
+    facts: [
+      '{issuer} erfährt, dass und wann Sie sich bei diesem Dienst angemeldet haben, aber nicht, was Sie entscheiden.',
+      'Wir behalten von der Nummer Ihres Kontos nur einen Hash unter einem geheimen Schlüssel, keinen Namen und keine Mailadresse.',
+      'Es dauert etwa eine halbe Minute und gilt {hours} Stunden.',
+    ],
+    button: 'Mit {issuer} anmelden',
   },
 
   failed: {
@@ -280,6 +297,9 @@ export const german: Messages = {
     session_rejected: 'Die Aufzeichnung zeigt nicht genug Aufmerksamkeit.',
     network_busy:
       'In dieser Stunde wurden zu viele Personen aus Ihrem Netz geprüft. Nichts ist verloren: Drücken Sie später noch einmal auf Freigeben.',
+    issuer_unavailable:
+      'Die Anmeldung der Firma hat nicht geantwortet. Versuchen Sie es in ein paar Minuten erneut.',
+    proof_refused: 'Die Anmeldung dieser Firma wird nicht angenommen.',
     root_suspended: 'Ihr Gerät wird zurzeit nicht angenommen. Verwenden Sie ein anderes.',
     insufficient_credits:
       'Das Konto des Agenten hat kein Guthaben mehr, deshalb lässt sich kein Nachweis signieren. Ablehnen können Sie.',

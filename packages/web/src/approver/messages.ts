@@ -267,6 +267,22 @@ export const english = {
     approver_not_enrolled:
       'Your enrolment is not complete, or you have withdrawn it. Ask the person who invited you for a new invitation.',
     challenge_unknown: 'You waited too long at the prompt of your device. Press the button again.',
+    company_sign_in_needed: 'Your sign-in with your company is over. Load the page again and sign in.',
+    company_withdrawn: 'Your company has closed your account, so you cannot decide any more.',
+    suspended: 'The operator of this service accepts no sign-ins of this company at the moment.',
+  },
+
+  company: {
+    title: 'Sign in with your company first',
+    lead: 'The person who invited you wants {issuer} to vouch for you before you decide.',
+    withdrawn:
+      '{issuer} has closed your account or withdrawn it here. If that is wrong, ask them to restore it, and sign in again.',
+    facts: [
+      '{issuer} learns that you signed in to this service, and when. It does not learn what you decide.',
+      'We keep a keyed hash of the number of your account, no name and no mail address.',
+      'It takes about half a minute and counts for {hours} hours.',
+    ],
+    button: 'Sign in with {issuer}',
   },
 
   failed: {
@@ -282,6 +298,8 @@ export const english = {
     session_rejected: 'The recording does not show enough attention.',
     network_busy:
       'Too many people on your network have been checked this hour. Nothing is lost: press Approve again later.',
+    issuer_unavailable: 'The sign-in of the company did not answer. Try again in a few minutes.',
+    proof_refused: 'The sign-in of this company is not accepted.',
     root_suspended: 'Your device is not accepted at present. Use another one.',
     insufficient_credits: 'The agent’s account has no credits left, so no proof can be signed. You can deny.',
     account_in_debt: 'The agent’s account is in debt, so no proof can be signed. You can deny.',
@@ -292,6 +310,8 @@ export const english = {
       | keyof typeof failureTexts
       | 'cancelled'
       | 'passkey_refused'
+      | 'issuer_unavailable'
+      | 'proof_refused'
       | 'challenge_mismatch',
       string
     >

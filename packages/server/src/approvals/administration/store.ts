@@ -173,6 +173,7 @@ type NewApprover = {
   readonly name: string
   readonly email: string
   readonly createdBy: string
+  readonly way: ApproverRow['enrolled_way']
 }
 export const insertApprover = async (
   tx: Tx,
@@ -189,6 +190,7 @@ export const insertApprover = async (
       name: added.name,
       email: added.email,
       created_by: added.createdBy,
+      enrolled_way: added.way,
     })
     .returningAll()
     .executeTakeFirstOrThrow()
@@ -197,14 +199,19 @@ export const insertApprover = async (
 export const updateApproverInvited = async (
   tx: Tx,
   { agentId, mode }: Owner,
-  { approver_id, name, created_by }: Pick<ApproverRow, 'approver_id' | 'name' | 'created_by'>,
+  {
+    approver_id,
+    name,
+    created_by,
+    enrolled_way,
+  }: Pick<ApproverRow, 'approver_id' | 'name' | 'created_by' | 'enrolled_way'>,
 ): Promise<ApproverRow> =>
   tx
     .updateTable('approvers')
     .set({
       name,
       created_by,
-      enrolled_way: 'mail_link',
+      enrolled_way,
       invited_at: now(),
       removed_at: null,
       removed_by: null,

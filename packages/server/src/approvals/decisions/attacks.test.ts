@@ -257,6 +257,21 @@ attack('withdrawn-approver', async (refused) => {
   await assertRefused(made, await withdrawn.decide(made.approvalId, asked, withdrawn.sign(asked)), refused)
 })
 
+attack('left-company', async (refused) => {
+  const left = await enrolApprover(harness, agent)
+  const made = await makeApproval(harness, agent, [left])
+  const asked = await askToApprove(left, made)
+  await harness.owner.query("update members set required_issuer = 'acme' where member_id = $1", [
+    left.memberId,
+  ])
+  await harness.owner.query(
+    `insert into person_proofs (issuer, code_hash, person_id, withdrawn_at)
+     select 'acme', sha256(person_id::bytea), person_id, pohf_now() from members where member_id = $1`,
+    [left.memberId],
+  )
+  await assertRefused(made, await left.decide(made.approvalId, asked, left.sign(asked)), refused)
+})
+
 test('an approver who is erased decides nothing', async () => {
   const erased = await enrolApprover(harness, agent)
   const made = await makeApproval(harness, agent, [erased])

@@ -7,7 +7,7 @@ import {
   type ApprovalView,
   type Envelope,
 } from '@pohf/verify/approvals'
-import { listMemberships, listOwnPasskeys } from '../../members/index.ts'
+import { findCompany, listMemberships, listOwnPasskeys, type Company } from '../../members/index.ts'
 import { readNow, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
 import type { Refusals } from '../../platform/http/refusals.ts'
@@ -37,6 +37,8 @@ export type OwnApproval = {
   readonly isEnrolled: boolean
   /** When the person consented last; null for a simulated approver. */
   readonly consentedAt: Date | null
+  /** The company with which the person has to sign in; undefined where they need not. */
+  readonly company: Company | undefined
   readonly approval: Approval
   readonly envelope: Envelope
   readonly view: ApprovalView
@@ -48,7 +50,7 @@ export type OwnApproval = {
 export const findTurnApproval = async (
   tx: Tx,
   turn: OwnTurn,
-  person: Pick<OwnApproval, 'isEnrolled' | 'consentedAt'>,
+  person: Pick<OwnApproval, 'isEnrolled' | 'consentedAt' | 'company'>,
 ): Promise<OwnApproval | undefined> => {
   const key = {
     agentId: turn.agent_id as AgentId,
@@ -77,6 +79,7 @@ export const findOwnApproval = async (
   return findTurnApproval(tx, turn, {
     isEnrolled: member?.status === 'consented' || member?.status === 'enrolled',
     consentedAt: member?.consentedAt ?? null,
+    company: member && (await findCompany(tx, member)),
   })
 }
 
@@ -129,6 +132,16 @@ const refuseWithdrawn = ({ own }: DecisionFacts) =>
   own?.isEnrolled
     ? undefined
     : approvalRefused('approver', 'approver_not_enrolled', 'you have not enrolled or have withdrawn')
+
+/** Who left the company, or was not seen by it today, decides nothing: not even a denial. */
+const refuseLeaver = ({ own }: DecisionFacts) =>
+  own?.company?.state === 'withdrawn'
+    ? approvalRefused('approver', 'company_withdrawn', 'your company has withdrawn its word for you')
+    : undefined
+const refuseUnseen = ({ own }: DecisionFacts) =>
+  own?.company?.state === 'needed'
+    ? approvalRefused('approver', 'company_sign_in_needed', 'sign in with your company first')
+    : undefined
 
 /** Until an approved action can be consumed, every approver can still deny it. */
 const isVetoable = ({ approval, now }: OwnApproval): boolean =>
@@ -245,6 +258,8 @@ const refuseTooFast = ({ own, input, session }: DecisionFacts) => {
 export const decisionRefusals: Refusals<DecisionFacts> = [
   ['approval_not_found', refuseForeign],
   ['approver_not_enrolled', refuseWithdrawn],
+  ['company_withdrawn', refuseLeaver],
+  ['company_sign_in_needed', refuseUnseen],
   ['too_late', refuseLate],
   ['not_pending', refuseEnded],
   ['already_decided', refuseDecided],

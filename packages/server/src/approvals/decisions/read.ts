@@ -55,6 +55,21 @@ const presentOwn = async (tx: Tx, deps: ApprovalsDeps, { key, turn }: OwnApprova
   }
 }
 
+/** The company with which the person has to sign in, as the page needs it. */
+const presentCompany = async (tx: Tx, { issuers }: ApprovalsDeps, { company, key, turn }: OwnApproval) => {
+  if (!company) return null
+  const { issuer, state, until } = company
+  const known = await issuers.find(tx, issuer, key.agentId)
+  return {
+    issuer,
+    issuerId: known?.issuerId ?? issuer,
+    memberId: turn.member_id,
+    state,
+    until: until?.toISOString() ?? null,
+    lifeHours: (known?.lifeDays ?? 1) * 24,
+  }
+}
+
 /** One approval for the person who may decide it. A known-bad request has the same fields by the same reads. */
 export const read = async (deps: ApprovalsDeps, { personId }: Person, approvalId: string) =>
   inTransaction(deps.ctx, 'system', async (tx) => {
@@ -85,5 +100,6 @@ export const read = async (deps: ApprovalsDeps, { personId }: Person, approvalId
       retryAt: (await findRetryAt(tx, approver))?.toISOString() ?? null,
       own: await presentOwn(tx, deps, own),
       consumableAt: approval.consumableAt?.toISOString() ?? null,
+      company: await presentCompany(tx, deps, own),
     }
   })

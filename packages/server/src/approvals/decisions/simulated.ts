@@ -24,7 +24,7 @@ const decideOne = async (deps: ApprovalsDeps, turn: Turn, decision: Decision): P
     const own = await findTurnApproval(
       tx,
       { ...turn, ...simulated, invited_at },
-      { isEnrolled: true, consentedAt: null },
+      { isEnrolled: true, consentedAt: null, company: undefined },
     )
     if (own?.approval.status !== 'pending') return undefined
     const session = { ...own.key, sessionId: tx.ids.make('ses_') }

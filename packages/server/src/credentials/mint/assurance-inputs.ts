@@ -13,7 +13,7 @@ import {
   proofRoot,
   type Device,
 } from '../../evidence/index.ts'
-import { resolveMember, type Member } from '../../members/index.ts'
+import { listMemberProofs, resolveMember, type Member } from '../../members/index.ts'
 import type { ShownRoot } from '../../roots/index.ts'
 import type { Session } from '../../sessions/index.ts'
 import { deviceClaim } from '../rules.ts'
@@ -132,15 +132,23 @@ export const sessionAssuranceInputs = async (
   const inputs: SessionAssuranceInputs[] = []
   for (const [index, act] of actSessions.entries()) {
     const named = memberOf(act)
-    const member = named && (await resolveMember(tx, named, named.memberId))
+    const isApproval = act.session.kind === 'approval'
+    const member = named && !isApproval ? await resolveMember(tx, named, named.memberId) : undefined
     // For presence, the submission stored `high` only if the member's own proof counted, not if the agent named the session.
     const tookPart = act.session.kind !== 'presence' || act.session.assurance === 'high'
-    const proofs = tookPart ? proofRootsOf(member) : []
+    const proofs =
+      named && isApproval
+        ? (await listMemberProofs(tx, named)).map(proofRoot)
+        : tookPart
+          ? proofRootsOf(member)
+          : []
     const { agent, payoutAccount } = act
     // Whoever has the key of the agent can attest a device. It must not raise the assurance of decisions about its actions.
-    const device = act.session.kind === 'approval' ? undefined : devices[index]
+    const device = isApproval ? undefined : devices[index]
     const at = act.session.endedAt ?? act.session.at
-    inputs.push(strengthOf({ mode: agent.mode, at }, device, [...proofs, ...(payoutAccount ? [payoutAccount] : [])]))
+    inputs.push(
+      strengthOf({ mode: agent.mode, at }, device, [...proofs, ...(payoutAccount ? [payoutAccount] : [])]),
+    )
   }
   return inputs
 }

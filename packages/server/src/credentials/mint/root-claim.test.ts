@@ -37,8 +37,8 @@ const insertAppVerdict = (sessionId: string) =>
 
 test('the claim names the model of a device and the issuer of a proof, and no key', () => {
   const at = new Date('2026-11-20T10:00:00Z')
-  const month = Date.UTC(2026, 10) / 1_000
-  const facts = { counted: false, fresh: false, at: month }
+  const facts = { counted: false, fresh: false }
+  const [exact, month] = [at.getTime() / 1_000, Date.parse('2026-11-01') / 1_000]
   const root = { key: 'secret', name: 'name', level: 'low', counted: false, fresh: false, at } as const
   const rows: [Partial<ShownRoot> & Pick<ShownRoot, 'kind' | 'class'>, object][] = [
     [{ kind: 'authenticator', class: 'device:fido' }, { model: 'name' }],
@@ -53,14 +53,21 @@ test('the claim names the model of a device and the issuer of a proof, and no ke
   for (const [shown, named] of rows) {
     const { kind, class: of } = shown
     assert.deepEqual(rootsClaim('live', [{ ...root, ...shown }], at), {
-      roots: [{ kind, class: of, ...named, ...facts }],
+      roots: [{ kind, class: of, ...named, ...facts, at: 'model' in named ? exact : month }],
     })
     assert.deepEqual(rootsClaim('test', [{ ...root, ...shown }], at), {})
   }
-  const seconds = at.getTime() / 1_000
-  assert.deepEqual(rootsClaim('live', [], at), { roots: [{ ...network, at: seconds }] })
-  const answered = { ...root, kind: 'organization', class: 'employer', fresh: true } as const
-  assert.equal(rootsClaim('live', [answered], at).roots?.[0]?.at, seconds, 'one that answered in the act')
+  assert.deepEqual(rootsClaim('live', [], at), { roots: [{ ...network, at: exact }] })
+})
+
+test('a proof names the act or the month, so that two agents cannot tell that it is the same', () => {
+  const checked = new Date('2026-11-20T10:04:31Z')
+  const proof = { kind: 'world_id', class: 'biometric:world', key: 'secret', name: 'name' } as const
+  const root = { ...proof, level: 'high', counted: true, at: checked } as const
+  const atOf = (fresh: boolean, act: string) =>
+    rootsClaim('live', [{ ...root, fresh }], new Date(act)).roots?.[0]?.at
+  assert.equal(atOf(false, '2026-11-20T11:00:00Z'), Date.parse('2026-11-01') / 1_000)
+  assert.equal(atOf(true, '2026-11-20T10:09:00Z'), Date.parse('2026-11-20T10:09:00Z') / 1_000)
 })
 
 test('every live credential names its roots', async () => {

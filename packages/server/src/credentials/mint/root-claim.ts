@@ -10,19 +10,22 @@ const namesOf = ({ kind, name, issuer }: ShownRoot): Pick<RootClaim, 'model' | '
 }
 
 /**
- * When a root was checked. One that did not answer in this act is the same at every agent of its person: to the second, its time would
- * tell two agents that they have the same person. So of it the month is said.
+ * A device answered in one act of one agent. A proof or an account stands behind the acts of its person at every agent, so its time to
+ * the second would tell two agents that they have the same person: the time of the act is said where it answered in the act, else the
+ * month of the check.
  */
-const checkedAt = ({ fresh, at }: ShownRoot): number =>
-  fresh ? secondsOf(at) : Date.UTC(at.getUTCFullYear(), at.getUTCMonth()) / 1_000
+const timeOf = ({ kind, fresh, at }: ShownRoot, actAt: Date): number => {
+  if (kind === 'authenticator' || kind === 'app') return secondsOf(at)
+  return fresh ? secondsOf(actAt) : Date.UTC(at.getUTCFullYear(), at.getUTCMonth()) / 1_000
+}
 
-const claimOf = (root: ShownRoot): RootClaim => ({
+const claimOf = (root: ShownRoot, actAt: Date): RootClaim => ({
   kind: root.kind,
   class: root.class,
   ...namesOf(root),
   counted: root.counted,
   fresh: root.fresh,
-  at: checkedAt(root),
+  at: timeOf(root, actAt),
 })
 
 /**
@@ -38,5 +41,5 @@ export const rootsClaim = (mode: Mode, roots: readonly ShownRoot[], at: Date): {
     fresh: true,
     at: secondsOf(at),
   }
-  return { roots: roots.length === 0 ? [network] : roots.map(claimOf) }
+  return { roots: roots.length === 0 ? [network] : roots.map((root) => claimOf(root, at)) }
 }

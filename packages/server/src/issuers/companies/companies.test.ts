@@ -22,7 +22,7 @@ const company = await openOwnCompany(domain, now)
 
 type Administration = Awaited<ReturnType<typeof makeAdministration>>
 const setUp = async (owner: Administration, body: object = companyBody(company, domain)) => {
-  const created = await owner.administer('POST', 'issuers', body)
+  const created = await owner.administer('POST', 'companies', body)
   assert.equal(created.status, 200, created.text)
   return created.json
 }
@@ -34,7 +34,7 @@ const faultOf = ({
   json: { error: string; details?: { code: string }[] }
 }) => (status === 200 ? 'passes' : `${json.error} ${json.details?.[0]?.code ?? ''}`.trim())
 const check = (owner: Administration, issuerId: string) =>
-  owner.administer('POST', `issuers/${issuerId}/verify`)
+  owner.administer('POST', `companies/${issuerId}/verify`)
 /** An owner whose company is ready. */
 const makeReady = async () => {
   const owner = await makeAdministration(harness, 'test')
@@ -120,15 +120,15 @@ test('a person of two agents cannot show the company of one agent to the other',
 test('an owner of another account neither sees, changes, checks nor removes a company', async () => {
   const { owner, issuerId } = await makeReady()
   const stranger = await makeAdministration(harness, 'test')
-  assert.deepEqual((await stranger.administer('GET', 'issuers')).json.issuers, [])
+  assert.deepEqual((await stranger.administer('GET', 'companies')).json.companies, [])
   assertRefusal(await check(stranger, issuerId), 404, 'not_found')
   assertRefusal(
-    await stranger.administer('PATCH', `issuers/${issuerId}`, { clientId: 'mine' }),
+    await stranger.administer('PATCH', `companies/${issuerId}`, { clientId: 'mine' }),
     404,
     'not_found',
   )
-  assertRefusal(await stranger.administer('DELETE', `issuers/${issuerId}`), 404, 'not_found')
-  const [kept] = (await owner.administer('GET', 'issuers')).json.issuers
+  assertRefusal(await stranger.administer('DELETE', `companies/${issuerId}`), 404, 'not_found')
+  const [kept] = (await owner.administer('GET', 'companies')).json.companies
   assert.deepEqual([kept.clientId, kept.state], [companyClient.clientId, 'ready'])
 })
 
@@ -137,18 +137,18 @@ test('a developer and an API key set up no company', async () => {
   const { browser } = await makeColleague(harness, owner, 'developer')
   const body = companyBody(company, domain)
   for (const key of [await browser.bearer('test'), owner.apiKey])
-    assertRefusal(await harness.call('POST', '/api/agents/issuers', { key, body }), 403, 'forbidden')
+    assertRefusal(await harness.call('POST', '/api/agents/companies', { key, body }), 403, 'forbidden')
 })
 
 test('a secret is in no answer and in no line of the log, is stored sealed, and can be changed', async () => {
   const { owner, issuerId } = await makeReady()
   const secret = 'another secret of the company'
-  const changed = await owner.administer('PATCH', `issuers/${issuerId}`, {
+  const changed = await owner.administer('PATCH', `companies/${issuerId}`, {
     clientSecret: secret,
     name: 'North',
   })
   assert.deepEqual([changed.json.name, changed.json.hasSecret, changed.json.state], ['North', true, 'ready'])
-  const listed = await owner.administer('GET', 'issuers')
+  const listed = await owner.administer('GET', 'companies')
   const { rows } = await harness.owner.query('select * from company_issuers where issuer_id = $1', [issuerId])
   for (const text of [changed.text, listed.text, JSON.stringify(rows), harness.lines.join('')]) {
     assert.ok(!text.includes(secret))
@@ -161,9 +161,9 @@ test('a secret is in no answer and in no line of the log, is stored sealed, and 
     200,
     'the company knows the old secret alone',
   )
-  await owner.administer('PATCH', `issuers/${issuerId}`, { clientSecret: companyClient.clientSecret })
+  await owner.administer('PATCH', `companies/${issuerId}`, { clientSecret: companyClient.clientSecret })
   assert.equal((await signInWithOwn(harness, browser, own)).status, 200)
-  const cleared = await owner.administer('PATCH', `issuers/${issuerId}`, { clientSecret: null })
+  const cleared = await owner.administer('PATCH', `companies/${issuerId}`, { clientSecret: null })
   assert.equal(cleared.json.hasSecret, false)
 })
 
@@ -173,7 +173,7 @@ test('three days after its record was last seen a company stops, and a record th
     const { browser, memberId } = await enrolMember(harness, owner)
     return signInWithOwn(harness, browser, { company, issuerId, memberId, sub })
   }
-  const read = async () => (await (await makeAgain(owner)).administer('GET', 'issuers')).json.issuers[0]
+  const read = async () => (await (await makeAgain(owner)).administer('GET', 'companies')).json.companies[0]
   zone.clear()
   const hour = 3_600_000
   await harness.advance(25 * hour)
@@ -222,7 +222,7 @@ test('what a removed company vouched for counts no more, from the moment of the 
   const { browser, memberId } = await enrolMember(harness, owner)
   const own = { company, issuerId, memberId, sub: 'seven' }
   assert.equal((await signInWithOwn(harness, browser, own)).status, 200)
-  assert.deepEqual((await owner.administer('DELETE', `issuers/${issuerId}`)).json, {
+  assert.deepEqual((await owner.administer('DELETE', `companies/${issuerId}`)).json, {
     issuerId,
     removed: true,
   })
@@ -232,13 +232,13 @@ test('what a removed company vouched for counts no more, from the moment of the 
   })
   assert.equal(personhood.json.uniqueness, 'device', personhood.text)
   assertRefusal(await signInWithOwn(harness, browser, own), 404, 'not_found')
-  assertRefusal(await owner.administer('DELETE', `issuers/${issuerId}`), 404, 'not_found')
+  assertRefusal(await owner.administer('DELETE', `companies/${issuerId}`), 404, 'not_found')
 })
 
 test('an agent has at most three companies and each issuer once', async () => {
   const owner = await makeAdministration(harness, 'test')
   const add = (host: string) =>
-    owner.administer('POST', 'issuers', {
+    owner.administer('POST', 'companies', {
       name: host,
       issuer: `https://${host}.nordwind.example`,
       domain: 'nordwind.example',
@@ -246,8 +246,8 @@ test('an agent has at most three companies and each issuer once', async () => {
     })
   const at = await Promise.all(['a', 'b', 'c', 'd'].map(add))
   assert.deepEqual(at.map(faultOf).toSorted(), ['company_refused too_many', 'passes', 'passes', 'passes'])
-  const [first] = (await owner.administer('GET', 'issuers')).json.issuers
-  await owner.administer('DELETE', `issuers/${first.issuerId}`)
-  const [kept] = (await owner.administer('GET', 'issuers')).json.issuers
+  const [first] = (await owner.administer('GET', 'companies')).json.companies
+  await owner.administer('DELETE', `companies/${first.issuerId}`)
+  const [kept] = (await owner.administer('GET', 'companies')).json.companies
   assert.equal(faultOf(await add(kept.name)), 'company_refused duplicate')
 })

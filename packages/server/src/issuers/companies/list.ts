@@ -7,5 +7,5 @@ import { listCompanies } from './store.ts'
 export const list = (deps: CompaniesDeps, { agentId }: Agent) =>
   inTransaction(deps.ctx, agentId, async (tx) => {
     const at = await readNow(tx)
-    return { issuers: (await listCompanies(tx, agentId)).map((row) => presentCompany(deps, row, at)) }
+    return { companies: (await listCompanies(tx, agentId)).map((row) => presentCompany(deps, row, at)) }
   })

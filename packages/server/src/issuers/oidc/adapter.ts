@@ -24,6 +24,7 @@ export type CompanySettings = ClientSettings & {
   readonly admit: Admission | undefined
   readonly lifeHours: number
   readonly agents: readonly string[] | undefined
+  readonly isOwn: boolean
 }
 type Deps = { readonly origin: string; readonly clock: Clock; readonly log: Logger }
 
@@ -199,6 +200,7 @@ export const makeOidcIssuer = (settings: CompanySettings, { origin, clock, log }
     fresh: true,
     lifeDays: settings.lifeHours / 24,
     agents: settings.agents,
+    isOwn: settings.isOwn,
     begin,
     finish,
   }

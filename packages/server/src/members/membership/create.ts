@@ -6,7 +6,13 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { hashKey } from '../../platform/ops/keys.ts'
 import { makeToken } from '../../platform/ops/tokens.ts'
 import { linkDays, originOf } from '../rules.ts'
-import { findMember, insertEnrolmentLink, insertMember, type MemberRow } from './store.ts'
+import {
+  findMember,
+  insertEnrolmentLink,
+  insertMember,
+  updateMemberRequiredIssuer,
+  type MemberRow,
+} from './store.ts'
 
 type Input = { readonly externalRef?: string | undefined; readonly memberId?: string | undefined }
 type Owner = { readonly agentId: string; readonly mode: Mode }
@@ -14,7 +20,11 @@ type Owner = { readonly agentId: string; readonly mode: Mode }
  * Whether an owner invites. A person whom an owner invited approves actions of the agent, so the agent gets no link for
  * them.
  */
-type Inviter = { readonly isOwner: boolean }
+type Inviter = {
+  readonly isOwner: boolean
+  /** The outside issuer with which the person has to sign in; null for none. */
+  readonly requiredIssuer?: string | null
+}
 
 /** Refuses a call that names a member by both its id and its reference. */
 const requireOneName = ({ externalRef, memberId }: Input): void => {
@@ -46,9 +56,20 @@ const findOrInsert = async (
   return known
 }
 
+/** Sets with which company the person has to sign in, where the invitation says something of it. */
+const setRequiredIssuer = async (
+  tx: Tx,
+  member: MemberRow,
+  issuer: string | null | undefined,
+): Promise<void> => {
+  if (issuer !== undefined && issuer !== member.requiredIssuer)
+    await updateMemberRequiredIssuer(tx, member, issuer)
+}
+
 /** Invites a person as a member of an agent. The same reference or member id gives the same member with a new link. */
 export const inviteMember = async (tx: Tx, ctx: Ctx, owner: Owner, input: Input & Inviter) => {
   const member = await findOrInsert(tx, owner, input)
+  await setRequiredIssuer(tx, member, input.requiredIssuer)
   const token = makeToken(ctx.ids, 'inv_')
   const expiresAt = await insertEnrolmentLink(tx, member, { hash: hashKey(token), days: linkDays })
   return {

@@ -26,6 +26,7 @@ const columns = [
   'created_at',
   'consented_at',
   'invited_by_owner',
+  'required_issuer',
 ] as const
 
 type Row = Pick<Selectable<DB['members']>, (typeof columns)[number]>
@@ -53,6 +54,8 @@ export type MemberRow = {
   readonly consentedAt: Date | null
   /** An owner of the account invited the person to approve actions of the agent. No key gets a link for this member. */
   readonly invitedByOwner: boolean
+  /** The outside issuer without whose valid proof the person decides nothing. */
+  readonly requiredIssuer: string | null
 }
 
 const memberOf = (row: Row): MemberRow => ({
@@ -80,6 +83,7 @@ const memberOf = (row: Row): MemberRow => ({
   createdAt: row.created_at,
   consentedAt: row.consented_at,
   invitedByOwner: row.invited_by_owner,
+  requiredIssuer: row.required_issuer,
 })
 
 type NewMember = { readonly externalRef: string | undefined; readonly invitedByOwner: boolean }
@@ -143,6 +147,38 @@ export const listConsentedMembers = async (
     .where('status', 'in', ['consented', 'enrolled'])
     .execute()
   return new Set(rows.map((row) => row.member_id))
+}
+
+/** The issuers with which these members of an agent have to sign in; members without one are left out. */
+export const listRequiredIssuers = async (
+  tx: Tx,
+  { agentId, mode }: Pick<MemberKey, 'agentId' | 'mode'>,
+  memberIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> => {
+  const rows = await tx
+    .selectFrom('members')
+    .select(['member_id', 'required_issuer'])
+    .where('agent_id', '=', agentId)
+    .where('mode', '=', mode)
+    .where('member_id', '=', sql<string>`any(${memberIds}::text[])`)
+    .where('required_issuer', 'is not', null)
+    .execute()
+  return new Map(rows.map((row) => [row.member_id, row.required_issuer ?? '']))
+}
+
+/** Sets with which outside issuer the person has to sign in; null for none. */
+export const updateMemberRequiredIssuer = async (
+  tx: Tx,
+  key: MemberKey,
+  issuer: string | null,
+): Promise<void> => {
+  await tx
+    .updateTable('members')
+    .set({ required_issuer: issuer })
+    .where('agent_id', '=', key.agentId)
+    .where('mode', '=', key.mode)
+    .where('member_id', '=', key.memberId)
+    .execute()
 }
 
 /** Locks a member until the end of the transaction: a withdrawal or an erasure waits. */

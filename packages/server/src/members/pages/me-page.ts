@@ -1,6 +1,8 @@
 import type { PageResponse } from '../../platform/http/call.ts'
 import { html, renderPage, type Html } from '../../platform/http/html.ts'
 import { memberSessionsMax } from '../../sessions/index.ts'
+import { issuerMessages, issuerText } from './issuer-messages.ts'
+import { issuerPart } from './issuer-part.ts'
 import { languageSwitch } from './language-switch.ts'
 import type { PersonData } from '../people/me.ts'
 import { fillPlaceholders, type Language, type Messages } from './messages.ts'
@@ -13,6 +15,8 @@ const timeOf = (instant: string): Html =>
   html`<time datetime="${instant}"
     ><span>${instant.slice(0, 10)}</span> <span>${instant.slice(11, 16)} UTC</span></time
   >`
+
+const minuteOf = (instant: string): string => `${instant.slice(0, 16).replace('T', ' ')} UTC`
 
 const scriptMessages = (messages: Messages): string => {
   const { wait, waitDevice, failed, me } = messages
@@ -190,25 +194,56 @@ const passkeysPart = (messages: Messages, person: PersonData): Html => {
     </section>`
 }
 
-const erasePart = ({ me }: Messages): Html =>
-  html`<h2>${me.eraseTitle}</h2>
+const proofText = (messages: Messages, proof: PersonData['proofs'][number]): string => {
+  const texts = issuerMessages[messages.language]
+  const issuer = issuerText(proof.issuerId)
+  if (proof.withdrawn) return fillPlaceholders(texts.withdrawn, { issuer })
+  const times = { at: minuteOf(proof.checkedAt), until: minuteOf(proof.expiresAt) }
+  return fillPlaceholders(proof.countsNow ? texts.held : texts.over, times)
+}
+
+const proofsPart = (messages: Messages, { proofs, issuers }: PersonData): Html => {
+  const texts = issuerMessages[messages.language]
+  if (proofs.length === 0 && issuers.length === 0) return html``
+  return html`<h2>${texts.proofs}</h2>
+    ${proofs.length === 0 ? html`<p>${texts.proofsNone}</p>` : ''}
+    ${proofs.map(
+      (proof) =>
+        html`<dl class="card pad facts">
+          <div>
+            <dt>${issuerText(proof.issuerId)}</dt>
+            <dd>${proofText(messages, proof)}</dd>
+          </div>
+        </dl>`,
+    )}
+    ${issuers.map((issuer) =>
+      issuerPart(messages.language, { issuer, isRequired: false, back: `/me?lang=${messages.language}` }),
+    )}`
+}
+
+const erasePart = (messages: Messages, tombstoneDays: number): Html => {
+  const { me, language } = messages
+  const stays = fillPlaceholders(issuerMessages[language].stays, { days: String(tombstoneDays) })
+  return html`<h2>${me.eraseTitle}</h2>
     <p>${me.erasedAtOnce}</p>
     <p>${me.retained}</p>
+    ${tombstoneDays === 0 ? '' : html`<p>${stays}</p>`}
     <p>${me.agentsNotified}</p>
     <form data-act="erase" class="card pad flow">
       <label class="agree"><input type="checkbox" name="sure" /><span>${me.sure}</span></label>
       <p><button class="btn stop" type="submit">${me.erase}</button></p>
     </form>`
+}
 
 const leadOf = ({ me }: Messages, count: number): string => {
   if (count === 0) return me.leadNone
   return count === 1 ? me.leadOne : fillPlaceholders(me.lead, { count: String(count) })
 }
 
-export const mePage = (messages: Messages, language: Language, person: PersonData): PageResponse =>
+export const mePage = (messages: Messages, person: PersonData, tombstoneDays: number): PageResponse =>
   frame(
     messages,
-    language,
+    messages.language,
     html`<p class="muted">${leadOf(messages, person.memberships.length)}</p>
       <div class="actions">
         <a class="btn main" href="/api/members/me/export" download>${messages.me.download}</a>
@@ -217,5 +252,5 @@ export const mePage = (messages: Messages, language: Language, person: PersonDat
       </div>
       <h2>${messages.me.applications}</h2>
       ${person.memberships.map((member) => membershipCard(messages, member))}
-      ${passkeysPart(messages, person)} ${erasePart(messages)}`,
+      ${passkeysPart(messages, person)} ${proofsPart(messages, person)} ${erasePart(messages, tombstoneDays)}`,
   )

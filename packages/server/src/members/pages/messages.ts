@@ -67,6 +67,8 @@ const en = {
     passkey_refused: 'This passkey could not be checked. Try again, or use another one.',
     sign_in_required: 'Please sign in with your passkey again.',
     not_found: 'This link no longer works. Ask for a new one.',
+    issuer_unavailable: 'The sign-in of the company did not answer. Try again in a few minutes.',
+    proof_refused: 'This company is not accepted at the moment.',
   },
   me: {
     title: 'What we hold about you',
@@ -210,6 +212,9 @@ const de: Messages = {
       'Dieser Passkey konnte nicht geprüft werden. Versuchen Sie es noch einmal, oder verwenden Sie einen anderen.',
     sign_in_required: 'Bitte melden Sie sich erneut mit Ihrem Passkey an.',
     not_found: 'Dieser Link gilt nicht mehr. Bitten Sie um einen neuen.',
+    issuer_unavailable:
+      'Die Anmeldung der Firma hat nicht geantwortet. Versuchen Sie es in ein paar Minuten erneut.',
+    proof_refused: 'Diese Firma wird zurzeit nicht angenommen.',
   },
   me: {
     title: 'Was wir über Sie gespeichert haben',

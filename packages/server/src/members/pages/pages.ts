@@ -4,15 +4,23 @@ import { Refusal } from '../../platform/http/errors.ts'
 import { html, renderPage, type Html } from '../../platform/http/html.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
 import { requireInvited } from '../membership/invitation.ts'
+import { issuerMessages } from './issuer-messages.ts'
+import { issuerPart, type OfferedIssuer } from './issuer-part.ts'
 import { languageSwitch } from './language-switch.ts'
 import { findSignedIn } from '../people/login.ts'
 import { readPerson } from '../people/me.ts'
 import { mePage, signInPage } from './me-page.ts'
+import { returnPage } from './return-page.ts'
 import { consentVersion } from '../rules.ts'
 import { fillPlaceholders, languageOf, messagesOf, type Language, type Messages } from './messages.ts'
 
 /** Placeholder values: the inviting agent, and how long recordings are kept. */
 type Facts = { readonly agent: string; readonly days: string }
+type InvitedIssuers = {
+  readonly required: OfferedIssuer | undefined
+  readonly offered: readonly OfferedIssuer[]
+}
+type Invitation = { readonly facts: Facts; readonly issuers: InvitedIssuers }
 
 const listOf = (texts: readonly string[], facts: Facts): Html[] =>
   texts.map((text) => html`<li>${fillPlaceholders(text, facts)}</li>`)
@@ -49,7 +57,24 @@ const consentPart = (messages: Messages, facts: Facts): Html =>
     </form>
   </section>`
 
-const laterSteps = (messages: Messages, facts: Facts): Html =>
+/** The sign-in that the inviting owner wants: the person cannot decide anything without it. */
+const companyStep = (language: Language, issuer: OfferedIssuer | undefined): Html =>
+  issuer
+    ? html`<section id="step-company" class="flow" hidden>
+        <h2 tabindex="-1">${issuerMessages[language].title}</h2>
+        ${issuerPart(language, { issuer, isRequired: true, back: `/approve?lang=${language}` })}
+      </section>`
+    : html``
+
+const offeredPart = (language: Language, offered: readonly OfferedIssuer[]): Html =>
+  offered.length === 0
+    ? html``
+    : html`<h3>${issuerMessages[language].title}</h3>
+        ${offered.map((issuer) =>
+          issuerPart(language, { issuer, isRequired: false, back: `/me?lang=${language}` }),
+        )}`
+
+const laterSteps = (messages: Messages, facts: Facts, issuers: InvitedIssuers): Html =>
   html`<section id="step-codes" class="flow" hidden>
       ${stepLine(messages, 'codes')}
       <h2 tabindex="-1">${messages.codesTitle}</h2>
@@ -64,35 +89,37 @@ const laterSteps = (messages: Messages, facts: Facts): Html =>
       <p>${messages.checkLead}</p>
       <p class="muted">${fillPlaceholders(messages.checkWhy, facts)}</p>
     </section>
+    ${companyStep(messages.language, issuers.required)}
     <section id="step-done" class="flow" hidden>
       <h2 tabindex="-1">${messages.doneTitle}</h2>
       <p>${fillPlaceholders(messages.doneLead, facts)}</p>
+      ${offeredPart(messages.language, issuers.offered)}
       <p><a class="btn" href="/work?lang=${messages.language}">${messages.toWork}</a></p>
       <p><a href="/approve?lang=${messages.language}">${messages.toApprove}</a></p>
       <p><a href="/me?lang=${messages.language}">${messages.seeData}</a></p>
     </section>`
 
-const enrolPage = (messages: Messages, language: Language, facts: Facts, token: string): PageResponse =>
+const enrolPage = (messages: Messages, { facts, issuers }: Invitation, token: string): PageResponse =>
   renderPage(
     messages.enrolTitle,
-    html`${languageSwitch(language)}
+    html`${languageSwitch(messages.language)}
       <h1>${messages.enrolTitle}</h1>
       <div
         id="enrol"
         class="flow"
         data-token="${token}"
         data-version="${consentVersion}"
-        data-language="${language}"
+        data-language="${messages.language}"
         data-words="${JSON.stringify({ wait: messages.wait, waitDevice: messages.waitDevice, agreeFirst: messages.agreeFirst, failed: messages.failed })}"
       >
-        ${consentPart(messages, facts)} ${laterSteps(messages, facts)}
+        ${consentPart(messages, facts)} ${laterSteps(messages, facts, issuers)}
         <p class="result" role="status" aria-live="polite"></p>
       </div>
       <noscript><p>${messages.needsScript}</p></noscript>
       <script src="/check.js" defer></script>
       <script src="/assets/enrol.js" type="module"></script>`,
     200,
-    language,
+    messages.language,
   )
 
 const expiredLinkPage = (messages: Messages, language: Language): PageResponse =>
@@ -105,11 +132,22 @@ const expiredLinkPage = (messages: Messages, language: Language): PageResponse =
     language,
   )
 
-/** The name of the inviting agent; undefined when the link is unknown or expired. */
-const inviterOf = async ({ ctx, findName }: MembersDeps, token: string): Promise<string | undefined> =>
+/** The invitation behind a link; undefined when the link is unknown or expired. */
+const findInvitation = async (
+  { ctx, findName, issuers }: MembersDeps,
+  token: string,
+): Promise<Invitation | undefined> =>
   inTransaction(ctx, 'system', async (tx) => {
     try {
-      return await findName(tx, (await requireInvited(tx, token)).agentId)
+      const { agentId, memberId, requiredIssuer } = await requireInvited(tx, token)
+      const agent = await findName(tx, agentId)
+      if (agent === undefined) return undefined
+      const offered = (await issuers.list(tx, agentId)).map((issuer) => ({ ...issuer, memberId }))
+      const required = offered.find(({ name }) => name === requiredIssuer)
+      return {
+        facts: { agent, days: String(ctx.config.TELEMETRY_KEEP_DAYS) },
+        issuers: { required, offered: offered.filter((one) => one !== required) },
+      }
     } catch (error) {
       if (error instanceof Refusal && error.code === 'not_found') return undefined
       throw error
@@ -118,6 +156,7 @@ const inviterOf = async ({ ctx, findName }: MembersDeps, token: string): Promise
 
 /** The pages for people. A GET changes nothing. */
 export const pages = (deps: MembersDeps): Page[] => [
+  returnPage,
   {
     path: '/m/:token',
     handler: async (request) => {
@@ -125,10 +164,10 @@ export const pages = (deps: MembersDeps): Page[] => [
       const language = languageOf(query['lang'], request.header('accept-language'))
       const messages = messagesOf(language)
       const token = params['token'] ?? ''
-      const agent = await inviterOf(deps, token)
-      return agent === undefined
+      const invitation = await findInvitation(deps, token)
+      return invitation === undefined
         ? expiredLinkPage(messages, language)
-        : enrolPage(messages, language, { agent, days: String(deps.ctx.config.TELEMETRY_KEEP_DAYS) }, token)
+        : enrolPage(messages, invitation, token)
     },
   },
   {
@@ -142,7 +181,9 @@ export const pages = (deps: MembersDeps): Page[] => [
         const personId = await findSignedIn(tx, page)
         return personId === undefined ? undefined : readPerson(tx, deps, personId)
       })
-      return person === undefined ? signInPage(messages, language) : mePage(messages, language, person)
+      return person === undefined
+        ? signInPage(messages, language)
+        : mePage(messages, person, deps.ctx.config.PROOF_TOMBSTONE_DAYS)
     },
   },
 ]

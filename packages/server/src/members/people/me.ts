@@ -2,6 +2,7 @@ import type { Person } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { listSessionsOfMember, memberSessionsMax, type Session } from '../../sessions/index.ts'
 import type { MembersDeps } from '../membership/enrol.ts'
+import type { OfferedIssuer } from '../pages/issuer-part.ts'
 import { sessionOwnersOf } from '../membership/session-owners.ts'
 import { listConsents, listMemberships, type MemberRow } from '../membership/store.ts'
 import { countRecoveryCodes, listPasskeys, listProofs } from './store.ts'
@@ -61,6 +62,7 @@ export const readAccount = async (tx: Tx, personId: string) => ({
     checkedAt: proof.checked_at.toISOString(),
     expiresAt: proof.expires_at.toISOString(),
     withdrawn: proof.withdrawn_at !== null,
+    countsNow: proof.counts_now,
   })),
   recoveryCodesLeft: await countRecoveryCodes(tx, personId),
 })
@@ -77,19 +79,39 @@ const listNewestSessions = async (
   return sessions.toSorted((a, b) => (a.sessionId < b.sessionId ? 1 : -1)).slice(0, memberSessionsMax)
 }
 
+const issuersMax = 20
+
+/** The issuers that the agents of a person accept, each once. */
+const listOffered = async (
+  tx: Tx,
+  { issuers }: Pick<MembersDeps, 'issuers'>,
+  members: readonly MemberRow[],
+) => {
+  const offered = new Map<string, OfferedIssuer>()
+  for (const { agentId, memberId } of members)
+    for (const { name, issuerId, lifeDays } of await issuers.list(tx, agentId))
+      if (!offered.has(name)) offered.set(name, { name, issuerId, lifeDays, memberId })
+  return [...offered.values()].slice(0, issuersMax)
+}
+
 /** All data of a person in chronological order; for each membership the newest sessions. */
 export const readPerson = async (
   tx: Tx,
-  deps: Pick<MembersDeps, 'findName' | 'platformAgentOf'>,
+  deps: Pick<MembersDeps, 'findName' | 'platformAgentOf' | 'issuers'>,
   personId: string,
 ) => {
   const memberships = []
-  for (const member of await listMemberships(tx, personId))
+  const members = await listMemberships(tx, personId)
+  for (const member of members)
     memberships.push({
       ...(await describeMembership(tx, deps, member)),
       sessions: (await listNewestSessions(tx, deps, member)).map(describeSession),
     })
-  return { ...(await readAccount(tx, personId)), memberships }
+  return {
+    ...(await readAccount(tx, personId)),
+    issuers: await listOffered(tx, deps, members),
+    memberships,
+  }
 }
 export type PersonData = Awaited<ReturnType<typeof readPerson>>
 

@@ -288,11 +288,30 @@ export const listProofs = async (tx: Tx, personId: string) =>
       'expires_at',
       'withdrawn_at',
     ])
+    .select(sql<boolean>`expires_at > pohf_now() and withdrawn_at is null`.as('counts_now'))
     .where('person_id', '=', personId)
     .orderBy('issuer')
     .orderBy('code_hash')
     .limit(proofsMax)
     .execute()
+
+/** What became of the proofs that an issuer gave about a person: whether one was withdrawn, and until when one counts. */
+export const findProofState = async (
+  tx: Tx,
+  personId: string,
+  issuer: string,
+): Promise<{ readonly isWithdrawn: boolean; readonly until: Date | null }> => {
+  const rows = await tx
+    .selectFrom('person_proofs')
+    .select(['withdrawn_at', 'expires_at'])
+    .where('person_id', '=', personId)
+    .where('issuer', '=', issuer)
+    .orderBy('checked_at', 'desc')
+    .limit(proofsMax)
+    .execute()
+  const valid = rows.filter((row) => row.withdrawn_at === null).map((row) => row.expires_at)
+  return { isWithdrawn: rows.length > 0 && valid.length === 0, until: valid[0] ?? null }
+}
 
 /** The keyed hashes of what outside issuers that count humans call this person, by issuer. */
 export const listProofCodes = async (tx: Tx, personId: string) =>

@@ -894,6 +894,7 @@ export interface Members {
   mode: 'live' | 'test';
   passkey_assurance: 'software' | 'hardware' | 'hardware_strong' | null;
   person_id: string | null;
+  required_issuer: string | null;
   status: Generated<'invited' | 'consented' | 'enrolled' | 'withdrawn'>;
   uniqueness: Generated<'none' | 'account' | 'device' | 'attested' | 'external' | 'number' | 'deposit' | 'organization'>;
 }

@@ -8,7 +8,7 @@ import { PageHead } from '../../shared/design/page-head.tsx'
 import { pluralize } from '../../shared/design/time.ts'
 import { ListBody } from '../../shared/lists/list-view.tsx'
 import type { PageProps } from '../../shared/shell/frame.tsx'
-import type { Approver, Approvers } from '../wire.ts'
+import type { Approver, Approvers, Issuers } from '../wire.ts'
 import { Groups } from './groups.tsx'
 import { approverLabels } from './messages.ts'
 import { Field, isOwner, OwnerHint, OwnerOnly } from './parts.tsx'
@@ -37,6 +37,9 @@ const ApproverRow = ({ approver, now, action, isOwned, onRemove }: RowProps) => 
       <td>
         <span class={`chip ${tone}`}>{word}</span>
         <span class="small muted block">{text}</span>
+        {approver.issuer === null ? null : (
+          <span class="small muted block">signs in with {approver.issuer}</span>
+        )}
       </td>
       <td class="wide-only">
         <Moment at={approver.createdAt} now={now} />
@@ -89,9 +92,12 @@ const ApproverTable = ({
 const InviteForm = ({ api, action }: Pick<PageProps, 'api'> & { action: Action }) => {
   const [name, setName] = useState('')
   const [email, setEmail] = useState('')
+  const [issuer, setIssuer] = useState('')
+  const known = useQuery(() => api.call<Issuers>('GET', '/api/agents/issuers'), 'issuers')
+  const companies = known.value?.issuers.filter(({ kind }) => kind === 'organization') ?? []
   const submit = async (event: Event) => {
     event.preventDefault()
-    const body = { name: name.trim(), email: email.trim() }
+    const body = { name: name.trim(), email: email.trim(), ...(issuer === '' ? {} : { issuer }) }
     const isSent = await action.run(`A mail is on its way to ${body.email}.`, () =>
       api.call('POST', '/api/agents/approvers', body),
     )
@@ -130,6 +136,26 @@ const InviteForm = ({ api, action }: Pick<PageProps, 'api'> & { action: Action }
             onInput={(event) => setEmail(event.currentTarget.value)}
           />
         </Field>
+        {companies.length === 0 ? null : (
+          <Field
+            id="approver-issuer"
+            label="Company"
+            hint="the person signs in with it before they decide, every day"
+          >
+            <select
+              id="approver-issuer"
+              value={issuer}
+              onChange={(event) => setIssuer(event.currentTarget.value)}
+            >
+              <option value="">None: the passkey alone</option>
+              {companies.map(({ name: id, issuerId }) => (
+                <option key={id} value={id}>
+                  {issuerId}
+                </option>
+              ))}
+            </select>
+          </Field>
+        )}
         <p>
           <button class="btn main" type="submit" disabled={action.busy}>
             Send the invitation

@@ -43,7 +43,7 @@ export const CompanyForm = ({ api, action }: { api: Api; action: Action }) => {
       ...(clientSecret === '' ? {} : { clientSecret }),
     }
     const isDone = await action.run('The sign-in is stored. Publish its record now.', () =>
-      api.call('POST', '/api/agents/issuers', body),
+      api.call('POST', '/api/agents/companies', body),
     )
     if (isDone) setValues(empty)
   }

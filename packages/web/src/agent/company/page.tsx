@@ -22,23 +22,23 @@ const Lead = () => (
 )
 
 const OwnersPage = ({ api }: { api: Api }) => {
-  const loaded = useQuery(() => api.call<CompanySignIns>('GET', '/api/agents/issuers'), 'issuers', 30_000)
+  const loaded = useQuery(() => api.call<CompanySignIns>('GET', '/api/agents/companies'), 'companies', 30_000)
   const action = useAction(loaded.refetch)
-  const issuers = loaded.value?.issuers
+  const companies = loaded.value?.companies
   return (
     <>
-      <PageHead name="Company sign-in" finding={issuers && companyFinding(issuers)}>
+      <PageHead name="Company sign-in" finding={companies && companyFinding(companies)}>
         <Lead />
       </PageHead>
       <ActionResult message={action.message} error={action.error} />
       {loaded.error ? <ErrorNote error={loaded.error} onRetry={loaded.refetch} /> : null}
-      {!issuers && loaded.slow ? <Skeleton /> : null}
-      {issuers ? (
+      {!companies && loaded.slow ? <Skeleton /> : null}
+      {companies ? (
         <div class="endpoints">
-          {issuers.map((company) => (
+          {companies.map((company) => (
             <CompanyCard key={company.issuerId} api={api} action={action} company={company} />
           ))}
-          {issuers.length < companiesMax ? <CompanyForm api={api} action={action} /> : null}
+          {companies.length < companiesMax ? <CompanyForm api={api} action={action} /> : null}
         </div>
       ) : null}
     </>

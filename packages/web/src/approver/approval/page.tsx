@@ -6,6 +6,7 @@ import { fallbackView } from '../fallback.tsx'
 import { shortHash } from '../format.ts'
 import type { PageContext } from '../messages.ts'
 import type { Approval } from '../wire.ts'
+import { CompanySignIn } from './company.tsx'
 import { Outcome } from './outcome.tsx'
 import { PendingApproval, type CheckedApproval } from './pending.tsx'
 
@@ -55,7 +56,9 @@ export const ApprovalPage = ({ approvalId, ...page }: PageContext & { approvalId
     )
   }
   const { approval } = loaded.value
+  const { company } = approval
   const isOpen = approval.status === 'pending' && approval.ownDecision === null
   const props = { ...loaded.value, page, onChanged: again }
+  if (isOpen && company && company.state !== 'valid') return <CompanySignIn page={page} company={company} />
   return isOpen ? <PendingApproval {...props} /> : <Outcome {...props} />
 }
