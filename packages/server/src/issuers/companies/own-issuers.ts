@@ -53,6 +53,7 @@ const issuerOf = (ctx: Ctx, origin: string, row: CompanyRow): OutsideIssuer =>
         admit: row.acr.length + row.amr.length === 0 ? undefined : { acr: row.acr, amr: row.amr },
         lifeHours: lifeHoursMax,
         agents: [row.agent_id],
+        isOwn: true,
       },
       { origin, clock: ctx.clock, log: ctx.log },
     ),
