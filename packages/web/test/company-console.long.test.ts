@@ -31,16 +31,13 @@ const { openPage, openAsOwner } = ownerBrowser({ browser, service, mailbox })
 
 /** What the API says at the moment; the page shows it in the same words. */
 const watchStates = (page: Page) => {
-  let latest: CompanySignIns['companies'] = []
+  let latest: Promise<CompanySignIns> | undefined
   const seen = new Set<string>()
   page.on('response', (response) => {
     if (!response.url().endsWith('/api/agents/companies') || response.request().method() !== 'GET') return
-    void response.json().then(
-      (body: CompanySignIns) => {
-        latest = body.companies
-      },
-      () => undefined,
-    )
+    latest = response.json() as Promise<CompanySignIns>
+    // A page that is left reads no more.
+    void latest.catch(() => undefined)
   })
   return {
     seen,
@@ -50,8 +47,9 @@ const watchStates = (page: Page) => {
       await page.locator('main .chip', { hasText: word }).waitFor()
       await waitForText(page, text)
       if (fault !== null) await waitForText(page, faultTexts[fault])
+      const { companies } = (await latest) ?? { companies: [] }
       assert.deepEqual(
-        latest.map((one) => [one.state, one.fault]),
+        companies.map((one) => [one.state, one.fault]),
         [[state, fault]],
       )
       seen.add(state)

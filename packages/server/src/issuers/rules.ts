@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto'
 import { hmacOf } from '../platform/ops/secrets.ts'
 
-/** Where a provider leads the browser back; the page there finishes the check. */
-export const returnPath = '/issuers/return'
-
 /** From the begin of a check to its answer: a person signs in meanwhile. */
 export const requestMinutes = 10
 

@@ -62,6 +62,11 @@ test('the company of an owner vouches for a member once its record is seen, and 
   assert.equal((await check(owner, issuerId)).json.state, 'ready')
   const shown = await signInWithOwn(harness, browser, own)
   assert.equal(shown.status, 200, shown.text)
+  const offered = await harness.call('GET', '/api/agents/issuers', { key: owner.apiKey })
+  assert.deepEqual(
+    offered.json.issuers.map((one: { name: string; isOwn: boolean }) => [one.name, one.isOwn]),
+    [[issuerId, true]],
+  )
   assert.deepEqual([shown.json.issuer, shown.json.issuerId], [issuerId, company.issuer])
   const personhood = await harness.call('POST', '/api/agents/verify-personhood', {
     key: owner.apiKey,
@@ -97,6 +102,17 @@ test('a stock provider below the domain serves with the redirect address that th
   assert.deepEqual([shown.status, shown.json.issuerId], [200, provider.issuer], shown.text)
   assert.equal((await show(two, 'employee-1')).json.details[0].code, 'duplicate')
   assert.equal((await show(two, 'employee-2')).status, 200)
+})
+
+test('the address of a company leads on to the page of all issuers, and another address to nothing', async () => {
+  const { issuerId } = await makeReady()
+  const at = await harness.call('GET', `/issuers/return/${issuerId}?code=c&state=s&issuer=other`)
+  assert.deepEqual([at.status, at.headers['cache-control']], [303, 'no-store'])
+  const location = at.headers['location'] ?? ''
+  assert.equal(location, `/issuers/return?code=c&state=s&issuer=${issuerId}`)
+  assert.equal((await harness.call('GET', location)).status, 200)
+  for (const path of ['iss_', 'acme', `${issuerId}x`, encodeURIComponent('//evil.example')])
+    assert.equal((await harness.call('GET', `/issuers/return/${path}?code=c`)).status, 404, path)
 })
 
 test('a person of two agents cannot show the company of one agent to the other', async () => {

@@ -8,7 +8,8 @@ import { companyLabels, faultTexts } from './messages.ts'
 
 type Props = { readonly api: Api; readonly action: Action; readonly company: CompanySignIn }
 
-const pathOf = ({ issuerId }: CompanySignIn): string => `/api/agents/companies/${encodeURIComponent(issuerId)}`
+const pathOf = ({ issuerId }: CompanySignIn): string =>
+  `/api/agents/companies/${encodeURIComponent(issuerId)}`
 
 const State = ({ company }: { company: CompanySignIn }) => {
   const { word, tone, text } = companyLabels[company.state]

@@ -79,7 +79,7 @@ export const CompanyForm = ({ api, action }: { api: Api; action: Action }) => {
           />
         </Field>
         <p class="small muted">
-          Of Microsoft Entra, enter the address with the id of your tenant:
+          Of Microsoft Entra, enter the address with the id of your tenant:{' '}
           <code class="address">https://login.microsoftonline.com/…/v2.0</code>, and a domain of that tenant.
           An address at which many companies sign in, such as that of Google, is refused: a credential could
           not say which company it was.
