@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { after, test } from 'node:test'
-import type { BrowserContext, Page } from 'playwright-core'
 import { verifyCredential, type Policy } from '@pohf/verify'
 import {
   approverLink,
@@ -67,8 +66,11 @@ const policyOf = (kind: 'approval' | 'personhood', trustedIssuers: readonly stri
 })
 const verifyBy = (jwt: string, issuer: string, policy: Policy) => verifyCredential(jwt, { issuer, policy })
 
+type Opened = Awaited<ReturnType<typeof openContext>>
+type Page = Opened['page']
+
 /** A browser of a person with a passkey of its own device. */
-const addAuthenticator = async (context: BrowserContext, page: Page): Promise<void> => {
+const addAuthenticator = async ({ context, page }: Opened): Promise<void> => {
   const devtools = await context.newCDPSession(page)
   await devtools.send('WebAuthn.enable')
   await devtools.send('WebAuthn.addVirtualAuthenticator', {
@@ -154,8 +156,9 @@ test(
       return answer.json.approvalId as string
     }
 
-    const { context, page, faults } = await openContext(browser, desktop)
-    await addAuthenticator(context, page)
+    const person = await openContext(browser, desktop)
+    await addAuthenticator(person)
+    const { page, faults } = person
     await page.goto(`${url}/m/${await approverLink(harness, email)}?lang=en`)
     await page.check('input[name=agree]')
     await page.click('button[value=create]')

@@ -169,4 +169,3 @@ export const importRealm = async (keycloak: Keycloak, returnAddress: string) => 
     },
   }
 }
-export type Realm = Awaited<ReturnType<typeof importRealm>>
