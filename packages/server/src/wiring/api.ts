@@ -249,7 +249,7 @@ const apiPages = (services: Services): Page[] => {
     ...discovery.webPages(ctx.config.BASE_URL),
     ...discovery.tagPages(),
     ...members.pages(membersDepsOf(services)),
-    ...evidence.pages({ ctx, findName: agents.findName }),
+    ...evidence.pages({ ctx, findName: agents.findName, issuers: services.issuers }),
     ...work.pages(ctx, discovery.templateOf('work.html')),
     ...approvals.pages(discovery.templateOf('approve.html')),
   ]
