@@ -1,4 +1,5 @@
-import { callOurs, createWith, useWith } from './passkey.js'
+import { connectButtons } from './issuer.js'
+import { callOurs, createWith, signInByPasskey, useWith } from './passkey.js'
 
 // A person answers with an authenticator for one session. Every text comes from the page. The browser remembers the id of
 // the key, so that the next answer is by the same key.
@@ -6,7 +7,7 @@ const root = document.getElementById('step-up')
 const words = JSON.parse(root.dataset.words)
 const { token } = root.dataset
 const result = root.querySelector('.result')
-const buttons = root.querySelectorAll('button')
+const buttons = root.querySelectorAll('#step-ask button')
 const stored = 'pohf-step-up-key'
 
 const page = {
@@ -16,6 +17,19 @@ const page = {
     result.textContent = text
   },
 }
+
+// A proof of a company is about a person: who is not signed in signs in first.
+const members = { ...page, base: '/api/members/' }
+const callMembers = async (path, body) => {
+  try {
+    return await callOurs(members, path, body)
+  } catch (error) {
+    if (error.code !== 'sign_in_required') throw error
+    await signInByPasskey(members)
+    return callOurs(members, path, body)
+  }
+}
+connectButtons(root, { call: callMembers, say: page.say, words })
 
 const [use, other] = buttons
 use.addEventListener('click', () => void act(use, localStorage.getItem(stored) ?? undefined))

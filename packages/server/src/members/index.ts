@@ -6,6 +6,8 @@ export {
   type VerifiedAssertion,
 } from './people/assertion.ts'
 export type { PasskeyVerifier } from './people/passkeys.ts'
+export { issuerMessages } from './pages/issuer-messages.ts'
+export { issuerPart, type OfferedIssuer } from './pages/issuer-part.ts'
 export { languageSwitch } from './pages/language-switch.ts'
 export { pages } from './pages/pages.ts'
 export { humanCode } from './membership/human-code.ts'

@@ -259,7 +259,7 @@ const apiPages = (services: Services): Page[] => {
     ...discovery.tagPages(),
     ...members.pages(membersDepsOf(services)),
     ...issuers.pages,
-    ...evidence.pages({ ctx, findName: agents.findName }),
+    ...evidence.pages({ ctx, findName: agents.findName, issuers: services.issuers }),
     ...work.pages(ctx, discovery.templateOf('work.html')),
     ...approvals.pages(discovery.templateOf('approve.html')),
   ]

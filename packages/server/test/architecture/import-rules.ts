@@ -20,7 +20,7 @@ export const permittedImports: Readonly<Record<string, readonly string[]>> = {
   credentials: ['credits', 'evidence', 'members', 'payments', 'roots', 'sessions', 'signing'],
   credits: ['ledger', 'payments', 'sessions'],
   discovery: [],
-  evidence: ['members', 'roots', 'sessions', 'signing'],
+  evidence: ['issuers', 'members', 'roots', 'sessions', 'signing'],
   issuers: ['roots'],
   ledger: [],
   members: ['issuers', 'roots', 'sessions', 'webhooks'],

@@ -1,8 +1,19 @@
-import { languageOf, languageSwitch, type Language } from '../../members/index.ts'
+import type { Issuers } from '../../issuers/index.ts'
+import {
+  issuerMessages,
+  issuerPart,
+  languageOf,
+  languageSwitch,
+  type Language,
+  type OfferedIssuer,
+} from '../../members/index.ts'
 import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import type { Page, PageResponse } from '../../platform/http/call.ts'
-import { html, renderPage } from '../../platform/http/html.ts'
+import { html, renderPage, type Html } from '../../platform/http/html.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
+import type { AgentId } from '../../platform/ops/ids.ts'
+import { findSession } from '../../sessions/index.ts'
+import type { Subject } from './challenge.ts'
 import { readStepUpToken } from './step-up-token.ts'
 
 const en = {
@@ -77,7 +88,25 @@ const de: StepUpMessages = {
 }
 export const stepUpMessages: Readonly<Record<Language, StepUpMessages>> = { en, de }
 
-const askPage = (language: Language, agent: string, token: string): PageResponse => {
+/** The companies with which the member behind the subject can sign in instead. */
+const companiesPart = (language: Language, { token, issuers }: StepUp): Html =>
+  issuers.length === 0
+    ? html``
+    : html`<section id="step-company" class="flow">
+        <h2>${issuerMessages[language].title}</h2>
+        ${issuers.map((issuer) =>
+          issuerPart(language, { issuer, isRequired: false, back: `/step-up/${token}?lang=${language}` }),
+        )}
+      </section>`
+
+type StepUp = {
+  readonly agent: string
+  readonly token: string
+  readonly issuers: readonly OfferedIssuer[]
+}
+
+const askPage = (language: Language, stepUp: StepUp): PageResponse => {
+  const { agent, token } = stepUp
   const messages = stepUpMessages[language]
   const fill = (text: string) => text.replaceAll('{agent}', agent)
   const { wait, waitDevice, failed, refused } = messages
@@ -105,6 +134,7 @@ const askPage = (language: Language, agent: string, token: string): PageResponse
             ${messages.facts.map((text) => html`<li>${fill(text)}</li>`)}
           </ul>
         </section>
+        ${companiesPart(language, stepUp)}
         <section id="step-done" class="flow" hidden>
           <h1 tabindex="-1">${messages.doneTitle}</h1>
           <p>${fill(messages.doneLead)}</p>
@@ -133,20 +163,39 @@ export type StepUpPageDeps = {
   readonly ctx: Ctx
   /** Injected by the wiring: the name of an agent. */
   readonly findName: (tx: Tx, agentId: string) => Promise<string | undefined>
+  readonly issuers: Issuers
 }
 
-/** The page on which a person answers with an attested authenticator. A GET changes nothing. */
-export const pages = ({ ctx, findName }: StepUpPageDeps): Page[] => [
+/** A proof is about a person, so only a member can show one: the subject itself, or whose session it is. */
+const findMemberId = async (tx: Tx, { agentId, mode, subjectRef }: Subject): Promise<string | undefined> => {
+  const session = await findSession(tx, { agentId: agentId as AgentId, mode, sessionId: subjectRef })
+  return session ? (session.memberRef ?? undefined) : subjectRef
+}
+
+/** What the page of a link shows; undefined for a link that is invalid or over. */
+const findStepUp = async (
+  tx: Tx,
+  { ctx, findName, issuers }: StepUpPageDeps,
+  token: string,
+): Promise<StepUp | undefined> => {
+  const subject = readStepUpToken(ctx, token, await readNow(tx))
+  const agent = subject && (await findName(tx, subject.agentId))
+  if (!subject || agent === undefined) return undefined
+  const memberId = await findMemberId(tx, subject)
+  const offered = memberId === undefined ? [] : await issuers.list(tx, subject.agentId)
+  return { agent, token, issuers: offered.map((issuer) => ({ ...issuer, memberId })) }
+}
+
+/** The page on which a person answers with an attested authenticator, or signs in with a company. A GET changes nothing. */
+export const pages = (deps: StepUpPageDeps): Page[] => [
   {
     path: '/step-up/:token',
     handler: async (request) => {
       const language = languageOf(request.query['lang'], request.header('accept-language'))
-      const token = request.params['token'] ?? ''
-      const agent = await inTransaction(ctx, 'system', async (tx) => {
-        const subject = readStepUpToken(ctx, token, await readNow(tx))
-        return subject && findName(tx, subject.agentId)
-      })
-      return agent === undefined ? expiredPage(language) : askPage(language, agent, token)
+      const stepUp = await inTransaction(deps.ctx, 'system', (tx) =>
+        findStepUp(tx, deps, request.params['token'] ?? ''),
+      )
+      return stepUp === undefined ? expiredPage(language) : askPage(language, stepUp)
     },
   },
 ]

@@ -10,6 +10,7 @@ import {
   type Passkey,
 } from '../../../test/fixtures/people/authenticator.ts'
 import { enrolMember, registerConfirmedAgent } from '../../../test/fixtures/people/member.ts'
+import { makeOffice } from '../../../test/fixtures/people/outside-proof.ts'
 import { playSession } from '../../../test/fixtures/people/play-session.ts'
 import { assertRefusal } from '../../../test/fixtures/refusal.ts'
 import { originOf } from '../../members/index.ts'
@@ -144,4 +145,24 @@ test('the ways to step up name the page; the sandbox has none', () => {
   assert.match(way?.url ?? '', /\/step-up\/[\w-]+\.[\w-]{22}$/)
   assert.deepEqual(more, [])
   assert.deepEqual(stepUpWays(ctx, { ...subject, mode: 'test' }, ctx.clock.now()), [])
+})
+
+test('a member can sign in with a company on the page, a session without a member cannot', async () => {
+  const company = await startHarness({}, [makeOffice({ issuerId: 'https://login.acme.example' })])
+  const agent = await registerConfirmedAgent(company, 'live', 'company@example.com')
+  const { memberId } = await enrolMember(company, agent)
+  const { sessionId } = await playSession(company, { site: agent.agentId })
+  const pageOf = async (subjectRef: string, lang: string): Promise<string> => {
+    const link = await company.call('POST', '/api/agents/step-up', {
+      key: agent.apiKey,
+      body: { subjectRef },
+    })
+    const [, token = ''] = String(link.json.url).split('/step-up/')
+    return (await company.call('GET', `/step-up/${token}?lang=${lang}`)).text
+  }
+  const english = await pageOf(memberId, 'en')
+  assert.match(english, new RegExp(`data-issuer="office"\\s+data-member="${memberId}"`))
+  assert.match(english, /login\.acme\.example learns that you signed in/)
+  assert.match(await pageOf(memberId, 'de'), /Mit Ihrer Firma anmelden/)
+  assert.ok(!(await pageOf(sessionId, 'en')).includes('data-issuer'))
 })
