@@ -10,6 +10,8 @@ export const adapterMsMax = 20_000
 /** The sealed state of a check, in the browser. */
 export const stateBytesMax = 4_096
 
+/** Where a provider leads the browser back; the page there finishes the check. */
+export const returnPath = '/issuers/return'
 /** The address of one issuer that an owner set up. */
 export const returnPathOf = (issuerId: string): string => `${returnPath}/${issuerId}`
 
