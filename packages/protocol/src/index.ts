@@ -99,6 +99,7 @@ export {
   type PackName,
   type Usage,
 } from './credits/operations.ts'
+export { scimMediaType } from './issuers/scim.ts'
 export { issuerRules, type IssuerRule } from './issuers/operations.ts'
 export {
   approvalDecisions,

@@ -45,7 +45,11 @@ export class KindsBattery {
   }
 
   /** Verifies a credential as a relying party does, and compares it with the guide. */
-  async accept(act: readonly [CredentialKind, Person, how: string], jwt: unknown, root: ShownRoot): Promise<void> {
+  async accept(
+    act: readonly [CredentialKind, Person, how: string],
+    jwt: unknown,
+    root: ShownRoot,
+  ): Promise<void> {
     const [kind, person, how] = act
     const { deployment, levels, log } = this.parts
     const stated = levels.get(kind)
@@ -57,7 +61,9 @@ export class KindsBattery {
     })
     assert.ok(checked.ok, `${kind}: ${checked.ok ? '' : checked.message}`)
     const { assurance, test, roots } = checked.claims
-    const named = roots?.map((one) => (one.model === undefined ? { kind: one.kind } : { kind: one.kind, model: one.model }))
+    const named = roots?.map((one) =>
+      one.model === undefined ? { kind: one.kind } : { kind: one.kind, model: one.model },
+    )
     assert.deepEqual([assurance, named, test], [minAssurance, [root], undefined], kind)
     const seconds = (performance.now() - this.#startedAt) / 1_000
     this.#startedAt = performance.now()

@@ -207,7 +207,7 @@ const apiRoutes = (services: Services): Route[] => {
     ...tracking.routes(ctx, tracking.makeAttentionStore(ctx)),
     ...requests.routes(ctx),
     ...approvals.routes(approvalsDepsOf(services)),
-    ...issuers.routes(services),
+    ...issuers.routes({ ...services, withdrawProof: members.withdrawProof }),
     ...work.routes(ctx, workDepsOf(services)),
     ...questions.routes({
       ...workDepsOf(services),
