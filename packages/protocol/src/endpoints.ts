@@ -10,6 +10,7 @@ import * as approvalEffectiveness from './approvals/effectiveness.ts'
 import * as approvals from './approvals/operations.ts'
 import * as companies from './issuers/companies.ts'
 import * as issuers from './issuers/operations.ts'
+import * as scim from './issuers/scim.ts'
 import * as members from './members/operations.ts'
 import * as campaigns from './microtasks/campaigns.ts'
 import * as microtasks from './microtasks/operations.ts'
@@ -207,6 +208,13 @@ export const additions = [
   { id: 'approvals.administration.types-write', publicId: 'approvals.types-write', method: 'POST', path: '/api/agents/approval-types/{type}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.typesWrite },
   { id: 'approvals.administration.types-retire', publicId: 'approvals.types-retire', method: 'DELETE', path: '/api/agents/approval-types/{type}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.typesRetire },
   { id: 'issuers.list', publicId: 'issuers.list', method: 'GET', path: '/api/agents/issuers', auth: 'bearer', scope: 'approvals', ...issuers.list },
+  { id: 'issuers.scim.config', publicId: 'issuers.scim-config', method: 'GET', path: '/api/scim/v2/{issuer}/ServiceProviderConfig', auth: 'directory', ...scim.config },
+  { id: 'issuers.scim.find', publicId: 'issuers.scim-find', method: 'GET', path: '/api/scim/v2/{issuer}/Users', auth: 'directory', ...scim.find },
+  { id: 'issuers.scim.create', publicId: 'issuers.scim-create', method: 'POST', path: '/api/scim/v2/{issuer}/Users', auth: 'directory', ...scim.create },
+  { id: 'issuers.scim.read', publicId: 'issuers.scim-read', method: 'GET', path: '/api/scim/v2/{issuer}/Users/{userId}', auth: 'directory', ...scim.read },
+  { id: 'issuers.scim.replace', publicId: 'issuers.scim-replace', method: 'PUT', path: '/api/scim/v2/{issuer}/Users/{userId}', auth: 'directory', ...scim.replace },
+  { id: 'issuers.scim.change', publicId: 'issuers.scim-change', method: 'PATCH', path: '/api/scim/v2/{issuer}/Users/{userId}', auth: 'directory', ...scim.change },
+  { id: 'issuers.scim.remove', publicId: 'issuers.scim-remove', method: 'DELETE', path: '/api/scim/v2/{issuer}/Users/{userId}', auth: 'directory', ...scim.remove },
   { id: 'approvals.administration.approvers-list', publicId: 'approvals.approvers-list', method: 'GET', path: '/api/agents/approvers', auth: 'bearer', scope: 'approvals', ...approvalAdministration.approversList },
   { id: 'approvals.administration.approvers-invite', publicId: 'approvals.approvers-invite', method: 'POST', path: '/api/agents/approvers', auth: 'bearer', administratorOnly: true, ...approvalAdministration.approversInvite },
   { id: 'approvals.administration.approvers-remove', publicId: 'approvals.approvers-remove', method: 'DELETE', path: '/api/agents/approvers/{approver}', auth: 'bearer', administratorOnly: true, ...approvalAdministration.approversRemove },

@@ -106,6 +106,7 @@ export {
   recordHost,
   type CompanyFault,
 } from './issuers/companies.ts'
+export { scimMediaType } from './issuers/scim.ts'
 export { issuerRules, type IssuerRule } from './issuers/operations.ts'
 export {
   approvalDecisions,

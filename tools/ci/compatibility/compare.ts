@@ -15,6 +15,7 @@ const relaxations: Readonly<Record<Auth, readonly Auth[]>> = {
   operator: [],
   operatorSession: [],
   secret: [],
+  directory: [],
 }
 
 type Versions = { readonly before: Interface; readonly after: Interface }

@@ -29,6 +29,8 @@ const authMeanings: Readonly<Record<Auth, string>> = {
     'An operator key is required, on the operators’ listener, or the bearer of an operator who signed in with a passkey. A bearer that needs a sign-in of the last 15 minutes gets 403 `operator_sign_in_again`.',
   operatorSession:
     'An operator who signed in with a passkey is required, by cookie. Without one: 401. The call must come from a page of the operators’ listener.',
+  directory:
+    'The bearer token of the directory of an outside issuer is required, which the operator or an owner set up: 401 for any other, and where there is no such issuer.',
   secret:
     'An API key with the scope of the endpoint is required in the field `secret` of the body, which is a form or JSON. Every refusal is 200 with `error-codes`, except 413 `body_too_large` and 429 `rate_limited`: [the protocol](../guides/siteverify.md).',
 }

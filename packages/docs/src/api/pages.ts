@@ -52,6 +52,7 @@ const callers: Readonly<Record<Endpoint['auth'], string>> = {
   console: 'A person who is signed in to the console, by cookie. The pages of the console call it.',
   operator: 'An operator.',
   operatorSession: 'An operator who is signed in.',
+  directory: 'The directory of a company, by the bearer token of its issuer.',
   secret: 'An API key in the field `secret` of the body, which is a form or JSON.',
 }
 const callerOf = ({ auth, scope }: Endpoint): string => {

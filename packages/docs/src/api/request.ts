@@ -15,6 +15,7 @@ const credentials: Readonly<Record<Endpoint['auth'], readonly string[]>> = {
   operator: ['-H "Authorization: Bearer $POHF_OPERATOR_KEY"'],
   operatorSession: [],
   secret: [],
+  directory: ['-H "Authorization: Bearer $POHF_SCIM_TOKEN"'],
 }
 
 export type Parameter = {

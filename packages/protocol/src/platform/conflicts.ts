@@ -11,6 +11,12 @@ export const conflicts = {
     ),
   ),
   nonce_used: entry(409, 'This nonce was used before.', 'A nonce works once.', 'Request a new challenge.'),
+  scim_conflict: entry(
+    409,
+    'The directory names a person twice.',
+    'A person with this number of an account is known already, or the number is that of another person.',
+    'Find the person with GET …/Users?filter=externalId eq "…", and change that one.',
+  ),
   photo_hash_used: entry(
     409,
     'This photo was submitted before.',

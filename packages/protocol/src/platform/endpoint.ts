@@ -9,7 +9,7 @@ import type { Scope } from './ids.ts'
  * `operator` is on the operators' listener and needs an operator's key or the bearer of one who signed in (401);
  * `operatorSession` needs the cookie of that sign-in, which no other row reads; `secret` needs a key in the field `secret` of
  * the body, which may be a form, and answers every refusal but those of `secretErrors` with 200 and `error-codes`, as clients
- * of other services expect.
+ * of other services expect; `directory` needs the bearer token of the directory of an issuer, which the operation compares (401).
  */
 export type Auth =
   | 'public'
@@ -22,6 +22,7 @@ export type Auth =
   | 'operator'
   | 'operatorSession'
   | 'secret'
+  | 'directory'
 
 /** The refusals of a `secret` row that keep their status and our shape: the limits that apply whatever the body says. */
 export const secretErrors = ['body_too_large', 'rate_limited'] as const satisfies readonly ErrorCode[]
@@ -45,7 +46,7 @@ export type Endpoint = {
   readonly id: string
   /** The row's name in OpenAPI, the manifest, the SDK, metrics and logs. Never renamed, unique in its listener. */
   readonly publicId: string
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE'
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   readonly path: string
   readonly summary: string
   readonly auth: Auth
@@ -79,7 +80,7 @@ export type Endpoint = {
   /** Headers beyond Content-Type that pages of other sites may send, and response headers that they may read. */
   readonly corsHeaders?: { readonly allow: readonly string[]; readonly expose: readonly string[] }
   readonly limit?:
-    'register' | 'beacon' | 'tasks' | 'forwards' | 'mail' | 'sessions' | 'telemetry' | 'console'
+    'register' | 'beacon' | 'tasks' | 'directory' | 'forwards' | 'mail' | 'sessions' | 'telemetry' | 'console'
   readonly bodyLimitBytes?: number
   /**
    * A body with the same key twice in one object, or with a number that JSON.parse would round, is refused: another parser could
@@ -125,6 +126,7 @@ export const errorsOf = (endpoint: Endpoint): ErrorCode[] => {
         .add('mandate_invalid')
         .add('agent_keys_unreachable')
   }
+  if (endpoint.auth === 'directory') codes.add('invalid_api_key')
   if (endpoint.auth === 'optional') codes.add('malformed_api_key').add('invalid_api_key')
   if (endpoint.auth === 'licensed') codes.add('license_required')
   const isForPerson =

@@ -13,6 +13,7 @@ export const idPrefixes = {
   evt_: { name: 'event', long: false },
   dlv_: { name: 'webhook delivery', long: false },
   tsk_: { name: 'micro-task', long: false },
+  isu_: { name: 'person of a directory', long: false },
   cpg_: { name: 'campaign of micro-tasks', long: false },
   cmp_: { name: 'task completion', long: false },
   pay_: { name: 'payout request', long: false },

@@ -103,6 +103,7 @@ const security: Record<Endpoint['auth'], Json[] | undefined> = {
   operatorSession: undefined,
   // OpenAPI has no name for a key in a body.
   secret: [],
+  directory: [{ directory: [] }],
 }
 
 const securityOf = ({ auth, administratorOnly }: Endpoint): Json[] | undefined =>
@@ -147,6 +148,12 @@ export const unsharedOpenApiDocument = () => {
           scheme: 'bearer',
           description:
             'cns_…: the console token of an owner who signed in within the last hour, in live mode with a passkey. No API key is accepted.',
+        },
+        directory: {
+          type: 'http',
+          scheme: 'bearer',
+          description:
+            'The token of the directory of an outside issuer (SCIM), from the file that the operator names.',
         },
         member: {
           type: 'apiKey',

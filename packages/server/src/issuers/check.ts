@@ -9,7 +9,7 @@ import { listSuspendedFrom } from '../roots/index.ts'
 import type { Issuers } from './issuers.ts'
 import { assertShown, type OutsideIssuer, type Refused, type Shown, type Subject } from './port.ts'
 import { adapterMsMax, humanHashOf, requestMinutes, signalOf, stateBytesMax, stateHashOf } from './rules.ts'
-import { findRequest, insertRequest, updateRequestUsed } from './store.ts'
+import { findRequest, findUserByCode, insertRequest, lockHuman, updateRequestUsed } from './store.ts'
 
 export type CheckDeps = { readonly ctx: Ctx; readonly issuers: Issuers }
 
@@ -48,6 +48,13 @@ const words: Readonly<Record<IssuerRule, string>> = {
   withdrawn: 'the issuer has withdrawn this person',
   suspended: 'the issuer is suspended on this service',
   erased: 'this human was erased here and can be counted again later',
+}
+
+/** Refuses a human whom the directory of the issuer has removed; in the transaction that stores the proof. */
+export const requirePresent = async (tx: Tx, { issuer, codeHash }: CheckedProof): Promise<void> => {
+  await lockHuman(tx, issuer.name, codeHash)
+  const known = await findUserByCode(tx, issuer.name, codeHash)
+  if (known && known.state !== 'active') throw refusalOf('withdrawn')
 }
 
 export const refusalOf = (rule: Refused['rule']): Refusal =>

@@ -6,6 +6,7 @@ import type { Ctx } from '../platform/ops/context.ts'
 import { oidcEntry } from './oidc/entry.ts'
 import { makeOidcIssuer } from './oidc/adapter.ts'
 import type { OutsideIssuer } from './port.ts'
+import { tokenHashOf } from './scim/rules.ts'
 
 const fileBytesMax = 262_144
 const secretBytesMax = 4_096
@@ -129,6 +130,10 @@ export const readIssuersFile = (
         lifeHours: entry.lifeHours,
         agents: entry.agents,
         isOwn: false,
+        scim:
+          entry.scim && entry.scimToken !== undefined
+            ? { tokenHash: tokenHashOf(entry.scimToken), subject: entry.scim.subject }
+            : undefined,
       },
       { origin, clock: ctx.clock, log: ctx.log },
     ),

@@ -2,6 +2,7 @@ export {
   beginCheck,
   finishCheck,
   refusalOf,
+  requirePresent,
   type CheckDeps,
   type CheckedProof,
   type CheckSubject,

@@ -6,6 +6,8 @@ import { assertKind, type OutsideIssuer } from './port.ts'
 export type Issuers = {
   /** An issuer that an agent's credentials may rest on; without an agent, one that every agent's may. */
   readonly find: (tx: Tx, name: string, agentId: string | undefined) => Promise<OutsideIssuer | undefined>
+  /** An issuer, whichever agents it serves. */
+  readonly findByName: (tx: Tx, name: string) => Promise<OutsideIssuer | undefined>
   /** Those that a person may show to this agent. */
   readonly list: (tx: Tx, agentId: string) => Promise<readonly OutsideIssuer[]>
 }
@@ -27,6 +29,7 @@ export const makeIssuers = (configured: readonly OutsideIssuer[], own: OwnIssuer
       if (issuer) return serves(issuer, agentId) ? issuer : undefined
       return agentId === undefined ? undefined : own.find(tx, name, agentId)
     },
+    findByName: async (_tx, name) => byName.get(name),
     list: async (tx, agentId) => [
       ...configured.filter((issuer) => serves(issuer, agentId)),
       ...(await own.list(tx, agentId)),

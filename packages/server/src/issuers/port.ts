@@ -39,6 +39,16 @@ export type IssuerKind = {
   readonly isOwn: boolean
 }
 
+/** The directory of an issuer, which says by SCIM who is there. */
+export type Directory = {
+  readonly tokenHash: Buffer
+  /** The code of a human by what the directory calls them, as `finish` returns it. */
+  readonly codeOf: (user: {
+    readonly userName: string
+    readonly externalId?: string | undefined
+  }) => string | undefined
+}
+
 /** A check that was begun. The module seals the state; the adapter gets it back once. */
 export type Begun = {
   /** For the page. */
@@ -74,11 +84,7 @@ export type OutsideIssuer = IssuerKind & {
   readonly begin: (subject: Subject, signal: AbortSignal) => Promise<Begun | Refused>
   /** Verifies by itself or by one read. The state was opened and marked as used before. */
   readonly finish: (input: Finish, signal: AbortSignal) => Promise<Shown | Refused>
-  /** For an issuer that can be asked whether its humans still are. */
-  readonly recheck?: (
-    humans: readonly string[],
-    signal: AbortSignal,
-  ) => Promise<readonly { readonly human: string; readonly valid: boolean }[]>
+  readonly directory?: Directory | undefined
 }
 
 const levels: readonly Assurance[] = ['low', 'substantial', 'high']

@@ -44,3 +44,18 @@ create index issuer_requests_person_id_idx on issuer_requests (person_id) where 
 create index issuer_requests_session_id_idx on issuer_requests (session_id) where session_id is not null;
 -- row-level security hidden from agents
 -- pohf_app may select, insert, update, delete
+
+create table issuer_users (
+  issuer text not null check (length(issuer) between 1 and 128),
+  user_id text not null check (length(user_id) between 1 and 64),
+  code_hash bytea not null check (length(code_hash) = 32),
+  name_hash bytea not null check (length(name_hash) = 32),
+  state text not null check (state in ('active', 'inactive', 'deleted')),
+  created_at timestamptz not null default pohf_now(),
+  changed_at timestamptz not null default pohf_now(),
+  primary key (issuer, user_id),
+  unique (issuer, code_hash)
+);
+create index issuer_users_by_name on issuer_users (issuer, name_hash);
+-- row-level security hidden from agents
+-- pohf_app may select, insert, update, delete

@@ -27,6 +27,7 @@ export type { ValidProof } from './people/valid-proof.ts'
 export { languageOf, type Language } from './pages/messages.ts'
 export { listEligibleMemberships } from './membership/workers.ts'
 export { inviteMember } from './membership/create.ts'
+export { withdrawProof } from './people/proof-finish.ts'
 export { findCompany, listMemberProofs, type Company } from './people/company.ts'
 export {
   listConsentedMembers,

@@ -203,6 +203,7 @@ const apiRoutes = (services: Services): Route[] => {
       readTexts: makeReadTexts(ctx.config.DNS_RESOLVERS),
       send,
       withdrawProofs: members.withdrawProofsOf,
+      withdrawProof: members.withdrawProof,
     }),
     ...evidence.routes(ctx, {
       attest: {

@@ -57,9 +57,21 @@ const passes = 'passes'
 /** Nobody is signed in and no page of ours calls: a key is nothing to a row that is for a person. */
 const unsigned = (endpoint: Endpoint) => (endpoint.method === 'GET' ? 'sign_in_required' : 'forbidden')
 const refusedAs = (code: string) => (endpoint: Endpoint) =>
-  endpoint.auth === 'public' ? passes : endpoint.auth === 'licensed' ? 'license_required' : code
+  endpoint.auth === 'directory'
+    ? 'invalid_api_key'
+    : endpoint.auth === 'public'
+      ? passes
+      : endpoint.auth === 'licensed'
+        ? 'license_required'
+        : code
 const agentOnly = (endpoint: Endpoint) =>
-  endpoint.auth === 'operator' ? 'malformed_api_key' : endpoint.administratorOnly ? 'forbidden' : passes
+  endpoint.auth === 'directory'
+    ? 'invalid_api_key'
+    : endpoint.auth === 'operator'
+      ? 'malformed_api_key'
+      : endpoint.administratorOnly
+        ? 'forbidden'
+        : passes
 const badChecksum = `${live.apiKey.slice(0, -1)}${live.apiKey.endsWith('0') ? '1' : '0'}`
 
 const principals: readonly Principal[] = [
@@ -78,6 +90,7 @@ const principals: readonly Principal[] = [
         console: unsigned(endpoint),
         operatorSession: unsigned(endpoint),
         secret: 'missing_api_key',
+        directory: 'invalid_api_key',
       })[endpoint.auth],
   },
   { name: 'malformed', key: () => 'hello', expect: refusedAs('malformed_api_key') },
@@ -104,11 +117,13 @@ const principals: readonly Principal[] = [
     key: (endpoint) =>
       endpoint.scope === 'keys' ? singleScopeKeys.webhooks.apiKey : singleScopeKeys.keys.apiKey,
     expect: (endpoint) =>
-      endpoint.auth === 'operator'
-        ? 'malformed_api_key'
-        : endpoint.scope || endpoint.administratorOnly
-          ? 'forbidden'
-          : passes,
+      endpoint.auth === 'directory'
+        ? 'invalid_api_key'
+        : endpoint.auth === 'operator'
+          ? 'malformed_api_key'
+          : endpoint.scope || endpoint.administratorOnly
+            ? 'forbidden'
+            : passes,
   },
   { name: 'test', key: () => sandbox.apiKey, expect: agentOnly },
   { name: 'live', key: () => live.apiKey, expect: agentOnly },
@@ -131,6 +146,7 @@ const consolePrincipals = accountRoles.map((role): Principal => ({
   key: () => bearers[role],
   expect: (endpoint) => {
     if (endpoint.auth === 'public') return passes
+    if (endpoint.auth === 'directory') return 'invalid_api_key'
     if (endpoint.auth === 'operator') return 'malformed_api_key'
     const isRefused =
       (role === 'viewer' && (endpoint.method !== 'GET' || endpoint.writes === true)) ||

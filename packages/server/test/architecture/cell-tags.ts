@@ -14,6 +14,7 @@ const taggedFields: ReadonlySet<string> = new Set([
   'sessionId',
   'site',
   'token',
+  'userId',
   'vt',
   'workflowId',
 ])
@@ -44,6 +45,9 @@ const anyCell: Readonly<Record<string, string>> = {
   'discovery.manifest': 'describes the service',
   'discovery.mcp': 'a tool that concerns an agent needs its key; there are no MCP sessions',
   'discovery.mcp-identity': 'describes the caller by its key, or nobody',
+  'issuers.scim-config': 'a directory has the address of each cell that its people use',
+  'issuers.scim-find': 'a directory has the address of each cell that its people use',
+  'issuers.scim-create': 'a directory has the address of each cell that its people use',
   'members.sign-out': 'brings the login cookie where there is one to end',
   'operators.sign-in-options': 'makes a challenge, which the answer brings back with its tag',
   'operators.sign-out': 'brings the session cookie where there is one to end',

@@ -99,6 +99,8 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   mail_counts: 'ages out',
   mail_tokens: 'nothing',
   issuer_requests: 'deleted',
+  // Keyed hashes that a directory sent; it names no person of ours and is deleted with the company.
+  issuer_users: 'anonymous',
   member_attention: 'deleted',
   members: 'deleted',
   mint_batches: 'nothing',

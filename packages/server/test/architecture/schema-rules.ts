@@ -40,6 +40,8 @@ const deploymentWide: ReadonlySet<string> = new Set([
   'person_proofs',
   'proof_tombstones',
   'issuer_requests',
+  // The directory of a company is found by its token, and an issuer may serve every agent.
+  'issuer_users',
   'passkey_challenges',
   'consents',
   'nullifiers',

@@ -13,6 +13,7 @@ const authLabels: Record<Endpoint['auth'], string> = {
   operator: 'operator',
   operatorSession: 'page of the operators',
   secret: 'key in the body',
+  directory: 'directory of a company',
 }
 
 const lineOf = (baseUrl: string, row: Endpoint): string =>

@@ -3,7 +3,15 @@ import * as client from 'openid-client'
 import { z } from 'zod'
 import type { Clock } from '../../platform/ops/clock.ts'
 import type { Logger } from '../../platform/ops/log.ts'
-import { refused, type Finish, type OutsideIssuer, type Refused, type Shown, type Subject } from '../port.ts'
+import {
+  refused,
+  type Directory,
+  type Finish,
+  type OutsideIssuer,
+  type Refused,
+  type Shown,
+  type Subject,
+} from '../port.ts'
 import { requestMinutes, returnPath, returnPathOf } from '../rules.ts'
 import { makeClient, toleranceSeconds, type ClientSettings } from './client.ts'
 import { messagesOf, ruleOf } from './fault.ts'
@@ -25,6 +33,8 @@ export type CompanySettings = ClientSettings & {
   readonly lifeHours: number
   readonly agents: readonly string[] | undefined
   readonly isOwn: boolean
+  /** The directory, and which of its names is the claim of the subject. */
+  readonly scim: { readonly tokenHash: Buffer; readonly subject: 'externalId' | 'userName' } | undefined
 }
 type Deps = { readonly origin: string; readonly clock: Clock; readonly log: Logger }
 
@@ -58,11 +68,11 @@ const nonceOf = (secret: string, { act, jkt, signal }: Subject): string =>
     .digest('base64url')
 
 /** The code of the human: the same for every sign-in of one account, and no mail address, which may move to another. */
-const humanOf = ({ issuer, subjectClaim, tenant }: CompanySettings, claims: Claims): string | undefined => {
-  const subject = claimText.safeParse(claims[subjectClaim])
-  if (!subject.success) return undefined
+const codeOf = ({ issuer, tenant }: CompanySettings, subject: unknown): string | undefined => {
+  const text = claimText.safeParse(subject)
+  if (!text.success) return undefined
   const within = tenant === undefined ? [issuer] : [issuer, tenant.value]
-  return [...within, subject.data].join('\0')
+  return [...within, text.data].join('\0')
 }
 
 /** Another time than the sign-in of this check, or one that has not come yet. */
@@ -85,6 +95,11 @@ const admissionFault = (
   return isMissing ? 'claim_missing' : 'not_trusted'
 }
 
+const directoryOf = (settings: CompanySettings): Directory | undefined => {
+  const { scim } = settings
+  return scim && { tokenHash: scim.tokenHash, codeOf: (user) => codeOf(settings, user[scim.subject]) }
+}
+
 type SignIn = { readonly claims: Claims; readonly idToken: string }
 
 /** What the ID token must say besides what the library checks. */
@@ -104,7 +119,7 @@ const judge = (
   }
   const fault = admissionFault(admit, claims)
   if (fault) return refused(fault)
-  const human = humanOf(settings, claims)
+  const human = codeOf(settings, claims[settings.subjectClaim])
   if (human === undefined) return refused('claim_missing')
   return {
     ok: true,
@@ -201,6 +216,7 @@ export const makeOidcIssuer = (settings: CompanySettings, { origin, clock, log }
     lifeDays: settings.lifeHours / 24,
     agents: settings.agents,
     isOwn: settings.isOwn,
+    directory: directoryOf(settings),
     begin,
     finish,
   }

@@ -1,4 +1,4 @@
-import { finishCheck, refusalOf, type CheckedProof } from '../../issuers/index.ts'
+import { finishCheck, refusalOf, requirePresent, type CheckedProof } from '../../issuers/index.ts'
 import type { Person } from '../../platform/http/call.ts'
 import { inTransaction, type Tx } from '../../platform/db/db.ts'
 import { Refusal } from '../../platform/http/errors.ts'
@@ -6,17 +6,15 @@ import { refreshAssurance, type MembersDeps } from '../membership/enrol.ts'
 import { originOf } from '../rules.ts'
 import { requirePerson } from './login.ts'
 import { proofAct } from './proof-begin.ts'
-import { hasTombstone, upsertProof } from './store.ts'
+import { hasTombstone, updateProofWithdrawn, upsertProof } from './store.ts'
 
 type Input = { readonly state: string; readonly answer: unknown }
 
 /** Stores what an issuer showed of a person. At each issuer, one human is one person here, also after an erasure. */
-export const storeProof = async (
-  tx: Tx,
-  personId: string,
-  { issuer, codeHash, shown }: CheckedProof,
-): Promise<void> => {
+export const storeProof = async (tx: Tx, personId: string, checked: CheckedProof): Promise<void> => {
+  const { issuer, codeHash, shown } = checked
   await requirePerson(tx, personId)
+  await requirePresent(tx, checked)
   if (await hasTombstone(tx, issuer.name, codeHash)) throw refusalOf('erased')
   const owner = await upsertProof(tx, {
     issuer: issuer.name,
@@ -41,6 +39,12 @@ export const storeProof = async (
       details: [{ path: 'body.answer', code: 'duplicate', message: 'this human is already enrolled' }],
     })
   await refreshAssurance(tx, personId)
+}
+
+/** An issuer takes its word back: the person is not the human of this proof any more, from now on. */
+export const withdrawProof = async (tx: Tx, issuer: string, codeHash: Buffer): Promise<void> => {
+  const personId = await updateProofWithdrawn(tx, issuer, codeHash)
+  if (personId !== undefined) await refreshAssurance(tx, personId)
 }
 
 /** What a page learns of a proof. */

@@ -737,6 +737,16 @@ export interface IssuerRequests {
   used_at: Timestamp | null;
 }
 
+export interface IssuerUsers {
+  changed_at: Generated<Timestamp>;
+  code_hash: Buffer;
+  created_at: Generated<Timestamp>;
+  issuer: string;
+  name_hash: Buffer;
+  state: 'active' | 'inactive' | 'deleted';
+  user_id: string;
+}
+
 export interface KeyManifests {
   digest: Generated<Buffer>;
   jws: string;
@@ -1928,6 +1938,7 @@ export interface DB {
   gas_transactions: GasTransactions;
   idempotency_keys: IdempotencyKeys;
   issuer_requests: IssuerRequests;
+  issuer_users: IssuerUsers;
   key_manifests: KeyManifests;
   key_revocations: KeyRevocations;
   key_rotations: KeyRotations;

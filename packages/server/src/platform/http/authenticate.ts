@@ -106,7 +106,8 @@ export const authorizeCaller = (
   endpoint: Endpoint,
   { agent, operator, person, accountPerson }: IncomingRequest,
 ): void => {
-  if (endpoint.auth === 'public' || person || accountPerson) return
+  // The token of a directory belongs to its issuer, which only the operation knows.
+  if (endpoint.auth === 'public' || endpoint.auth === 'directory' || person || accountPerson) return
   if (operator) return authorizeOperator(endpoint, operator)
   if (!agent) {
     if (endpoint.auth === 'optional') return
@@ -191,7 +192,7 @@ export const findCaller = async (
   { endpoint, authenticate: by, rateLimits }: Lookups,
   request: IncomingRequest,
 ): Promise<void> => {
-  if (endpoint.auth === 'public' || endpoint.auth === 'secret') return
+  if (endpoint.auth === 'public' || endpoint.auth === 'secret' || endpoint.auth === 'directory') return
   const header = (name: string) => headerOf(request, name)
   if (endpoint.auth === 'member') {
     const writes = endpoint.method !== 'GET'

@@ -18,6 +18,8 @@ export const addressLimitsOf = (
   mail: { name: 'mail', perNetwork: 20, windowSeconds: 3_600 },
   // A team behind one address, each with several open pages.
   console: { name: 'console', perNetwork: 300, windowSeconds: 60 },
+  // A directory sends a call for each person whom it adds or changes.
+  directory: { name: 'directory', perNetwork: 600, windowSeconds: 60 },
   sessions: { name: 'sessions', perNetwork: 60, windowSeconds: 60 },
   // Fifteen concurrent sessions behind one address with a chunk every second, as while a probe is open; else about thirty.
   telemetry: { name: 'telemetry', perNetwork: 900, windowSeconds: 60 },
