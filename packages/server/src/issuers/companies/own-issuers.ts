@@ -54,6 +54,7 @@ const issuerOf = (ctx: Ctx, origin: string, row: CompanyRow): OutsideIssuer =>
         lifeHours: lifeHoursMax,
         agents: [row.agent_id],
         isOwn: true,
+        scim: undefined,
       },
       { origin, clock: ctx.clock, log: ctx.log },
     ),
