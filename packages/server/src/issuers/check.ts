@@ -14,7 +14,7 @@ import { findRequest, findUserByCode, insertRequest, lockHuman, updateRequestUse
 export type CheckDeps = { readonly ctx: Ctx; readonly issuers: Issuers }
 
 /** Whom a check is about, as the caller knows it. */
-export type CheckSubject = {
+type CheckSubject = {
   readonly personId: string | null
   readonly sessionId: string | null
   readonly jkt: string | null

@@ -50,7 +50,7 @@ export type Directory = {
 }
 
 /** A check that was begun. The module seals the state; the adapter gets it back once. */
-export type Begun = {
+type Begun = {
   /** For the page. */
   readonly request: Readonly<Record<string, unknown>>
   readonly state: unknown

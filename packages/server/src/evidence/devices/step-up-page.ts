@@ -11,7 +11,6 @@ import { inTransaction, readNow, type Tx } from '../../platform/db/db.ts'
 import type { Page, PageResponse } from '../../platform/http/call.ts'
 import { html, renderPage, type Html } from '../../platform/http/html.ts'
 import type { Ctx } from '../../platform/ops/context.ts'
-import type { AgentId } from '../../platform/ops/ids.ts'
 import { findSession } from '../../sessions/index.ts'
 import type { Subject } from './challenge.ts'
 import { readStepUpToken } from './step-up-token.ts'
@@ -168,7 +167,7 @@ export type StepUpPageDeps = {
 
 /** A proof is about a person, so only a member can show one: the subject itself, or whose session it is. */
 const findMemberId = async (tx: Tx, { agentId, mode, subjectRef }: Subject): Promise<string | undefined> => {
-  const session = await findSession(tx, { agentId: agentId as AgentId, mode, sessionId: subjectRef })
+  const session = await findSession(tx, { agentId, mode, sessionId: subjectRef })
   return session ? (session.memberRef ?? undefined) : subjectRef
 }
 

@@ -17,7 +17,7 @@ import { makeClient, toleranceSeconds, type ClientSettings } from './client.ts'
 import { messagesOf, ruleOf } from './fault.ts'
 
 /** The sign-ins that are admitted, by what the provider says of how the person signed in. */
-export type Admission = {
+type Admission = {
   /** Admitted values of `acr`. */
   readonly acr: readonly string[]
   /** Sets of `amr`: a sign-in is admitted that has every value of one of them. */

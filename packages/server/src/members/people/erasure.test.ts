@@ -331,6 +331,9 @@ const sharedValues = (a: readonly string[], b: readonly string[]) => [
   ),
 ]
 
+const isMonth = (value: string) =>
+  /^\d{4}-\d\d-01T00:00:00\.000Z$/.test(new Date(Number(value) * 1_000).toISOString())
+
 test('two agents cannot tell that they have the same person, until the person shows both the same wallet', async () => {
   const heard = { live: receiver.received.length, other: otherReceiver.received.length }
   const { first, second } = await createPersonWithHistory('customer-two-agents')
@@ -382,8 +385,6 @@ test('two agents cannot tell that they have the same person, until the person sh
   assert.ok(shared.delete(wallet.address.toLowerCase()))
   assert.ok(shared.delete(registry))
   // When the issuer was asked is said by its month alone.
-  const isMonth = (value: string) =>
-    /^\d{4}-\d\d-01T00:00:00\.000Z$/.test(new Date(Number(value) * 1_000).toISOString())
   assert.equal(
     [...shared].filter((value) => /^\d{10}$/.test(value) && isMonth(value) && shared.delete(value)).length,
     1,
