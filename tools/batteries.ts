@@ -26,6 +26,10 @@ export const batteries = {
     checks: 'a cluster is restored from its archive under load',
     command: program('tools/chaos/failover/run-backup.ts'),
   },
+  'company-sign-in': {
+    checks: 'employees sign in at a Keycloak, approve in a browser, and are out when they leave',
+    command: program('tools/keycloak/run-company-sign-in.ts'),
+  },
   drawn: {
     checks: 'the page of an approval draws what is signed',
     command: program('tools/chaos/run-drawn.ts'),
@@ -57,6 +61,10 @@ export const batteries = {
   image: {
     checks: 'the container image and the units build and run',
     command: program('tools/image/run-image.ts'),
+  },
+  issuers: {
+    checks: 'every changed answer of an outside issuer is refused by the rule that names it',
+    command: program('tools/ci/run-issuers.ts'),
   },
   kill: {
     checks: 'nothing is lost or charged twice while processes are killed',

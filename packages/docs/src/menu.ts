@@ -18,7 +18,7 @@ export const sections: readonly Section[] = [
     title: 'Guard a tool',
     paths: [
       ...inFolder('quickstart', 'guard-a-tool'),
-      ...inFolder('guides', 'guard-a-tool approvals oversight'),
+      ...inFolder('guides', 'guard-a-tool approvals company-sign-in oversight'),
     ],
   },
   {

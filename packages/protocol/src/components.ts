@@ -7,6 +7,7 @@ import * as approvals from './approvals/operations.ts'
 import * as credentials from './credentials/operations.ts'
 import * as discovery from './discovery/operations.ts'
 import * as evidence from './evidence/operations.ts'
+import * as companies from './issuers/companies.ts'
 import * as members from './members/operations.ts'
 import * as campaigns from './microtasks/campaigns.ts'
 import { errorBody, instant } from './platform/fields.ts'
@@ -52,6 +53,7 @@ export const sharedSchemas = (): Readonly<Record<string, z.ZodType>> => ({
   TelemetryCommitment: credentials.telemetry,
   JsonRpcError: discovery.jsonRpcError,
   EvidenceComponents: evidence.components,
+  CompanySignIn: companies.company,
   Member: members.member,
   Campaign: campaigns.campaign,
   PaymentChallenge: purchases.paymentChallenge,

@@ -8,6 +8,7 @@ import * as evidence from './evidence/operations.ts'
 import * as approvalAdministration from './approvals/administration.ts'
 import * as approvalEffectiveness from './approvals/effectiveness.ts'
 import * as approvals from './approvals/operations.ts'
+import * as companies from './issuers/companies.ts'
 import * as issuers from './issuers/operations.ts'
 import * as scim from './issuers/scim.ts'
 import * as members from './members/operations.ts'
@@ -226,6 +227,11 @@ export const additions = [
   { id: 'approvals.effectiveness.pack', publicId: 'approvals.pack', method: 'GET', path: '/api/agents/approval-report/pack', auth: 'bearer', administratorOnly: true, ...approvalEffectiveness.pack },
   { id: 'approvals.effectiveness.known-bad-list', publicId: 'approvals.known-bad-list', method: 'GET', path: '/api/agents/approval-known-bad', auth: 'bearer', administratorOnly: true, ...approvalEffectiveness.knownBadList },
   { id: 'approvals.effectiveness.known-bad-create', publicId: 'approvals.known-bad-create', method: 'POST', path: '/api/agents/approval-known-bad', auth: 'bearer', administratorOnly: true, ...approvalEffectiveness.knownBadCreate },
+  { id: 'issuers.companies.list', publicId: 'companies.list', method: 'GET', path: '/api/agents/companies', auth: 'bearer', administratorOnly: true, ...companies.companyList },
+  { id: 'issuers.companies.create', publicId: 'companies.create', method: 'POST', path: '/api/agents/companies', auth: 'bearer', administratorOnly: true, ...companies.companyCreate },
+  { id: 'issuers.companies.verify', publicId: 'companies.verify', method: 'POST', path: '/api/agents/companies/{issuerId}/verify', auth: 'bearer', administratorOnly: true, ...companies.companyVerify },
+  { id: 'issuers.companies.update', publicId: 'companies.update', method: 'PATCH', path: '/api/agents/companies/{issuerId}', auth: 'bearer', administratorOnly: true, ...companies.companyUpdate },
+  { id: 'issuers.companies.remove', publicId: 'companies.remove', method: 'DELETE', path: '/api/agents/companies/{issuerId}', auth: 'bearer', administratorOnly: true, ...companies.companyRemove },
   { id: 'approvals.decisions.list', publicId: 'approvals.approver-list', method: 'GET', path: '/api/approve/approvals', auth: 'member', ...approvals.approverList },
   { id: 'approvals.decisions.figures', publicId: 'approvals.approver-figures', method: 'GET', path: '/api/approve/figures', auth: 'member', ...approvalEffectiveness.ownFigures },
   { id: 'approvals.decisions.read', publicId: 'approvals.approver-read', method: 'GET', path: '/api/approve/approvals/{approvalId}', auth: 'member', ...approvals.approverRead },

@@ -100,6 +100,13 @@ export {
   type Usage,
 } from './credits/operations.ts'
 export { scimMediaType } from './issuers/scim.ts'
+export {
+  companiesMax,
+  companyFaults,
+  companyStates,
+  recordHost,
+  type CompanyFault,
+} from './issuers/companies.ts'
 export { issuerRules, type IssuerRule } from './issuers/operations.ts'
 export {
   approvalDecisions,

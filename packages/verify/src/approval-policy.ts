@@ -35,6 +35,9 @@ export const checkApproval = (claims: SignedClaims, policy: Policy): Finding => 
   }
   if (!isObject(approval) || !isObject(approver))
     return refuse('claims_malformed', 'The claim approver is missing or has another form.')
+  // A denial may stand beside approvals of others, and would then pass every demand below.
+  if (approval.decision !== 'approve')
+    return refuse('not_approved', 'The person did not approve the action.')
   if (agent !== demanded.enrolledBy)
     return refuse(
       'not_enrolled_by',

@@ -56,7 +56,7 @@ export type Root = {
   readonly counted: boolean
   /** Whether it answered in this act. */
   readonly fresh: boolean
-  /** When it was checked, in seconds. */
+  /** When it was checked, in seconds; where it did not answer in this act, the first second of that month. */
   readonly at: number
 }
 /** The most roots that a credential names, the strongest first. */

@@ -18,6 +18,7 @@ const checkOfReason = {
   quality_too_low: 'quality',
   wrong_challenge: 'challenge',
   approval_policy_missing: 'approval',
+  not_approved: 'approval',
   not_enrolled_by: 'approval',
   too_few_approvers: 'approval',
   key_not_bound: 'approval',

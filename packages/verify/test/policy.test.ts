@@ -160,6 +160,7 @@ const shown = (more: object) => ({ approval: { ...decision, ...more } })
 const nobody = { keyBound: false, minApprovers: 1, minKeyAgeDays: 0, minShownSeconds: 0 }
 const approvals: readonly Case[] = [
   ['approved by two, key bound to its device, 34 s', 'approval', {}, { approval }, 'accepted'],
+  ['a denial beside two approvals', 'approval', shown({ decision: 'deny' }), { approval }, 'not_approved'],
   ['by a synced passkey', 'approval', by({ key: 'synced' }), { approval }, 'key_not_bound'],
   ['by a passkey of an unknown kind', 'approval', by({ key: 'unknown' }), { approval }, 'key_not_bound'],
   ['for another agent', 'approval', { agent: 'agt_evil' }, { approval }, 'not_enrolled_by'],

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
-import type { BrowserContext, Page } from 'playwright-core'
+import type { Page } from 'playwright-core'
 import { verifyReport } from '@pohf/verify/approvals'
 import { mixedTeam, seedTeam } from '../../server/test/fixtures/approvals/team.ts'
-import { startMailbox, textOf } from '../../server/test/fixtures/mailbox.ts'
+import { startMailbox } from '../../server/test/fixtures/mailbox.ts'
 import { enrolApprover } from '../../server/test/fixtures/people/approver.ts'
 import { findChromium, launch, lookInEveryView } from './browser.ts'
 import { signIn, tabTo, waitForText } from './browser-test.ts'
-import { firstView } from './views.ts'
+import { ownerBrowser, type OpenedConsole as Opened } from './owner-browser.ts'
 import { startWorkerFixture } from './worker-fixture.ts'
 
 const chromium = findChromium()
@@ -21,42 +21,7 @@ const service = mailbox
 const browser = 'path' in chromium ? await launch(chromium.path) : undefined
 after(() => browser?.close())
 
-type Opened = { readonly page: Page; readonly context: BrowserContext; readonly faults: string[] }
-
-const openPage = async (): Promise<Opened> => {
-  assert.ok(browser && service)
-  const context = await browser.newContext({
-    viewport: { width: firstView.width, height: 900 },
-    reducedMotion: 'reduce',
-    acceptDownloads: true,
-  })
-  const page = await context.newPage()
-  const faults: string[] = []
-  page.on('pageerror', (error) => faults.push(error.message))
-  await page.goto(`${service.url}/console`)
-  await page.waitForSelector('#email')
-  return { page, context, faults }
-}
-
-/** An owner of a new account, signed in by the mailed link in test mode. */
-const openAsOwner = async (email: string): Promise<Opened> => {
-  assert.ok(service && mailbox)
-  const opened = await openPage()
-  const { page } = opened
-  await page.fill('#account-name', 'Corner Gazette')
-  await page.fill('#new-email', email)
-  await page.click('text=Create an account')
-  await page.locator('main', { hasText: 'Check your mail' }).waitFor()
-  await service.harness.runJobs()
-  const link = mailbox.mails
-    .filter(({ to }) => to.includes(email))
-    .map((mail) => /http\S+#\/link\?token=\S+/.exec(textOf(mail))?.[0])
-    .findLast((found) => found !== undefined)
-  assert.ok(link)
-  await page.goto(link)
-  await page.waitForSelector('.app main h1')
-  return opened
-}
+const { openPage, openAsOwner } = ownerBrowser({ browser, service, mailbox })
 const go = (page: Page, part: string) => page.evaluate(`location.hash = "#/approvals${part}"`)
 
 /** A key of the account's test agent, made in the console. */

@@ -85,7 +85,7 @@ const groups: Readonly<Record<string, readonly SettingName[]>> = {
     'ATTEST_FIDO_METADATA_FILE',
     'ATTEST_PLAY_KEYS_FILE',
   ],
-  'Outside issuers': ['ISSUERS_FILE', 'PROOF_TOMBSTONE_DAYS'],
+  'Outside issuers': ['ISSUERS_FILE', 'DNS_RESOLVERS', 'PROOF_TOMBSTONE_DAYS'],
   'Card payments': ['STRIPE_SECRET_KEY', 'STRIPE_WEBHOOK_SECRET', 'STRIPE_API_BASE'],
   'Payments and wallets on a chain': [
     'X402_NETWORK',

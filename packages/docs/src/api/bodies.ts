@@ -5,6 +5,13 @@ const mcpCall = { jsonrpc: '2.0', id: 1, method: 'tools/list' }
 
 /** Bodies of requests whose schema alone does not say what to send, by the public id of the endpoint. */
 export const bodies: Readonly<Record<string, unknown>> = {
+  'companies.create': {
+    name: 'Acme',
+    issuer: 'https://login.example.com',
+    domain: 'example.com',
+    clientId: 'pohf',
+    clientSecret: 'the secret of the client',
+  },
   'agents.register': { name: 'My agent', contactEmail: 'me@example.com', mode: 'test' },
   'agents.email-confirm': { token: mailedToken },
   'agents.keys-recover-complete': { token: mailedToken },

@@ -15,6 +15,7 @@ const groupTitles: Readonly<Record<string, string>> = {
   accounts: 'Accounts and the console',
   agents: 'Agents and API keys',
   approvals: 'Approvals',
+  companies: 'Sign-in of a company',
   credentials: 'Credentials',
   credits: 'Credits',
   discovery: 'Discovery and MCP',

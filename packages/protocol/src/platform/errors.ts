@@ -69,6 +69,12 @@ export const errorCatalogue = {
     'The answer of the issuer was refused by a rule: it is old, used, for somebody else, or not of a kind that counts.',
     'Look at details[0].code, which names the rule, and begin a new check with the issuer.',
   ),
+  company_refused: entry(
+    400,
+    'The sign-in of this company cannot be used like this.',
+    'The address of the issuer, the domain, or the record that shows that the domain is yours breaks a rule. details[] names the rule.',
+    'Look at the code in details[]: docs/guides/company-sign-in.md lists every rule.',
+  ),
   sign_in_required: entry(
     401,
     'Please sign in first.',

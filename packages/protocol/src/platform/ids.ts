@@ -25,6 +25,7 @@ export const idPrefixes = {
   apv_: { name: 'approver', long: false },
   asg_: { name: 'assignment of work', long: true },
   ent_: { name: 'ledger entry', long: false },
+  iss_: { name: 'sign-in of a company', long: false },
   acc_: { name: 'account', long: false },
   prs_: { name: 'person of an account', long: false },
   ivt_: { name: 'invitation to an account', long: false },

@@ -15,7 +15,8 @@ const issuersMax = 100
 /** Reads a secret that an entry names, relative to the file, without the line feed at its end. */
 type ReadSecret = (key: string, path: string) => string | undefined
 
-const adapters = ['oidc'] as const
+/** What an entry may name. `npm run battery -- issuers` changes the answers of each. */
+export const adapters = ['oidc'] as const
 const entryBase = z.looseObject({
   name: z.string().regex(/^[a-z][a-z0-9-]{0,62}$/, 'must be lower-case letters, digits and hyphens'),
   adapter: z.enum(adapters, `must be ${adapters.join(' or ')}`),

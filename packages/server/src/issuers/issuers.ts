@@ -1,4 +1,5 @@
 import type { Tx } from '../platform/db/db.ts'
+import type { OwnIssuers } from './companies/own-issuers.ts'
 import { assertKind, type OutsideIssuer } from './port.ts'
 
 /** The outside issuers of a deployment. */
@@ -14,17 +15,24 @@ export type Issuers = {
 const serves = ({ agents }: OutsideIssuer, agentId: string | undefined): boolean =>
   agents === undefined || (agentId !== undefined && agents.includes(agentId))
 
-export const makeIssuers = (configured: readonly OutsideIssuer[]): Issuers => {
+const noOwn: OwnIssuers = { find: async () => undefined, list: async () => [] }
+
+/** Those of the operator, and for each agent those that its owners set up: their names are ids, which no operator gives. */
+export const makeIssuers = (configured: readonly OutsideIssuer[], own: OwnIssuers = noOwn): Issuers => {
   for (const issuer of configured) assertKind(issuer)
   const byName = new Map(configured.map((issuer) => [issuer.name, issuer]))
   if (byName.size < configured.length)
     throw new Error(`two outside issuers have one name: ${configured.map(({ name }) => name).join(', ')}`)
   return {
-    find: async (_tx, name, agentId) => {
+    find: async (tx, name, agentId) => {
       const issuer = byName.get(name)
-      return issuer && serves(issuer, agentId) ? issuer : undefined
+      if (issuer) return serves(issuer, agentId) ? issuer : undefined
+      return agentId === undefined ? undefined : own.find(tx, name, agentId)
     },
     findByName: async (_tx, name) => byName.get(name),
-    list: async (_tx, agentId) => configured.filter((issuer) => serves(issuer, agentId)),
+    list: async (tx, agentId) => [
+      ...configured.filter((issuer) => serves(issuer, agentId)),
+      ...(await own.list(tx, agentId)),
+    ],
   }
 }

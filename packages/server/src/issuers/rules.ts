@@ -1,9 +1,6 @@
 import { createHash } from 'node:crypto'
 import { hmacOf } from '../platform/ops/secrets.ts'
 
-/** Where a provider leads the browser back; the page there finishes the check. */
-export const returnPath = '/issuers/return'
-
 /** From the begin of a check to its answer: a person signs in meanwhile. */
 export const requestMinutes = 10
 
@@ -12,6 +9,11 @@ export const adapterMsMax = 20_000
 
 /** The sealed state of a check, in the browser. */
 export const stateBytesMax = 4_096
+
+/** Where an issuer leads back to; the page there finishes the check. */
+export const returnPath = '/issuers/return'
+/** The address of one issuer that an owner set up. */
+export const returnPathOf = (issuerId: string): string => `${returnPath}/${issuerId}`
 
 export const stateHashOf = (handle: string): Buffer => createHash('sha256').update(handle).digest()
 

@@ -21,6 +21,7 @@ export {
   listPeopleCreated,
   listValidProofs,
   voidSignIns,
+  withdrawProofsOf,
 } from './people/store.ts'
 export type { ValidProof } from './people/valid-proof.ts'
 export { languageOf, type Language } from './pages/messages.ts'

@@ -7,7 +7,7 @@ type Cost = ForgingFile['entries'][number]['humans']
 /** Three bars, the sign of assurance on every page. */
 export const assuranceChip = (assurance: Assurance): Html => {
   const level = ['low', 'substantial', 'high'].indexOf(assurance) + 1
-  return html`<span class="chip ${level === 1 ? 'none' : 'ok'}"
+  return html`<span class="chip none"
     ><span class="lv l${level}" aria-hidden="true"><i></i><i></i><i></i></span>${assurance}</span
   >`
 }

@@ -14,7 +14,9 @@ import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import { inTransaction, type Tx } from '../platform/db/db.ts'
 import { unlessUnavailable } from '../platform/db/unless-unavailable.ts'
+import { makeReadTexts } from '../platform/net/dns-texts.ts'
 import { makeImageLoader } from '../platform/net/images.ts'
+import { send } from '../platform/net/outbound.ts'
 import { mountArrival } from '../platform/http/http-arrival.ts'
 import { makeRateLimits } from '../platform/http/rate-limits.ts'
 import type { ErrorPage, Page, Route } from '../platform/http/call.ts'
@@ -194,6 +196,15 @@ const apiRoutes = (services: Services): Route[] => {
     ...credentials.routes(credentialsDepsOf(services), services.verifyProgress),
     ...sessions.routes(ctx, sessionsDepsOf(services)),
     ...members.routes(membersDepsOf(services)),
+    ...issuers.routes({
+      ctx,
+      issuers: services.issuers,
+      origin: members.originOf(ctx.config).origin,
+      readTexts: makeReadTexts(ctx.config.DNS_RESOLVERS),
+      send,
+      withdrawProofs: members.withdrawProofsOf,
+      withdrawProof: members.withdrawProof,
+    }),
     ...evidence.routes(ctx, {
       attest: {
         ctx,
@@ -207,7 +218,6 @@ const apiRoutes = (services: Services): Route[] => {
     ...tracking.routes(ctx, tracking.makeAttentionStore(ctx)),
     ...requests.routes(ctx),
     ...approvals.routes(approvalsDepsOf(services)),
-    ...issuers.routes({ ...services, withdrawProof: members.withdrawProof }),
     ...work.routes(ctx, workDepsOf(services)),
     ...questions.routes({
       ...workDepsOf(services),
@@ -249,6 +259,7 @@ const apiPages = (services: Services): Page[] => {
     ...discovery.webPages(ctx.config.BASE_URL),
     ...discovery.tagPages(),
     ...members.pages(membersDepsOf(services)),
+    ...issuers.pages,
     ...evidence.pages({ ctx, findName: agents.findName, issuers: services.issuers }),
     ...work.pages(ctx, discovery.templateOf('work.html')),
     ...approvals.pages(discovery.templateOf('approve.html')),

@@ -4,7 +4,7 @@ import * as agents from '../agents/index.ts'
 import * as credentials from '../credentials/index.ts'
 import * as credits from '../credits/index.ts'
 import * as evidence from '../evidence/index.ts'
-import { makeIssuers, readIssuersFile, type OutsideIssuer } from '../issuers/index.ts'
+import { makeIssuers, makeOwnIssuers, readIssuersFile, type OutsideIssuer } from '../issuers/index.ts'
 import * as members from '../members/index.ts'
 import * as operators from '../operators/index.ts'
 import * as payments from '../payments/index.ts'
@@ -81,10 +81,11 @@ export const buildServices = (ctx: Ctx, outsideIssuers: readonly OutsideIssuer[]
   const chainSettlement = payments.makeSettlement(ctx)
   const unitDeps = unitDepsOf(ctx)
   const roots = makeRoots(ctx)
+  const { origin } = members.originOf(ctx.config)
   const loadDeviceTrust = evidence.makeLoadDeviceTrust(ctx)
   return {
     ctx,
-    issuers: makeIssuers([...readIssuersFile(ctx, members.originOf(ctx.config).origin), ...outsideIssuers]),
+    issuers: makeIssuers([...readIssuersFile(ctx, origin), ...outsideIssuers], makeOwnIssuers(ctx, origin)),
     authenticator,
     consoleBearers,
     operatorBearers,

@@ -13,7 +13,9 @@ import * as partners from '../partners/index.ts'
 import * as payments from '../payments/index.ts'
 import { clockJob } from '../platform/db/clock.ts'
 import { maintenanceJob, mergeSlotsJob } from '../platform/db/maintenance.ts'
+import { makeReadTexts } from '../platform/net/dns-texts.ts'
 import { mailJobs } from '../platform/net/mail.ts'
+import { send } from '../platform/net/outbound.ts'
 import type { Ctx } from '../platform/ops/context.ts'
 import { drainOutbox } from '../platform/queue/outbox.ts'
 import type { Job } from '../platform/queue/worker.ts'
@@ -98,6 +100,7 @@ export const buildJobs = (ctx: Ctx, signer: signing.Signer = signing.connectSign
     ...payments.jobs(ctx, { provider: payments.makeCardProvider(ctx), settlers: settlersOf(ctx) }),
     ...evidence.makeScoring(ctx, work.findWorkHistory).jobs,
     ...rootJobs(ctx),
+    issuers.recheckJob({ ctx, readTexts: makeReadTexts(ctx.config.DNS_RESOLVERS), send }),
     vhh.epochJob(indexDepsOf(ctx, signer)),
     credentials.statusListJob(ctx, signer),
     credentials.elsewhereJob(ctx, signer),

@@ -31,7 +31,7 @@ const signInWithPasskey = async (browser: ConsoleBrowser) => {
   assert.equal((await browser.usePasskey(passkey)).status, 200)
 }
 
-test('the rows for administrators are those that decide who approves, what is shown and what is measured', () => {
+test('the rows for administrators are those that decide who approves, what is shown, what is measured and which company vouches', () => {
   assert.deepEqual(rows.map((row) => row.publicId).toSorted(), [
     'approvals.approvers-invite',
     'approvals.approvers-remove',
@@ -45,6 +45,11 @@ test('the rows for administrators are those that decide who approves, what is sh
     'approvals.settings-write',
     'approvals.types-retire',
     'approvals.types-write',
+    'companies.create',
+    'companies.list',
+    'companies.remove',
+    'companies.update',
+    'companies.verify',
   ])
 })
 

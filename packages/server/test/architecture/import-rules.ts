@@ -55,7 +55,7 @@ const httpFiles =
   /(^|\/)routes\.ts$|^platform\/http\/http[a-z-]*\.ts$|^discovery\/mcp\.ts$|^wiring\/[a-z]+\.ts$/
 // The signer and its clients speak over a Unix socket, or with TLS to each other and to nobody else.
 const networkFiles =
-  /^platform\/net\/(outbound|keep-alive|node-http|mail)\.ts$|^platform\/ops\/metrics-listener\.ts$|^platform\/db\/(pool|migrate|clickhouse)\.ts$|^signing\/transport\/signer-(socket|connection)\.ts$|^main\.ts$|^roles\/supervisor\.ts$/
+  /^platform\/net\/(outbound|dns-texts|keep-alive|node-http|mail)\.ts$|^platform\/ops\/metrics-listener\.ts$|^platform\/db\/(pool|migrate|clickhouse)\.ts$|^signing\/transport\/signer-(socket|connection)\.ts$|^main\.ts$|^roles\/supervisor\.ts$/
 
 const importsOf = (file: SourceFile): string[] =>
   [...file.text.matchAll(/(?:from|import)\s*\(?\s*'([^']+)'/g)].map((match) => match[1] ?? '')

@@ -58,6 +58,7 @@ const erasureEffects: Readonly<Record<string, ErasureEffect>> = {
   card_refund_facts: 'nothing',
   card_refunds: 'nothing',
   checkouts: 'nothing',
+  company_issuers: 'nothing',
   consents: 'anonymous',
   conversion_claims: 'anonymous',
   conversion_hours: 'nothing',

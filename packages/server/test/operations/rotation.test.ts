@@ -117,6 +117,11 @@ await harness.runJobs()
 await requireMasterKey(ctx)
 await syncMasterKey(ctx, holder)
 await insertKeys(ctx.secrets, 'a', 1_200)
+await harness.owner.query(
+  `insert into company_issuers (agent_id, issuer_id, name, issuer, domain, client_id, client_secret_sealed, token, changed_by)
+   values ($1, 'iss_rotation', 'Acme', 'https://login.example.com', 'example.com', 'pohf', $2, $3, 'per_owner')`,
+  [agent.agentId, ctx.secrets.seal('company-secret', 'a secret of the company'), 't'.repeat(43)],
+)
 // The mail of this registration waits until the rotation is over.
 await harness.register('test', 'waiting@example.org')
 const subBefore = await personhood()

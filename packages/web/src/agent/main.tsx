@@ -109,6 +109,12 @@ const pages: readonly ConsolePage[] = [
     View: lazy<PageProps>(async () => (await import('./people/page.tsx')).PeoplePage),
   },
   {
+    path: 'company',
+    name: 'Company sign-in',
+    group: 'Account',
+    View: lazy<PageProps>(async () => (await import('./company/page.tsx')).CompanyPage),
+  },
+  {
     path: 'account',
     name: 'Sign-in and agents',
     group: 'Account',

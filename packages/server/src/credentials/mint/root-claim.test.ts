@@ -38,7 +38,7 @@ const insertAppVerdict = (sessionId: string) =>
 test('the claim names the model of a device and the issuer of a proof, and no key', () => {
   const at = new Date('2026-11-20T10:00:00Z')
   const facts = { counted: false, fresh: false }
-  const [exact, day] = [at.getTime() / 1_000, Date.parse('2026-11-20') / 1_000]
+  const [exact, month] = [at.getTime() / 1_000, Date.parse('2026-11-01') / 1_000]
   const root = { key: 'secret', name: 'name', level: 'low', counted: false, fresh: false, at } as const
   const rows: [Partial<ShownRoot> & Pick<ShownRoot, 'kind' | 'class'>, object][] = [
     [{ kind: 'authenticator', class: 'device:fido' }, { model: 'name' }],
@@ -53,20 +53,20 @@ test('the claim names the model of a device and the issuer of a proof, and no ke
   for (const [shown, named] of rows) {
     const { kind, class: of } = shown
     assert.deepEqual(rootsClaim('live', [{ ...root, ...shown }], at), {
-      roots: [{ kind, class: of, ...named, ...facts, at: 'model' in named ? exact : day }],
+      roots: [{ kind, class: of, ...named, ...facts, at: 'model' in named ? exact : month }],
     })
     assert.deepEqual(rootsClaim('test', [{ ...root, ...shown }], at), {})
   }
   assert.deepEqual(rootsClaim('live', [], at), { roots: [{ ...network, at: exact }] })
 })
 
-test('a proof names the act or the day, so that two agents cannot tell that it is the same', () => {
+test('a proof names the act or the month, so that two agents cannot tell that it is the same', () => {
   const checked = new Date('2026-11-20T10:04:31Z')
   const proof = { kind: 'world_id', class: 'biometric:world', key: 'secret', name: 'name' } as const
   const root = { ...proof, level: 'high', counted: true, at: checked } as const
   const atOf = (fresh: boolean, act: string) =>
     rootsClaim('live', [{ ...root, fresh }], new Date(act)).roots?.[0]?.at
-  assert.equal(atOf(false, '2026-11-20T11:00:00Z'), Date.parse('2026-11-20') / 1_000)
+  assert.equal(atOf(false, '2026-11-20T11:00:00Z'), Date.parse('2026-11-01') / 1_000)
   assert.equal(atOf(true, '2026-11-20T10:09:00Z'), Date.parse('2026-11-20T10:09:00Z') / 1_000)
 })
 

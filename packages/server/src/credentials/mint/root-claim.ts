@@ -9,14 +9,14 @@ const namesOf = ({ kind, name, issuer }: ShownRoot): Pick<RootClaim, 'model' | '
   return kind === 'payout_account' ? {} : { issuer: issuer ?? name }
 }
 
-const dayMs = 86_400_000
 /**
- * A device answered in one act of one agent. A proof or an account stands behind the acts of its person at every agent, so a second
- * would tell two agents that they have the same person: the time of the act is named, or the day of the check.
+ * A device answered in one act of one agent. A proof or an account stands behind the acts of its person at every agent, so its time to
+ * the second would tell two agents that they have the same person: the time of the act is said where it answered in the act, else the
+ * month of the check.
  */
 const timeOf = ({ kind, fresh, at }: ShownRoot, actAt: Date): number => {
   if (kind === 'authenticator' || kind === 'app') return secondsOf(at)
-  return secondsOf(fresh ? actAt : new Date(Math.floor(at.getTime() / dayMs) * dayMs))
+  return fresh ? secondsOf(actAt) : Date.UTC(at.getUTCFullYear(), at.getUTCMonth()) / 1_000
 }
 
 const claimOf = (root: ShownRoot, actAt: Date): RootClaim => ({

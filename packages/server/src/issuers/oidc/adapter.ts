@@ -12,7 +12,7 @@ import {
   type Shown,
   type Subject,
 } from '../port.ts'
-import { requestMinutes, returnPath } from '../rules.ts'
+import { requestMinutes, returnPath, returnPathOf } from '../rules.ts'
 import { makeClient, toleranceSeconds, type ClientSettings } from './client.ts'
 import { messagesOf, ruleOf } from './fault.ts'
 
@@ -45,12 +45,15 @@ const callback = z.object({
   code: parameter.optional(),
   state: parameter,
   iss: parameter.optional(),
+  /** The issuer whose own address the provider led back to; the page of that address adds it. */
+  issuer: parameter.optional(),
   error: parameter.optional(),
   error_description: parameter.optional(),
 })
 const claimText = z.string().min(1).max(255)
 const signInClaims = z.looseObject({
   sub: claimText,
+  aud: z.union([z.string(), z.array(z.string()).max(32)]),
   iat: z.int(),
   auth_time: z.int(),
   acr: z.string().max(255).optional(),
@@ -106,6 +109,8 @@ const judge = (
   { begunAt, at }: { readonly begunAt: number; readonly at: Date },
 ): Shown | Refused => {
   const { tenant, admit, lifeHours } = settings
+  // The library checks that we are among the audiences; a token that is also for another service is none of ours.
+  if ([claims.aud].flat().length > 1) return refused('not_trusted')
   if (areTimesWrong(claims, begunAt, at.getTime() / 1_000)) return refused('expired')
   if (tenant !== undefined) {
     const value = claims[tenant.claim]
@@ -130,7 +135,10 @@ const judge = (
 /** The sign-in of a company by OpenID Connect: a fresh one, of one pinned issuer and tenant. */
 export const makeOidcIssuer = (settings: CompanySettings, { origin, clock, log }: Deps): OutsideIssuer => {
   const configuration = makeClient(settings)
-  const redirectUri = `${origin}${returnPath}`
+  // An owner's provider could lead people on to that of another company. With an address of its own, the code of that one never
+  // reaches it (RFC 9700, section 4.4).
+  const ownName = settings.trust === 'user' ? settings.name : undefined
+  const redirectUri = `${origin}${ownName === undefined ? returnPath : returnPathOf(ownName)}`
   const nowSeconds = () => Math.floor(clock.now().getTime() / 1_000)
   const fail = (error: unknown): Refused => {
     const rule = ruleOf(error)
@@ -167,7 +175,8 @@ export const makeOidcIssuer = (settings: CompanySettings, { origin, clock, log }
     const { verifier, secret } = ownState.parse(state)
     const parsed = callback.safeParse(answer)
     if (!parsed.success) return refused('wrong_state')
-    if (parsed.data.state !== subject.handle) return refused('wrong_state')
+    const { issuer: returnedBy, ...parameters } = parsed.data
+    if (parameters.state !== subject.handle || returnedBy !== ownName) return refused('wrong_state')
     const back = new URL(redirectUri)
     for (const [name, value] of Object.entries(parsed.data))
       if (value !== undefined) back.searchParams.set(name, value)

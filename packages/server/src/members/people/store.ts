@@ -382,6 +382,16 @@ export const updateProofWithdrawn = async (
   return row?.person_id
 }
 
+/** An issuer is removed: every proof that it gave is withdrawn. Its proofs live a day, so there are few. */
+export const withdrawProofsOf = async (tx: Tx, issuer: string): Promise<void> => {
+  await tx
+    .updateTable('person_proofs')
+    .set({ withdrawn_at: now() })
+    .where('issuer', '=', issuer)
+    .where('withdrawn_at', 'is', null)
+    .execute()
+}
+
 /** Deletes tombstones that are over, and expired proofs that count nobody: no later proof replaces these. */
 export const deleteOldProofs = async (tx: Tx): Promise<void> => {
   await sql`delete from proof_tombstones where expires_at < pohf_now()`.execute(tx)

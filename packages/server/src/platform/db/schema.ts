@@ -458,6 +458,26 @@ export interface Checkouts {
   taken_usd_cents: Generated<bigint>;
 }
 
+export interface CompanyIssuers {
+  acr: Generated<string[]>;
+  agent_id: string;
+  amr: Generated<string[]>;
+  changed_at: Generated<Timestamp>;
+  changed_by: string;
+  checked_at: Timestamp | null;
+  client_id: string;
+  client_secret_sealed: string | null;
+  created_at: Generated<Timestamp>;
+  domain: string;
+  failed_since: Timestamp | null;
+  fault: 'record_missing' | 'dns_unavailable' | 'tenant_mismatch' | 'issuer_mismatch' | 'issuer_unavailable' | null;
+  issuer: string;
+  issuer_id: string;
+  name: string;
+  seen_at: Timestamp | null;
+  token: string;
+}
+
 export interface Consents {
   act: 'given' | 'withdrawn';
   at: Generated<Timestamp>;
@@ -1894,6 +1914,7 @@ export interface DB {
   card_refund_facts: CardRefundFacts;
   card_refunds: CardRefunds;
   checkouts: Checkouts;
+  company_issuers: CompanyIssuers;
   consents: Consents;
   conversion_claims: ConversionClaims;
   conversion_hours: ConversionHours;

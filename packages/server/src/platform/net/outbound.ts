@@ -87,7 +87,9 @@ const hostOf = (url: URL) => url.hostname.replace(/^\[|\]$/g, '')
 
 /** Every address of a host name. */
 export type Lookup = (host: string) => Promise<readonly { readonly address: string }[]>
-const systemLookup: Lookup = (host) => lookup(host, { all: true, verbatim: true })
+/** Every name below localhost is this machine (RFC 6761); not every resolver knows it. */
+const systemLookup: Lookup = (host) =>
+  lookup(host.endsWith('.localhost') ? 'localhost' : host, { all: true, verbatim: true })
 
 /**
  * The guard against SSRF: resolves a host once and checks every answer, literals included. URL parsing has already

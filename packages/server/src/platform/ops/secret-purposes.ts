@@ -131,6 +131,14 @@ export const secretPurposes = {
     ifLeaked:
       'With the database, the rows of published inputs can be matched to buyers, and the listed workers to the codes of their Star accounts.',
   },
+  'company-secret': {
+    protects: 'The client secrets of the sign-ins of companies that owners set up.',
+    rotation: { how: 'resealed', columns: ['company_issuers.client_secret_sealed'] },
+    ifLost:
+      'Nobody can sign in with these companies. An owner of each enters the secret again in the console.',
+    ifLeaked:
+      'With the database, an attacker can present a code that they stole from a browser of the company. To get one, they need the sign-in of a person.',
+  },
   'issuer-state': {
     protects: 'What a browser keeps of a check with an outside issuer, from its begin to its answer.',
     rotation: { how: 'expires', hours: 1 },

@@ -67,6 +67,17 @@ export const splitList = (text: string): string[] =>
     .map((item) => item.trim())
     .filter((item) => item !== '')
 
+/** An IP address, or one with a port: IPv6 in brackets. */
+const resolverPattern = /^(\d{1,3}(\.\d{1,3}){3}(:\d{1,5})?|[0-9a-fA-F:]{2,45}|\[[0-9a-fA-F:]{2,45}\](:\d{1,5})?)$/
+
+export const resolvers = (description: string) =>
+  z
+    .string()
+    .default('')
+    .transform(splitList)
+    .pipe(z.array(z.string().regex(resolverPattern, 'must be IP addresses, each with an optional port')).max(4))
+    .meta({ description })
+
 /** A sixteenth is about fourteen /8 networks of IPv4. No deployment has proxies in so many. */
 const trustedPartsMin = 16n
 

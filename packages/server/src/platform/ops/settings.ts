@@ -15,6 +15,7 @@ import {
   path,
   port,
   proxies,
+  resolvers,
   splitList,
 } from './setting-fields.ts'
 
@@ -178,6 +179,9 @@ export const settings = z.object({
     description:
       'JSON file with the outside issuers that vouch for people or count them, such as the sign-in of a company. Read at the start; a wrong file refuses it. See operate/issuers.md.',
   }),
+  DNS_RESOLVERS: resolvers(
+    'Addresses of the DNS resolvers that look for the record of a company, comma-separated, each with an optional port. Name resolvers that check DNSSEC. Without it, those of the machine.',
+  ),
   PROOF_TOMBSTONE_DAYS: integer(
     0,
     3_650,

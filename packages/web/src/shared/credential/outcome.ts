@@ -213,6 +213,7 @@ const refused = (
     case 'forging_too_cheap_human':
     case 'not_counted':
     case 'approval_policy_missing':
+    case 'not_approved':
     case 'not_enrolled_by':
     case 'too_few_approvers':
     case 'key_not_bound':
