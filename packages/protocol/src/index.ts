@@ -99,7 +99,6 @@ export {
   type PackName,
   type Usage,
 } from './credits/operations.ts'
-export { scimMediaType } from './issuers/scim.ts'
 export {
   companiesMax,
   companyFaults,
@@ -107,6 +106,7 @@ export {
   recordHost,
   type CompanyFault,
 } from './issuers/companies.ts'
+export { scimMediaType } from './issuers/scim.ts'
 export { issuerRules, type IssuerRule } from './issuers/operations.ts'
 export {
   approvalDecisions,

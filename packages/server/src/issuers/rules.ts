@@ -10,7 +10,7 @@ export const adapterMsMax = 20_000
 /** The sealed state of a check, in the browser. */
 export const stateBytesMax = 4_096
 
-/** Where an issuer leads back to; the page there finishes the check. */
+/** Where an issuer leads the browser back; the page there finishes the check. */
 export const returnPath = '/issuers/return'
 /** The address of one issuer that an owner set up. */
 export const returnPathOf = (issuerId: string): string => `${returnPath}/${issuerId}`

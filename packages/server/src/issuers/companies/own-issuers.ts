@@ -54,7 +54,6 @@ const issuerOf = (ctx: Ctx, origin: string, row: CompanyRow): OutsideIssuer =>
         lifeHours: lifeHoursMax,
         agents: [row.agent_id],
         isOwn: true,
-        // A company of an owner has no directory here: a leaver is out within a day.
         scim: undefined,
       },
       { origin, clock: ctx.clock, log: ctx.log },
