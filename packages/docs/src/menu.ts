@@ -73,7 +73,7 @@ export const sections: readonly Section[] = [
       ...inFolder('quickstart', 'operator'),
       ...inFolder(
         'operate',
-        'install operations checklist containers systemd high-availability scale clickhouse keys master-key backup restore upgrade release support branding observability runbooks budgets faults',
+        'install operations checklist containers systemd high-availability scale clickhouse keys master-key backup restore upgrade release support branding issuers observability runbooks budgets faults',
       ),
     ],
   },
