@@ -60,7 +60,7 @@ export type Root = {
   readonly at: number
 }
 /** The most roots that a credential names, the strongest first. */
-export const rootsMax = 4
+const rootsMax = 4
 
 type ProbeCount = { readonly asked: number; readonly hit: number }
 

@@ -19,7 +19,6 @@ export {
   deleteExpiredTokens,
   deleteOldProofs,
   listPeopleCreated,
-  listValidProofs,
   voidSignIns,
   withdrawProofsOf,
 } from './people/store.ts'

@@ -8,7 +8,7 @@ import { claimDueChecks, updateChecked, type CompanyRow } from './store.ts'
 const batchMax = 10
 
 /** Checks the companies that are due; returns how many. */
-export const recheck = async (deps: ProveDeps & { readonly ctx: Ctx }): Promise<number> => {
+const recheck = async (deps: ProveDeps & { readonly ctx: Ctx }): Promise<number> => {
   const { ctx } = deps
   const due = await inTransaction(ctx, 'system', (tx) => claimDueChecks(tx, batchMax))
   const check = async (company: CompanyRow): Promise<void> => {

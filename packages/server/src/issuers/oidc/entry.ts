@@ -25,7 +25,7 @@ export const issuerAddress = z
 
 const acrValue = z.string().min(1).max(255).regex(/^\S+$/, 'must not contain a space')
 const amrValue = z.string().min(1).max(64)
-export const admission = z
+const admission = z
   .strictObject({
     acr: z.array(acrValue).max(16).default([]),
     amr: z.array(z.array(amrValue).min(1).max(8)).max(16).default([]),
@@ -34,7 +34,7 @@ export const admission = z
 
 const filePath = z.string().min(1).max(4_096)
 
-export const clientSettings = {
+const clientSettings = {
   issuer: issuerAddress,
   clientId: z.string().min(1).max(256),
   tenant: z.string().min(1).max(255).optional(),
@@ -44,9 +44,9 @@ export const clientSettings = {
 }
 type TenantParts = { readonly tenant?: string | undefined; readonly subjectClaim: 'sub' | 'oid' }
 /** The object id of Entra is unique within one tenant alone. */
-export const hasTenant = ({ tenant, subjectClaim }: TenantParts): boolean =>
+const hasTenant = ({ tenant, subjectClaim }: TenantParts): boolean =>
   subjectClaim === 'sub' || tenant !== undefined
-export const tenantFault = { path: ['tenant'], error: 'is required where subjectClaim is oid' }
+const tenantFault = { path: ['tenant'], error: 'is required where subjectClaim is oid' }
 
 /** An entry of ISSUERS_FILE. */
 export const oidcEntry = z

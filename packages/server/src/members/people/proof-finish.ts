@@ -11,7 +11,7 @@ import { hasTombstone, updateProofWithdrawn, upsertProof } from './store.ts'
 type Input = { readonly state: string; readonly answer: unknown }
 
 /** Stores what an issuer showed of a person. At each issuer, one human is one person here, also after an erasure. */
-export const storeProof = async (tx: Tx, personId: string, checked: CheckedProof): Promise<void> => {
+const storeProof = async (tx: Tx, personId: string, checked: CheckedProof): Promise<void> => {
   const { issuer, codeHash, shown } = checked
   await requirePerson(tx, personId)
   await requirePresent(tx, checked)
@@ -48,7 +48,7 @@ export const withdrawProof = async (tx: Tx, issuer: string, codeHash: Buffer): P
 }
 
 /** What a page learns of a proof. */
-export const describeProof = ({ issuer, shown }: CheckedProof) => ({
+const describeProof = ({ issuer, shown }: CheckedProof) => ({
   issuer: issuer.name,
   issuerId: issuer.issuerId,
   kind: issuer.kind,
