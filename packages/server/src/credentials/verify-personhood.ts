@@ -127,6 +127,8 @@ const decideWallet = (agent: Agent, input: Input, lookup: WalletLookup): Personh
 /** Everything that the decision needs. */
 type LoadedPersonhood = {
   readonly stored: MintedCredential | undefined
+  /** Whether the call gets the stored credential again. */
+  readonly isRepeat: boolean
   /** Whether the agent can pay, or why it may not; undefined where the stored credential decides. */
   readonly allowance: boolean | Refusal | undefined
   /** Undefined also where the stored credential decides or the agent cannot pay. */
@@ -150,14 +152,34 @@ const isRepeated = (deps: CredentialsDeps, call: PersonhoodCall, stored: MintedC
     isFresh(stored.mintedAt, stored.expiresAt, stored.now) &&
     firstRefusal(floorRefusals, floorCheckOf(deps, call, stored)) === undefined)
 
+/** Roots that no issuer can take back: the network, devices that answered, and accounts that were paid. */
+const lastingRoots: readonly string[] = ['network', 'authenticator', 'app', 'payout_account']
+
+/** Whether the proofs that a stored credential names still count: somebody who left their company is not repeated as its member. */
+const hasItsProofs = async (
+  tx: Tx,
+  { agent, memberId }: PersonhoodCall,
+  { jwt, state }: MintedCredential,
+): Promise<boolean> => {
+  const named = (claimsOf(jwt).roots ?? []).filter(({ kind }) => !lastingRoots.includes(kind))
+  if (named.length === 0 || state === 'suspended') return true
+  const member = await resolveMember(tx, agent, memberId)
+  const proofs = member?.status === 'enrolled' && !member.simulated ? member.proofs : []
+  return named.every((root) =>
+    proofs.some(({ kind, issuer }) => kind === root.kind && issuer === root.issuer),
+  )
+}
+
 /** Loads no more than the decision needs: a repeat reads no balance, and an agent that cannot pay no member. */
 const load = async (tx: Tx, deps: CredentialsDeps, call: PersonhoodCall): Promise<LoadedPersonhood> => {
   const stored = await findMintedCredential(tx, call.key)
-  if (stored && (stored.state === 'revoked' || isRepeated(deps, call, stored)))
-    return { stored, allowance: undefined, member: undefined }
+  const isRepeat =
+    stored !== undefined && isRepeated(deps, call, stored) && (await hasItsProofs(tx, call, stored))
+  if (stored && (stored.state === 'revoked' || isRepeat))
+    return { stored, isRepeat, allowance: undefined, member: undefined }
   const allowance = await deps.credits.hasAllowance(tx, call.agent).catch(refusalOrThrow)
   const member = allowance === true ? await resolveMember(tx, call.agent, call.memberId) : undefined
-  return { stored, allowance, member }
+  return { stored, isRepeat, allowance, member }
 }
 
 // Decide
@@ -195,8 +217,8 @@ const decide = (
   call: PersonhoodCall,
   loaded: LoadedPersonhood,
 ): PersonhoodResponse | undefined => {
-  const { stored } = loaded
-  if (stored && isRepeated(deps, call, stored)) {
+  const { stored, isRepeat } = loaded
+  if (stored && isRepeat) {
     checkRefusals(floorRefusals, floorCheckOf(deps, call, stored))
     return replayAnswer<PersonhoodAnswer>(stored)
   }

@@ -187,6 +187,21 @@ test('an expired or withdrawn proof raises nothing, and a new check counts again
   assert.deepEqual(await validOf(one), [])
 })
 
+test('a personhood credential is not repeated once a proof that it names counts no more', async () => {
+  const one = await enrolMember(harness, live)
+  assert.equal((await showProof(one.browser, 'citizen-leaver')).status, 200)
+  const proven = await personhood(one.memberId)
+  assert.deepEqual([proven.assurance, proven.uniqueness], ['high', 'external'])
+  assert.equal((await personhood(one.memberId)).credentialId, proven.credentialId, 'a repeat')
+  await harness.owner.query('update person_proofs set withdrawn_at = pohf_now() where person_id = $1', [
+    await personIdOf(one),
+  ])
+  const without = await personhood(one.memberId)
+  assert.notEqual(without.credentialId, proven.credentialId)
+  assert.deepEqual([without.assurance, without.uniqueness], ['low', 'device'])
+  assert.equal((await personhood(one.memberId)).credentialId, without.credentialId)
+})
+
 const operate = (path: string, body: object) =>
   harness.callOperator('POST', `/operator/roots/${path}`, { key: operator.operatorKey, body })
 
