@@ -63,16 +63,19 @@ export const doors: readonly Door[] = [
     price: 'one credit for each decision.',
     start: 'quickstart/guard-a-tool',
     guide: 'guides/guard-a-tool',
-    example: `npx node --input-type=module <<'END'
-import { createClient } from "@pohf/sdk"
-import { guard } from "@pohf/sdk/approvals"
-const { POHF_URL: baseUrl, POHF_KEY: apiKey } = process.env
-const wireMoney = ({ amount, to }) => \`sent \${amount} to \${to}\`
-const client = createClient({ baseUrl, apiKey })
-const rules = { type: "test.invoice_pay", approvers: ["apv_test_approves"], quorum: 1 }
-const guarded = guard(wireMoney, { client, ...rules, timeoutMs: 60_000, allowTest: true })
-console.log(await guarded({ amount: "120.00", to: "DE02120300000000202051" }))
-END`,
+    // Line by line: a line that begins with import would be read as an import of this module.
+    example: [
+      "npx node --input-type=module <<'END'",
+      'import { createClient } from "@pohf/sdk"',
+      'import { guard } from "@pohf/sdk/approvals"',
+      'const { POHF_URL: baseUrl, POHF_KEY: apiKey } = process.env',
+      'const wireMoney = ({ amount, to }) => `sent ${amount} to ${to}`',
+      'const client = createClient({ baseUrl, apiKey })',
+      'const rules = { type: "test.invoice_pay", approvers: ["apv_test_approves"], quorum: 1 }',
+      'const guarded = guard(wireMoney, { client, ...rules, timeoutMs: 60_000, allowTest: true })',
+      'console.log(await guarded({ amount: "120.00", to: "DE02120300000000202051" }))',
+      'END',
+    ].join('\n'),
     prints: 'sent 120.00 to DE02120300000000202051',
   },
   {
