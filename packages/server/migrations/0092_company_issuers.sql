@@ -20,6 +20,8 @@ create table company_issuers (
   changed_by text not null check (length(changed_by) <= 64),
   -- When a check began, when one last succeeded, and since when they fail and why.
   checked_at timestamptz,
+  -- The next check; null for one that was never proved, or that stopped long ago.
+  due_at timestamptz,
   seen_at timestamptz,
   failed_since timestamptz,
   fault text check (fault in
@@ -28,5 +30,5 @@ create table company_issuers (
   unique (agent_id, issuer),
   check ((fault is null) = (failed_since is null))
 );
-create index on company_issuers (checked_at) where seen_at is not null;
+create index on company_issuers (due_at) where due_at is not null;
 call pohf_isolate('company_issuers');

@@ -63,7 +63,7 @@ const open = async (page: Page) => {
 }
 const moveBack = (hours: number) =>
   service?.harness.owner.query(
-    `update company_issuers set seen_at = seen_at - make_interval(hours => $1), checked_at = checked_at - make_interval(hours => $1)`,
+    `update company_issuers set seen_at = seen_at - make_interval(hours => $1), checked_at = checked_at - make_interval(hours => $1), due_at = due_at - make_interval(hours => $1)`,
     [hours],
   )
 

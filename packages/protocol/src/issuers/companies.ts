@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { operation } from '../platform/endpoint.ts'
-import { displayName, instant, reference, text } from '../platform/fields.ts'
+import { displayName, instant, text } from '../platform/fields.ts'
 
 /** An agent has at most so many sign-ins of companies. */
 export const companiesMax = 3
@@ -34,10 +34,18 @@ const clientSecret = text(1_024).meta({
   description: 'Of the client that your identity provider made. It is stored sealed and never shown.',
 })
 
+/** As providers write `acr` and `amr`: printable ASCII without a space. */
+const word = (lengthMax: number) =>
+  z
+    .string()
+    .min(1)
+    .max(lengthMax)
+    .regex(/^[!-~]+$/, 'must not contain a space, and only ASCII')
+
 /** Which sign-ins count, by what the provider says of how the person signed in. */
 const admission = z.object({
-  acr: z.array(reference(255).regex(/^\S+$/, 'must not contain a space')).max(16),
-  amr: z.array(z.array(reference(64).regex(/^\S+$/, 'must not contain a space')).min(1).max(8)).max(16),
+  acr: z.array(word(255)).max(16),
+  amr: z.array(z.array(word(64)).min(1).max(8)).max(16),
 })
 
 export const company = z.object({

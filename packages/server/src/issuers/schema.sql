@@ -18,6 +18,7 @@ create table company_issuers (
   changed_at timestamptz not null default pohf_now(),
   changed_by text not null check (length(changed_by) <= 64),
   checked_at timestamptz,
+  due_at timestamptz,
   seen_at timestamptz,
   failed_since timestamptz,
   fault text check (fault in ('record_missing', 'dns_unavailable', 'tenant_mismatch', 'issuer_mismatch', 'issuer_unavailable')),
@@ -25,7 +26,7 @@ create table company_issuers (
   unique (agent_id, issuer),
   check ((fault is null) = (failed_since is null))
 );
-create index company_issuers_checked_at_idx on company_issuers (checked_at) where seen_at is not null;
+create index company_issuers_due_at_idx on company_issuers (due_at) where due_at is not null;
 -- row-level security by agent_id
 -- pohf_app may select, insert, update, delete
 

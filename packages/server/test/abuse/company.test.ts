@@ -109,9 +109,9 @@ test('a service on the internet calls no private address that an owner names, ne
   const { agentId } = await deployed.register()
   const issuer = `https://inside.localhost:${port}`
   await deployed.owner.query(
-    `insert into company_issuers (agent_id, issuer_id, name, issuer, domain, client_id, token, changed_by, checked_at, seen_at)
+    `insert into company_issuers (agent_id, issuer_id, name, issuer, domain, client_id, token, changed_by, checked_at, seen_at, due_at)
      values ($1, 'iss_aa00000000000000000000000000', 'Inside', $2, 'inside.localhost', 'pohf', repeat('t', 43), 'prs_1',
-       pohf_now() - interval '25 hours', pohf_now() - interval '25 hours')`,
+       pohf_now() - interval '25 hours', pohf_now() - interval '25 hours', pohf_now() - interval '1 hour')`,
     [agentId, issuer],
   )
   zone.publish({

@@ -5,7 +5,7 @@ import type { DB } from '../../platform/db/schema.ts'
 import type { SealedColumn } from '../../platform/db/sealed.ts'
 import { checkHours, checkSecondsMin, failedCheckHours, forgottenDays, servesHours } from './rules.ts'
 
-type Row = Selectable<DB['company_issuers']>
+type Row = Omit<Selectable<DB['company_issuers']>, 'due_at'>
 /** `amr` has sets, as the provider of the company may name them. */
 export type CompanyRow = Omit<Row, 'amr'> & { readonly amr: string[][] }
 
@@ -153,12 +153,10 @@ export const claimCheck = async (
 export const claimDueChecks = async (tx: Tx, limit: number): Promise<CompanyRow[]> => {
   const { rows } = await sql<Row>`
     with due as (
-      select agent_id, issuer_id from company_issuers
-      where seen_at > pohf_now() - make_interval(days => ${forgottenDays})
-        and checked_at < pohf_now() - make_interval(
-          hours => case when failed_since is null then ${checkHours}::int else ${failedCheckHours}::int end)
-      order by checked_at limit ${limit} for update skip locked)
-    update company_issuers held set checked_at = pohf_now() from due
+      select agent_id, issuer_id from company_issuers where due_at <= pohf_now()
+      order by due_at limit ${limit} for update skip locked)
+    update company_issuers held set checked_at = pohf_now(), due_at = pohf_now() + make_interval(hours => ${failedCheckHours})
+    from due
     where held.agent_id = due.agent_id and held.issuer_id = due.issuer_id
     returning ${sql.join(columns.map((name) => sql.ref(`held.${name}`)))}`.execute(tx)
   return rows.map(companyOf)
@@ -172,8 +170,18 @@ export const updateChecked = async (
 ): Promise<CompanyRow | undefined> => {
   const found =
     fault === undefined
-      ? { seen_at: now(), failed_since: null, fault: null }
-      : { failed_since: sql<Date>`coalesce(failed_since, pohf_now())`, fault }
+      ? {
+          seen_at: now(),
+          failed_since: null,
+          fault: null,
+          due_at: sql<Date>`pohf_now() + make_interval(hours => ${checkHours})`,
+        }
+      : {
+          failed_since: sql<Date>`coalesce(failed_since, pohf_now())`,
+          fault,
+          due_at: sql<Date | null>`case when seen_at > pohf_now() - make_interval(days => ${forgottenDays})
+            then pohf_now() + make_interval(hours => ${failedCheckHours}) end`,
+        }
   const row = await tx
     .updateTable('company_issuers')
     .set(found)

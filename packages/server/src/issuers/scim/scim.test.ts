@@ -38,7 +38,7 @@ const scim = (
   { issuer = 'acme', ...sent }: Sent = {},
 ): Promise<TestResponse> => {
   const bearer = 'token' in sent ? sent.token : token
-  return harness.call(method, `/api/scim/v2/${issuer}${path}`, {
+  return harness.call(method, `/api/scim/${issuer}${path}`, {
     ...(sent.body === undefined ? {} : { body: sent.body }),
     headers: {
       ...(bearer === undefined ? {} : { authorization: `Bearer ${bearer}` }),

@@ -77,7 +77,7 @@ export const presentUser = (
   active: state === 'active',
   meta: {
     resourceType: 'User' as const,
-    location: `${ctx.config.BASE_URL}/api/scim/v2/${encodeURIComponent(name)}/Users/${id}`,
+    location: `${ctx.config.BASE_URL}/api/scim/${encodeURIComponent(name)}/Users/${id}`,
   },
 })
 

@@ -469,6 +469,7 @@ export interface CompanyIssuers {
   client_secret_sealed: string | null;
   created_at: Generated<Timestamp>;
   domain: string;
+  due_at: Timestamp | null;
   failed_since: Timestamp | null;
   fault: 'record_missing' | 'dns_unavailable' | 'tenant_mismatch' | 'issuer_mismatch' | 'issuer_unavailable' | null;
   issuer: string;
