@@ -32,3 +32,4 @@ create table company_issuers (
 );
 create index on company_issuers (due_at) where due_at is not null;
 call pohf_isolate('company_issuers');
+insert into platform_due_times values ('company_issuers', 'due_at', 'due_at is not null');
