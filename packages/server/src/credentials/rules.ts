@@ -59,7 +59,7 @@ export const commonClaims = ({ baseUrl, mode, kind, at }: ClaimsContext) => {
 }
 
 /** The kinds that an agent's policy has a floor and a limit for. */
-const policyOf = (policy: CredentialPolicy, kind: CredentialKind) =>
+export const policyOf = (policy: CredentialPolicy, kind: CredentialKind) =>
   kind === 'binding' || kind === 'purchase' || kind === 'approval' ? undefined : policy[kind]
 
 /** The agent's limit of acts of a kind for each human; undefined where it has none, or no root of the act counts humans. */

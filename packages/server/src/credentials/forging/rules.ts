@@ -11,6 +11,7 @@ import {
   type RootClaim,
 } from '@pohf/protocol'
 import { priceOfRoots, reachesForging, type HumansPrice } from '@pohf/verify'
+import { policyOf } from '../rules.ts'
 
 const daySeconds = 86_400
 
@@ -59,7 +60,7 @@ const higher = <T extends string>(order: readonly T[], a: T | undefined, b: T | 
  * of acts is the profile's alone.
  */
 export const floorOf = (policy: CredentialPolicy, kind: CredentialKind, call: CallFloor): CredentialFloor => {
-  const profile = kind === 'binding' || kind === 'purchase' || kind === 'approval' ? undefined : policy[kind]
+  const profile = policyOf(policy, kind)
   return {
     minAssurance: higher(assurances, profile?.minAssurance, call.minAssurance),
     minForging: higher(forgingClasses, profile?.minForging, call.minForging),
